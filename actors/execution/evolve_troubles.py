@@ -43,7 +43,7 @@ def decided(state: State, event: TroubleDecided) -> State:
     trouble = state.trouble or Trouble(event.cause, event.step, event.findings)
     if event.asks:
         number = state.questions + 1
-        level = trouble.level if event.cause is Cause.ASKED else event.level
+        level = trouble.level if event.cause is Cause.PLANNER_ASKS else event.level
         asked = replace(trouble, number=number, level=level, question="", answer=None)
         return changed(state, trouble=asked, questions=number, questions_left=state.questions_left - 1)
     match event.level:
@@ -55,8 +55,7 @@ def decided(state: State, event: TroubleDecided) -> State:
             left = state.replans_left - 1
             return changed(state, trouble=None, replan=replan, replans=number, replans_left=left)
         case BacktrackLevel.CLARIFY | BacktrackLevel.GIVE_UP:
-            why = f"{event.cause}{f' at {event.step}' if event.step else ''}: {reason(event.findings)}"
-            return changed(state, trouble=None, ending=Ending(GOALS_FAILED, why))
+            return changed(state, trouble=None, ending=Ending(GOALS_FAILED, trouble.why))
         case _:
             assert_never(event.level)
 
@@ -151,7 +150,9 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
             return changed(state, replan=replace(replan, plan=json.dumps(reply.plan, sort_keys=True)))
         case NeedsAnswer():
             finding = faults.planner_asks(reply.question.text, reply.question.answer_schema)
-            trouble = Trouble(Cause.ASKED, replan.trouble.step, (finding,), level=replan.level)
+            before = replan.trouble
+            findings = (finding, *before.findings)
+            trouble = Trouble(Cause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)
             return changed(state, replan=None, trouble=trouble)
         case NoPlan():
             return _failed(state, replan, f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why)
@@ -160,7 +161,9 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
 
 
 def _failed(state: State, replan: Replan, why: str) -> State:
-    trouble = Trouble(Cause.REPLAN_FAILED, replan.trouble.step, (faults.replan_failed(why), *replan.trouble.findings))
+    before = replan.trouble
+    findings = (faults.replan_failed(why), *before.findings)
+    trouble = Trouble(Cause.REPLAN_FAILED, before.step, findings, root=before.why)
     return changed(state, replan=None, trouble=trouble)
 
 

@@ -18,6 +18,9 @@ from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Feedback
 from actors.values.findings import Finding, Verdict
 
+WHY_MAX = 300
+"""Characters of a finding that a reason in one line quotes."""
+
 
 class Phase(StrEnum):
     """The phases of an attempt, each with a request of its own; a step has only those that its uses need."""
@@ -146,8 +149,17 @@ class Trouble:
     """The id of that question; empty until it is asked."""
     level: BacktrackLevel = BacktrackLevel.CLARIFY
     """How far back the policy wanted to go, where a person is asked whether it may."""
+    root: str = ""
+    """What a replan was to mend that has failed or has a question; empty where nothing came before."""
     answer: str | None = None
     """The person's answer; empty where nobody gave one, None until the question is closed."""
+
+    @property
+    def why(self) -> str:
+        """What happened in the first place, in one line."""
+        place = f" at {self.step}" if self.step else ""
+        first = self.findings[0].message.splitlines()[0] if self.findings else ""
+        return self.root or f"{self.cause}{place}: {first[:WHY_MAX]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,13 @@ from actors.run.tools import OUTCOME_SCHEMA, ToolRequested
 from actors.run.waits import WaitRequested
 from actors.tools.uses import ModelUse, PersonUse
 from actors.values.answers import YES_NO, choice
-from actors.values.findings import Finding
+from actors.values.findings import Code, Finding
 from runtime.core.ledger import Amount, Limit
 
 QUESTION_TEXT_MAX = 2_000
 """Characters of a plan's or a tool's text that a question quotes."""
+REFUSED = "user"
+"""The rule of the decision about an attempt that a person has refused."""
 NOTHING = Amount()
 """What a call of a tool takes of the limits, beside time."""
 
@@ -102,16 +104,17 @@ def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
 
 
 def _decided(state: State, attempt: Attempt) -> AttemptDecided:
-    """Return what the policy says about a failed attempt: a transient failure and an unknown one are tried again."""
+    """Return what the policy says about a failed attempt. One that a person has refused is not tried again."""
     chosen = choose(state.config.policy, attempt.findings)
-    again = chosen.level is BacktrackLevel.LOCAL_RETRY
+    refused = attempt.findings[0].code == Code.NOT_APPROVED
+    again = chosen.level is BacktrackLevel.LOCAL_RETRY and not refused
     return AttemptDecided(
         node=attempt.node,
         again=again,
         level=chosen.level,
-        rule=chosen.row.id,
+        rule=REFUSED if refused else chosen.row.id,
         code=chosen.finding.code,
-        known=chosen.known,
+        known=chosen.known or refused,
         delay_seconds=chosen.delay_seconds(attempt.number - 1) if again else 0.0,
     )
 

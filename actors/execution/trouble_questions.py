@@ -37,7 +37,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
     `again` says whether the step may be visited again, `plan` whether a new plan can be made.
     """
     found = trouble.findings[0]
-    if trouble.cause is Cause.ASKED:
+    if trouble.cause is Cause.PLANNER_ASKS:
         return found.message, dict(found.answer_schema or {"type": "string", "minLength": 1})
     text = f"{_what(state, trouble)} {found.message}\nWhat follows?"
     options: list[str] = []
@@ -59,7 +59,7 @@ def _what(state: State, trouble: Trouble) -> str:
         case Cause.ESCALATED | Cause.REQUIREMENT_VIOLATED:
             return f"The step {step} failed, and the plan hands that over:" if trouble.step else "The plan fails:"
         case Cause.UNKNOWN_OUTCOME:
-            return f"What the step {step} has done is not known:"
+            return f"The outcome of the step {step} is not known:"
         case Cause.ASSUMPTION_BROKEN:
             return f"The step {step} failed, which the plan rules out:"
         case Cause.INVARIANT_BROKEN:
@@ -72,7 +72,7 @@ def _what(state: State, trouble: Trouble) -> str:
             return "What is asked for has changed, and no new plan can be made here:"
         case Cause.REPLAN_FAILED:
             return f"Planning anew for revision {state.revision + 1} has failed:"
-        case Cause.ASKED:
+        case Cause.PLANNER_ASKS:
             return ""
         case _:
             assert_never(trouble.cause)

@@ -226,9 +226,9 @@ class Stage:
         """Answer the open question."""
         return self.post(kind="answer", question=question or self.only(USER), answer=text)
 
-    def decline(self):
+    def decline(self, question=None):
         """Decline the open question."""
-        return self.post(kind="decline", question=self.only(USER))
+        return self.post(kind="decline", question=question or self.only(USER))
 
     def woken(self):
         """End the only wait."""
@@ -253,7 +253,6 @@ class Stage:
         finished = self.state.run.finished
         return None if finished is None else finished.outcome
 
-    @property
     def question(self):
         """The text of the open question, and the options of its answer."""
         request = self.work[self.only(USER)].request
