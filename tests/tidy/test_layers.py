@@ -24,6 +24,7 @@ PURE = (
     "actors/tools/file_texts.py",
     "actors/tools/parameters.py",
     "actors/tools/patterns.py",
+    "actors/tools/snapshot_texts.py",
     "actors/tools/specs.py",
     "actors/tools/tools_file.py",
     "actors/tools/uses.py",
