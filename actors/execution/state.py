@@ -30,6 +30,7 @@ class Phase(StrEnum):
     READ = "read"  # the files that a model needs are read
     ACT = "act"  # the tool is called, the model is asked, or a person does it
     WRITE = "write"  # the model's file is written
+    SNAPSHOT = "snapshot"  # the workspace is recorded, and compared with what it was before
     CHECK_PRE = "check_pre"  # the check's own pre-check is called
     CHECK = "check"  # the guard's tool is called, or a person looks at the result
 
@@ -260,6 +261,12 @@ class State:
     """The questions about troubles that it may still ask."""
     replan_nodes: tuple[str, ...] = ()
     """The nodes of the requests for planning runs, the oldest first."""
+    snapshot: str | None = None
+    """The id of the last snapshot of the workspace; empty where none could be taken, None before the first one."""
+    first_snapshot: str = ""
+    """The id of the snapshot that was taken before the first step; empty for none."""
+    not_compared: int = 0
+    """The snapshots of which nobody knows which paths have changed."""
     told: int = 0
     """The user's requirements that the current plan takes into account, as their number."""
 

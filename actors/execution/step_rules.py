@@ -9,6 +9,7 @@ from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, 
 from actors.execution.requests import file_request
 from actors.execution.schedule import covers, is_spent, next_step
 from actors.execution.state import Attempt, Phase, State
+from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, exhausted
@@ -91,6 +92,8 @@ def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
     findings = attempt.findings
     if state.draining:
         return _settled(state, attempt, StepOutcome.FAIL, findings)
+    if any(finding.code == Code.VIOLATED for finding in findings):
+        return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=True)
     match state.plan.by_id[attempt.step].on_failure:
         case "never":
             findings, over = (*findings, faults.assumption_broken(attempt.step)), True
@@ -164,6 +167,9 @@ def request(state: State) -> StepRequest | RunFinished | None:
             short = made
         elif made is not None:
             return made
+    first = first_snapshot(state)
+    if first is not None or (state.config.snapshots and state.snapshot is None):
+        return first
     made = None if state.draining or held(state) else _begin(state)
     if isinstance(made, Limit):
         short = made
@@ -214,7 +220,7 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
         return None if len(state.active) > 1 else _spent(state)
     if attempt.unsure:
         return _ask_outcome(state, attempt)
-    use = tool_use(state.config, state.plan, attempt)
+    use = tool_use(state.config, state.plan, attempt, state.snapshot or "")
     if use is not None:
         short = run.ledger.shortfall(NOTHING, run.now)
         return short or ToolRequested(

@@ -30,6 +30,11 @@ LEVELS: Mapping[str, BacktrackLevel] = {
 }
 """What each answer decides; `BY_HAND` settles the step instead."""
 
+_MAY_GO_ON = frozenset(
+    {Cause.REQUIREMENTS_CHANGED, Cause.REQUIREMENT_VIOLATED, Cause.INVARIANT_BROKEN, Cause.GOAL_FAILED}
+)
+"""The troubles after which the plan may go on as it is, if a person wants that."""
+
 
 def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> tuple[str, dict[str, Any]]:
     """Return the text of the question about a trouble, and the schema of its answer.
@@ -46,7 +51,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
     elif trouble.step:
         options += [TRY_AGAIN] if again else []
         options.append(BY_HAND)
-    elif trouble.cause in (Cause.REQUIREMENTS_CHANGED, Cause.INVARIANT_BROKEN, Cause.GOAL_FAILED):
+    elif trouble.cause in _MAY_GO_ON:
         options.append(GO_ON)
     if plan:
         options += [REPLAN, REVISE_GOALS]
@@ -56,8 +61,10 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
 def _what(state: State, trouble: Trouble) -> str:
     step = repr(trouble.step)
     match trouble.cause:
-        case Cause.ESCALATED | Cause.REQUIREMENT_VIOLATED:
-            return f"The step {step} failed, and the plan hands that over:" if trouble.step else "The plan fails:"
+        case Cause.ESCALATED:
+            return f"The step {step} failed, and the plan hands that over:"
+        case Cause.REQUIREMENT_VIOLATED:
+            return "A requirement is violated:"
         case Cause.UNKNOWN_OUTCOME:
             return f"The outcome of the step {step} is not known:"
         case Cause.ASSUMPTION_BROKEN:

@@ -130,6 +130,7 @@ class Stage:
             "policy": default_policy(),
             "prompts": prompts(),
             "workspace": str(Path("workspace")),
+            "snapshots": False,
             "problem": PROBLEM,
             "planning": planning() if replans else None,
             "replans_max": 2,

@@ -2,10 +2,12 @@
 
     step NAME TOKENS -> TOKENS [key=value]...     a step of the plan that is written; lists are joined by commas
     plan key=value...                             a field of the plan, such as goal=a,b or total=9
-    goal ID TOKENS [after=QUOTE]                  a goal requirement of the plan
+    goal QUOTE TOKENS [after=QUOTE]               a goal requirement of the plan
+    forbid QUOTE PATHS · invariant WHEN MUST      a requirement not to change paths; an invariant
     use NAME tool|model|person [risky] [once] [pre]   what a generator stands for; `once`: it is not repeatable
     check tool|person                             what the guard stands for
     begin [approval=WORD] [level=GUARD] [calls=N] [replans=N] [questions=N] [without-planner]
+          [snapshots]
     run STEP                                      its tool and its check succeed
     tool NODE OUTCOME [TEXT]                      a call starts and ends; NODE is what stands in the transcript
     started NODE · ended NODE OUTCOME · gone      a call is about to begin; it ends; its process has ended
@@ -77,6 +79,15 @@ class ExecutionInterpreter:
         self.fields.setdefault("requirements", []).append(goal)
         return []
 
+    def _forbid(self, quote, paths):
+        requirement = {"kind": "must_keep", "quote": quote, "text": quote, "paths": paths.split(",")}
+        self.fields.setdefault("requirements", []).append(requirement)
+        return []
+
+    def _invariant(self, when, must):
+        self.fields.setdefault("invariants", []).append({"when": when.split(","), "must": must.split(",")})
+        return []
+
     def _use(self, name, sort, *marks):
         risky = "risky" in marks
         pre_check = tool("ready") if "pre" in marks else None
@@ -115,6 +126,7 @@ class ExecutionInterpreter:
             approval=options.get("approval", "none"),
             replans_max=int(options.get("replans", 2)),
             questions_max=int(options.get("questions", 5)),
+            snapshots="snapshots" in words,
         )
 
     def _run(self, name):
