@@ -115,7 +115,8 @@ def tools_for(value, *, check=None, **uses):
 class Stage:
     """One execution. Methods that answer pick the request by its node or the only one of its sort."""
 
-    def __init__(self, value, tools=None, *, limits=None, level="plan_expansive", replans=True, **fields):
+    def __init__(self, value, tools=None, *, limits=None, level="plan_expansive", replans=True, stored=True, **fields):
+        self.stored = stored
         self.machine, self.events, self.now, self.inbox, self.epoch = ExecutionMachine(), [], 1_000.0, 0, 1
         self.state = self.machine.initial()
         tools = tools or tools_for(value)
@@ -151,7 +152,11 @@ class Stage:
         accepted = self.machine.accept(self.state, message)
         if accepted is None or isinstance(accepted, Refused):
             return accepted
-        _, batch = settle(self.machine, self.state, accepted)
+        after, batch = settle(self.machine, self.state, accepted)
+        if not self.stored:
+            self.state = after
+            self.events += batch
+            return [event.kind for event in batch]
         for event in batch:
             stored = CODEC.encode(event)
             again = CODEC.decode(stored.body, stored.texts)

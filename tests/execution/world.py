@@ -22,7 +22,8 @@ class World:
     def __init__(self, seed, value, *, failures=True, disturbed=True, replans=False, level="plan_minimal"):
         self.chance = random.Random(seed)
         self.failures, self.disturbed = failures, disturbed
-        self.stage = Stage(value, self._tools(value), level=level, replans=replans, required_assurance="none")
+        tools, stored = self._tools(value), seed % 20 == 0
+        self.stage = Stage(value, tools, level=level, replans=replans, required_assurance="none", stored=stored)
         self.oracle, self.checked = Oracle(value), 0
         self.started, self.done = {}, {}
         self.calls, self.words = {}, {}
