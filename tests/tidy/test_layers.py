@@ -17,6 +17,8 @@ PURE = (
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",
     "actors/plans/**/*.py",
+    "actors/documents/passages.py",
+    "actors/documents/html_text.py",
     "actors/quantities/**/*.py",
     "actors/rules/**/*.py",
     "actors/tools/binding.py",
