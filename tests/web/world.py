@@ -28,8 +28,8 @@ SETTLED = ("finished", "waiting", "parked")
 class World:
     """One served home. `client` has no session; `browser` has one."""
 
-    def __init__(self, engine, address, sign_in, config):
-        self.engine, self.address, self.config = engine, address, config
+    def __init__(self, engine, address, sign_in, config, stop):
+        self.engine, self.address, self.config, self.stop = engine, address, config, stop
         self.port = int(address.rpartition(":")[2])
         self.sign_in_token = sign_in.partition("#")[2]
         self.client = httpx2.AsyncClient(base_url=address, trust_env=False)
@@ -94,7 +94,7 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **
         nursery.start_soon(serve)
         with trio.fail_after(10):
             await is_open.wait()
-        world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config)
+        world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config, stop)
         async with world.client, world.browser:
             if signed_in:
                 await world.sign_in()
