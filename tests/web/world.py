@@ -8,7 +8,8 @@ import httpx2
 import trio
 
 from replan.runs.home import open_home
-from replan.runs.orders import Order
+from replan.runs.orders import Offer, Order
+from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
@@ -55,11 +56,13 @@ class World:
 
     async def start(self, model="asks", problem=PROBLEM, **options):
         """Start a run, and return its id once it has settled where a host drives it."""
-        from replan.runs.orders import Offer
-
         offer = Offer(self.config, locate_home().folder, self.engine.root)
         prepared = offer.prepare(Order(problem, model=model, **options), self.engine.registry)
         return await self.engine.admit(prepared.request)
+
+    async def reader_rows(self):
+        """Return the rows of all runs."""
+        return await self.engine.rows(ALL)
 
     async def settled(self, run, *statuses):
         """Return a run's result once it has one of some statuses."""
