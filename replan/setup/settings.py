@@ -83,7 +83,7 @@ class ClientsEntry(Config):
     active_seconds: float | None = Field(default=None, gt=0, le=10**10, allow_inf_nan=False)
     """The most seconds in which a run's models and guards work."""
     runs_at_once: int = Field(default=4, ge=1)
-    """The most unfinished runs that one client has started; runs that wait for a person count too."""
+    """The most runs of one client that are under way; those that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)
     """The most runs that one client starts in 24 hours."""
 

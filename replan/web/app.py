@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import inbox, sign_in, streams
+from replan.web import inbox, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.guarding import Guard
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
@@ -49,6 +49,17 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/", reading(site, inbox.inbox)),
         Route("/sign-in", show_sign_in),
         Route("/sign-in", do_sign_in, methods=["POST"]),
+        Route("/runs", reading(site, runs_page.runs)),
+        Route("/runs", writing(site, start_page.start_run), methods=["POST"]),
+        Route("/new", reading(site, start_page.show_form)),
+        Route("/runs/{run}", reading(site, run_page.show_run)),
+        Route("/runs/{run}/records", reading(site, run_page.show_records)),
+        Route("/runs/{run}/attempts/{node:path}", reading(site, run_page.show_attempt)),
+        Route("/runs/{run}/export/{form}", reading(site, run_page.export)),
+        Route("/runs/{run}/tell", writing(site, run_actions.tell), methods=["POST"]),
+        Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),
+        Route("/runs/{run}/resume", writing(site, run_actions.go_on), methods=["POST"]),
+        Route("/runs/{run}/cancel", writing(site, run_actions.cancel), methods=["POST"]),
         Route("/sign-out", writing(site, sign_in.sign_out), methods=["POST"]),
         Route(question, reading(site, inbox.show_question)),
         Route(question, writing(site, inbox.answer), methods=["POST"]),

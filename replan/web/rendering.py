@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -47,7 +48,14 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"asset": _asset}
-    environment.filters |= {"ago": ago, "counted": counted, "money": money, "stamp": stamp, "style": _style}
+    environment.filters |= {
+        "since": _since,
+        "ago": ago,
+        "counted": counted,
+        "money": money,
+        "stamp": stamp,
+        "style": _style,
+    }
     return environment
 
 
@@ -58,6 +66,11 @@ def _shown(value: Any) -> Any:
 
 def _asset(name: str) -> str:
     return f"/static/{name}?v={static_files()[name][2]}"
+
+
+def _since(at: str) -> str:
+    """Return how long ago a time in ISO 8601 was."""
+    return ago((datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds())
 
 
 def _style(style: str) -> str:

@@ -14,6 +14,7 @@ from replan.setup.settings import UserConfig
 from replan.web.access import with_sign_in
 from replan.web.app import make_app
 from replan.web.live import Hub
+from replan.web.resuming import WAITING_MAX, resume_asked
 from replan.web.server import HOST, bound, serve
 from replan.web.site import Site
 from replan.web.store import Store, WebState
@@ -44,7 +45,11 @@ async def serve_home(
     offer = Offer(config, home.folder, engine.root)
     store = Store(home.folder)
     hub = Hub(engine.journal)
-    site = Site(engine, CachedReader(engine.journal, engine.kinds), offer, store, hub, port, engine.clock.now)
+    waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
+    reader = CachedReader(engine.journal, engine.kinds)
+    site = Site(
+        engine, reader, offer, store, hub, port, engine.clock.now, hosts=hosts, waiting=waiting if hosts else None
+    )
     address = f"http://{HOST}:{port}"
     try:
         token = await site.change(partial(_entered, address=address, now=site.now()))
@@ -55,10 +60,13 @@ async def serve_home(
                 both.start_soon(serve, make_app(site), listening, stop.requested.wait)
                 both.start_soon(_end_streams, stop, site.stop)
                 if hosts:
+                    both.start_soon(partial(resume_asked, engine, asked, stop=stop, report=report))
                     both.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
             nursery.cancel_scope.cancel()
     finally:
         listening.close()
+        waiting.close()
+        asked.close()
         with trio.CancelScope(shield=True):
             await site.change(_left)
 

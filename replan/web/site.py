@@ -1,6 +1,7 @@
 """Everything that the pages and the API of one server share, and whose request it is."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -41,6 +42,12 @@ class Site:
     """The port that the server listens on."""
     now: Callable[[], float]
     """The wall clock, in UTC seconds since 1970."""
+    hosts: bool = True
+    """Whether this server drives runs."""
+    waiting: trio.MemorySendChannel[str] | None = None
+    """Takes the runs that are to be gone on with; None where this server drives no runs."""
+    starting: trio.Lock = field(default_factory=trio.Lock)
+    """Held while a run is started for a client."""
     stop: trio.Event = field(default_factory=trio.Event)
     """Set when the server stops: streams end."""
     streams: Streams = field(default_factory=Streams)
@@ -58,6 +65,14 @@ class Site:
     async def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
         """Change the store as `Store.change` does, in a thread, since another process may hold the lock."""
         return await trio.to_thread.run_sync(partial(self.store.change, work))
+
+    def go_on(self, run: str) -> bool:
+        """Have a run gone on with that a host leaves alone; return whether this server drives runs."""
+        if self.waiting is None:
+            return False
+        with suppress(trio.WouldBlock):  # Then very many are asked for, and the person may ask again.
+            self.waiting.send_nowait(run)
+        return True
 
     def visitor(self, request: Request) -> Principal | None:
         """Return whose session the request belongs to; None for nobody's."""
