@@ -3,10 +3,13 @@
 import json
 import os
 import sys
+from itertools import islice
 from pathlib import Path
 from textwrap import dedent
 
+import jsonschema
 import pytest
+import yaml
 
 from actors.tools.loader import load_tools
 from actors.tools.uses import ModelUse, PersonUse, ToolUse, read_stored
@@ -169,3 +172,50 @@ def test_nothing_that_says_what_tools_do_is_read_from_the_workspace(tmp_path, mo
         line = line_of(outside, command(f"python: {entry}"), workspace=inside)
         assert "code that runs in Replan's process may not be in the workspace (move it out)" in line
     assert "module_in_workspace" not in sys.modules
+
+
+def test_the_file_that_the_reference_shows_is_right_and_fits_the_schema(tmp_path):
+    page = (HERE.parents[1] / "docs" / "reference" / "tools.md").read_text()
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    (tmp_path / "steps.py").write_text("async def add_entry(workspace, *, entry): ...\n")
+    loaded = load(tmp_path, example)
+    assert loaded.notices == ()
+    assert sorted(loaded.toolset.generators) == ["CodeGenerator", "Documenter"]
+    schema = json.loads((HERE.parents[1] / "configs" / "schemas" / "tools.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(yaml.safe_load(example))
+    wrong = {"tools": {"t": {"command": "ls"}}}, {"tools": {"t": {"humans": "x"}}}, {"tools": {}, "guard": {}}
+    assert not any(validator.is_valid(value) for value in wrong)
+
+
+def test_a_tool_about_which_the_file_says_no_more_is_risky_and_not_repeatable(tmp_path):
+    use = load(tmp_path, command("command: [ls]") + "guards: {g: t}").toolset.guards["g"]
+    assert isinstance(use, ToolUse)
+    assert (use.risky, use.repeatable, use.timeout_seconds, use.pre_check) == (True, False, 300.0, None)
+    assert load(tmp_path, command("command: [ls]")).toolset.tools["t"].environment == ("PATH", "HOME", "LANG")
+
+
+def replaced(value):
+    """Yield a document with each of its values replaced by odd ones, one after the other."""
+    yield from (None, True, -1, 10**18, 1.5, "", "x" * 5000, "\0", "é", [], ["x"], {}, {"x": 1}, {"type": "path"})
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        for other in replaced(child):
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[key] = other
+            yield copy
+
+
+def test_no_value_anywhere_in_a_file_gives_anything_but_tools_or_one_line(tmp_path):
+    """Every fifth of the files in which one value of a right file is an odd one."""
+    (tmp_path / "count.py").write_text("def clean(workspace): ...\n")
+    right, lines = 0, []
+    for wrong in islice(replaced(yaml.safe_load(dedent(WHOLE))), 14, None, 5):
+        try:
+            load(tmp_path, json.dumps(wrong))
+            right += 1
+        except UsageProblem as problem:
+            lines.append(str(problem))
+    assert right > 10
+    assert len(lines) > 100
+    assert not any("\n" in line for line in lines)
