@@ -216,6 +216,6 @@ def test_no_value_anywhere_in_a_file_gives_anything_but_tools_or_one_line(tmp_pa
             right += 1
         except UsageProblem as problem:
             lines.append(str(problem))
-    assert right > 10
+    assert right > 3
     assert len(lines) > 100
     assert not any("\n" in line for line in lines)
