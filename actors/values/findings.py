@@ -40,6 +40,7 @@ class Code(StrEnum):
     MIXED_REPEATABLE = "plan.mixed_repeatable"
     UNKNOWN_REQUIREMENT = "plan.unknown_requirement"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
+    GIVEN_REPLACED = "plan.given_replaced"  # warning: a given fact replaced what the plan said
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"
     PRECONDITION_UNSATISFIED = "plan.precondition_unsatisfied"  # no step produces it

@@ -2,6 +2,7 @@
 
     workflow [key=value ...]        the workflow; an indented line per step: NAME [<- REQUIRED ...] [key=value ...]
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S]
+    given initial=TOKENS [goal=TOKENS achieved=TOKENS failure="text" asks_nobody=true answer="question: answer"]
     begin                           start the run
     reply NODE ["text"] [tokens=N] [took=CALLS] [finish=length]    accept NODE    the guard passes it
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
@@ -27,6 +28,7 @@ from actors.run.ids import node_of
 from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict
+from actors.values.given import Given, GivenAnswer
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import Refused, fold
@@ -58,6 +60,11 @@ def split(words):
     }
 
 
+def tokens(given):
+    """Return the tokens of an option: one, or a list."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 class Interpreter:
     """One run; `execute` takes a command with its indented lines and returns the resulting lines."""
 
@@ -65,6 +72,7 @@ class Interpreter:
         self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
         self.transcript = Transcript(self.world.now)
         self.epoch, self.shift, self.claimed = 1, 0.0, self.world.now
+        self.facts = None
 
     @property
     def state(self):
@@ -104,7 +112,20 @@ class Interpreter:
 
     def begin(self):
         config = self.world.config.model_dump_json()
-        return self.send(Begin(self.world.now, "run", "the problem", config, self.world.limits))
+        start = (self.world.now, "run", "the problem", config, self.world.limits)
+        return self.send(Begin(*start, given_facts=self.facts))
+
+    def given(self, *, initial, goal=None, achieved=(), failure="", asks_nobody=False, answer=""):
+        question, _, said = answer.partition(": ")
+        self.facts = Given(
+            initial_state=tokens(initial),
+            goal_state=None if goal is None else tokens(goal),
+            achieved=tokens(achieved),
+            failure_summary=failure,
+            asks_nobody=asks_nobody,
+            answers=(GivenAnswer(question=question, answer=said),) if answer else (),
+        )
+        return []
 
     def send(self, message):
         """Give the machine a message at the driver's second; check that the fold of all events gives the same state."""
