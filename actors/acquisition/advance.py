@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from actors.acquisition.events import INCOMPLETE, AcquisitionEvent, Routed
+from actors.acquisition.calculation import inputs_hash
 from actors.acquisition.call_events import AcquisitionCall, RequestReissued
+from actors.acquisition.events import INCOMPLETE, AcquisitionEvent, Routed
 from actors.acquisition.graph import END, Graph
 from actors.acquisition.profile import Profile
 from actors.acquisition.requests import next_call, next_try, question_for, search_for
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import AcquisitionState, State
-from actors.acquisition.calculation import inputs_hash
 from actors.acquisition.writes import apply, written
 from actors.run import questions, waits
 from actors.run.ending import Outcome, RunFinished, exhausted

@@ -38,9 +38,7 @@ def answer_schema(schema: Schema, path: str) -> dict[str, Any]:
             return found
 
 
-def answer_value(
-    schema: Schema, path: str, answer: str, *, source: str, via: Via = "user"
-) -> FieldValue | str:
+def answer_value(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
     """Return the value that a person's text gives a field, or why it gives none."""
     spec = schema.fields[path]
     if spec.type == "number":
@@ -74,9 +72,7 @@ def number_value(read: Quantity, *, via: Via, source: str, quote: str, confidenc
     """Return the value of a quantity: the middle of its range."""
     middle = read.low if read.exact else (read.low + read.high) / 2
     ends = {} if read.exact else {"low": read.low, "high": read.high}
-    return FieldValue(
-        value=middle, **ends, unit=read.unit, via=via, source=source, quote=quote, confidence=confidence
-    )
+    return FieldValue(value=middle, **ends, unit=read.unit, via=via, source=source, quote=quote, confidence=confidence)
 
 
 def out_of_bounds(spec: FieldSpec, read: Quantity) -> str:

@@ -84,9 +84,12 @@ def calculate(schema: Schema, count: int) -> Calculation:
         )
         steps.append(step)
     errors += [error for check in calculator_spec.preconditions if (error := _broken(schema, check, known))]
-    status = "blocked" if errors else "succeeded"
     return Calculation(
-        status=status, count=count, inputs_hash=inputs_hash(schema), steps=tuple(steps), errors=tuple(errors)
+        status="blocked" if errors else "succeeded",
+        count=count,
+        inputs_hash=inputs_hash(schema),
+        steps=tuple(steps),
+        errors=tuple(errors),
     )
 
 

@@ -1,4 +1,4 @@
-"""The calls of an acquisition run: a model is asked for a decision, an observation, a decomposition or a review. Pure."""
+"""The calls of an acquisition run: for a decision, an observation, a decomposition or a review. Pure."""
 
 from typing import Literal
 

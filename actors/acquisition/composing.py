@@ -50,7 +50,9 @@ def _assumed(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldV
     if spec.default is None or others:
         return None
     left = questions_left(state, path) if spec.source == "user" else searches_left(state, path)
-    standing = bool(_follows(schema, path))  # A default that was assumed in an earlier round stays until it is replaced.
+    standing = bool(
+        _follows(schema, path)
+    )  # A default that was assumed in an earlier round stays until it is replaced.
     unit = schema.unit(path)
     if (left and not standing) or unit is None:
         return None

@@ -15,7 +15,7 @@ from actors.quantities.written import WrittenNumber, written_numbers
 
 QUOTE_MAX = 600
 """Characters of a quote; a longer one is no evidence for one value."""
-_SAME = {"‘": "'", "’": "'", "“": '"', "”": '"', "\u00ad": "", "‑": "-"}
+_SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 
 def folded(text: str) -> str:
@@ -25,7 +25,7 @@ def folded(text: str) -> str:
 
 
 def passage_of(passages: Sequence[Passage], source: str, quote: str) -> Passage | None:
-    """Return the passage in which a quote stands, one of the named source if there is any; None where it stands in none."""
+    """Return the passage in which a quote stands, one of the named source if there is any."""
     words = folded(quote)
     if not words or len(quote) > QUOTE_MAX:
         return None
@@ -49,7 +49,8 @@ def stated_quantity(quote: str, value: str, unit: str, wanted: str, table: UnitT
     fitting = [each for each in units if table.same_kind(each, wanted)]
     if units and not fitting:
         return Refusal(
-            code=RefusalCode.WRONG_UNIT, message=f"the quote is in {units[0]}, and {wanted or 'a plain number'} is expected"
+            code=RefusalCode.WRONG_UNIT,
+            message=f"the quote is in {units[0]}, and {wanted or 'a plain number'} is expected",
         )
     return table.convert(Quantity(low=low, high=high, unit=fitting[0] if fitting else unit or wanted), wanted)
 

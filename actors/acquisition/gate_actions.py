@@ -83,7 +83,7 @@ def observe_user(state: State) -> Hop:
 
 
 def calculate(state: State) -> Hop:
-    """Calculate all results from the values as they are; it alone counts the calculations and keeps their inputs' hash."""
+    """Calculate all results from the values as they are, count the calculation, and keep the hash of its inputs."""
     calculation = calculated(schema_of(state), state.planner.calculation.count + 1)
     writes = Writes(calculation=calculation)
     if calculation.status == "succeeded":

@@ -113,7 +113,9 @@ def retry_gate(state: State) -> Hop:
 def _instead_of_search(state: State, path: str, why: str) -> Hop:
     """Return the question about the field, or else about another component; a review where none is left to ask."""
     schema = schema_of(state)
-    askable = [each for each in (path, *open_components(schema)) if each in schema.fields and questions_left(state, each)]
+    askable = [
+        each for each in (path, *open_components(schema)) if each in schema.fields and questions_left(state, each)
+    ]
     if askable:
         question = PlannerDecision(action="ask_user", target_field=askable[0], reasoning=why)
         writes = Writes(decision=question, decision_origin="deterministic")

@@ -1,7 +1,7 @@
 """The gates that prepare the schema: `prepare_schema`, and one `require_FIELD` for each bootstrap field. Pure."""
 
-from actors.acquisition.checks import holds
 from actors.acquisition.calculation import inputs_hash
+from actors.acquisition.checks import holds
 from actors.acquisition.composing import composed
 from actors.acquisition.decision import PlannerDecision
 from actors.acquisition.decompositions import proposed, wanted
@@ -65,7 +65,9 @@ def require_field(path: str) -> Gate:
     def gate(state: State) -> Hop:
         if questions_left(state, path):
             decision = PlannerDecision(action="ask_user", target_field=path, reasoning=f"{path} is needed first")
-            return Hop("ask", f"{path} is asked of the user", Writes(decision=decision, decision_origin="deterministic"))
+            return Hop(
+                "ask", f"{path} is asked of the user", Writes(decision=decision, decision_origin="deterministic")
+            )
         why = f"{path} is needed first, and the user has given no answer"
         decision = PlannerDecision(action="finish", target_field=path, reasoning=why)
         return Hop("exhausted", why, Writes(decision=decision, decision_origin="deterministic", status="aborted"))

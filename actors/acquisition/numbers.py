@@ -1,4 +1,4 @@
-"""The numbers of a schema that formulas may use: the chosen value of each field, and the range that it may lie in. Pure."""
+"""The numbers of a schema that formulas may use: the chosen value of each field with its range. Pure."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Reads a model's observation: the values that it found in passages, of which only those with evidence are taken. Pure."""
+"""Reads a model's observation: of the values that it found in passages, those with evidence are taken. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,10 +81,8 @@ def _read(given: Mapping[str, Any], state: State, schema: Schema) -> FieldValue 
         return rejected("missing_evidence", "the quote does not stand in the source")
     value, unit = _value_text(given.get("value")), text_of(given.get("unit"))
     confidence = _confidence(given.get("confidence"))
-    if spec.type == "number":
-        read = _number(schema, path, value, unit, quote)
-    else:
-        read = _text(spec, value, quote)
+    numeric = spec.type == "number"
+    read = _number(schema, path, value, unit, quote) if numeric else _text(spec, value, quote)
     if isinstance(read, Rejection):
         return rejected(read.code, read.message)
     kept = " ".join(quote.split())

@@ -1,4 +1,4 @@
-"""The state that the nodes of the graph own: each of its fields is written by the nodes that the table names. Frozen."""
+"""The state that the nodes of the graph own; the table names the nodes that may write each field. Frozen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

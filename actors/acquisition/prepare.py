@@ -145,7 +145,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
 
 
 def given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
-    """Return the values of texts that the user gives at the start, by path. Raises `UsageProblem` that names the path."""
+    """Return the values that the user gives at the start, by path. Raises `UsageProblem` that names the path."""
     values: dict[str, FieldValue] = {}
     first = [path for path in texts if path in profile.bootstrap]  # Units of others may name them.
     for path in dict.fromkeys([*first, *texts]):
@@ -173,7 +173,9 @@ def _prompts(setup: Setup) -> tuple[PromptBook, tuple[str, ...]]:
 
 def _check_goal(goal: object) -> None:
     if not isinstance(goal, str):
-        raise UsageProblem(f"the goal is text, not {type(goal).__name__}", place="GOAL", hint="describe it in plain text")
+        raise UsageProblem(
+            f"the goal is text, not {type(goal).__name__}", place="GOAL", hint="describe it in plain text"
+        )
     if not goal.strip():
         raise UsageProblem("the goal is empty", place="GOAL", hint="say what the schema is to be filled for")
     size = len(goal.encode(errors="replace"))

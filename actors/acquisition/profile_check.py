@@ -1,4 +1,4 @@
-"""Checks of a profile as a whole: names, units, bounds, formulas and cycles. Each error names the file, key and line."""
+"""Checks of a whole profile: names, units, bounds, formulas and cycles. An error names the file, key and line."""
 
 from collections.abc import Iterator, Mapping
 
@@ -68,14 +68,16 @@ def _bootstrap(profile: Profile) -> Iterator[Problem]:
             yield key, f"{path!r} and {other!r} have the same last name", "give the last parts of the paths other names"
 
 
-def _field(
-    profile: Profile, table: UnitTable, path: str, key: KeyPath, spec: FieldSpec
-) -> Iterator[Problem]:
+def _field(profile: Profile, table: UnitTable, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
     samples = Schema.sample_units(profile)
     if spec.type != "number":
         for name in ("unit", "minimum", "maximum", "formula", "decomposition"):
             if getattr(spec, name) not in ("", None):
-                yield (*key, name), f"a field of type `{spec.type}` has no {name}", "leave it out, or set `type: number`"
+                yield (
+                    (*key, name),
+                    f"a field of type `{spec.type}` has no {name}",
+                    "leave it out, or set `type: number`",
+                )
     elif problem := table.problem(Schema.sample(spec.unit, samples)):
         yield (*key, "unit"), problem, "declare it under `units`, or use a known one"
     if (spec.type == "choice") != bool(spec.choices):
@@ -123,7 +125,9 @@ def _slots(profile: Profile) -> Iterator[Problem]:
     texts = {path for path, spec in profile.fields.items() if spec.type != "number"}
     units = [((*key, "unit"), spec.unit) for _, key, spec in _all_fields(profile)]
     if profile.calculator is not None:
-        units += [(("calculator", "results", name, "unit"), each.unit) for name, each in _results_of(profile)]
+        units += [
+            (("calculator", "results", name, "unit"), each.unit) for name, each in profile.calculator.results.items()
+        ]
     for key, unit in units:
         for slot in SLOT.findall(unit):
             if slot not in currencies or slot not in profile.bootstrap:
@@ -135,16 +139,10 @@ def _slots(profile: Profile) -> Iterator[Problem]:
                     yield (*key, name), f"{{{slot}}} is no field with a text", nearest(slot, texts, kind="fields")
 
 
-def _results_of(profile: Profile) -> Iterator[tuple[str, object]]:
-    yield from (() if profile.calculator is None else profile.calculator.results.items())
-
-
 def _field_units(profile: Profile) -> dict[str, str]:
     """Return the units of all numbers, with a sample currency in the place of one that the user will say."""
     samples = Schema.sample_units(profile)
-    units = {
-        path: Schema.sample(spec.unit, samples) for path, _, spec in _all_fields(profile) if spec.type == "number"
-    }
+    units = {path: Schema.sample(spec.unit, samples) for path, _, spec in _all_fields(profile) if spec.type == "number"}
     if profile.calculator is not None:
         units |= {name: Schema.sample(each.unit, samples) for name, each in profile.calculator.results.items()}
     return units
@@ -163,7 +161,7 @@ def _results(profile: Profile, calculator: Calculator, table: UnitTable) -> Iter
 
 
 def _formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
-    """Yield what is wrong with the formulas: of derived fields and results together, and of each decomposition alone."""
+    """Yield what is wrong with formulas: derived fields and results together, each decomposition alone."""
     places: dict[str, KeyPath] = {}
     formulas: dict[str, str] = {}
     for path, spec in profile.fields.items():
@@ -173,8 +171,8 @@ def _formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> I
         for name, result in profile.calculator.results.items():
             formulas[name], places[name] = result.formula, ("calculator", "results", name, "formula")
     results = set(profile.calculator.results) if profile.calculator is not None else set()
-    for path in formulas:
-        if path not in results and (used := sorted(results & {*names_in(formulas[path])})):
+    for path, formula in formulas.items():
+        if path not in results and (used := sorted(results & {*names_in(formula)})):
             yield places[path], f"a field is made of fields, and {used[0]!r} is a result of the calculator", ""
     for found in check_formulas(formulas, units, table):
         yield places[found.path], found.cause, found.hint
@@ -183,9 +181,7 @@ def _formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> I
             yield from _decomposition(path, spec.decomposition, units, table)
 
 
-def _decomposition(
-    path: str, made_of: Decomposition, units: Mapping[str, str], table: UnitTable
-) -> Iterator[Problem]:
+def _decomposition(path: str, made_of: Decomposition, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
     key: KeyPath = ("fields", path, "decomposition")
     inner = {name: units.get(f"{path}.{name}", "") for name in made_of.fields}
     for found in check_formulas({"": made_of.formula}, {**inner, "": units.get(path, "")}, table):
@@ -199,5 +195,3 @@ def _decomposition(
 def _check(check: Check, key: KeyPath, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
     if problem := check_dimensions(check.check, units, table):
         yield key, problem, "such as sales.share <= 1"
-
-

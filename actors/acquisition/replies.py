@@ -87,7 +87,9 @@ def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection
     if not isinstance(value.get("finish"), bool):
         return Unusable("`finish` is true or false.")
     listed = value.get("caveats")
-    caveats = [one_line(each, REASON_MAX) for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    caveats = (
+        [one_line(each, REASON_MAX) for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    )
     path = text_of(value.get("next_field"))
     return Reflection(
         inputs_hash=inputs,

@@ -117,5 +117,3 @@ def question_for(state: State) -> ClarificationRequested | None:
         blocks=(decision.target_field,),
         answer_schema=answer_schema(schema, decision.target_field),
     )
-
-

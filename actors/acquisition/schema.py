@@ -76,7 +76,11 @@ class Schema:
         spec = self.profile.fields.get(path)
         if spec is None or spec.source != "components":
             return None
-        return spec.decomposition if isinstance(spec.decomposition, Decomposition) else self.planner.decompositions.get(path)
+        return (
+            spec.decomposition
+            if isinstance(spec.decomposition, Decomposition)
+            else self.planner.decompositions.get(path)
+        )
 
     def lacks_decomposition(self, path: str) -> bool:
         """Tell whether a field is to be composed of components that a model has not been asked for yet."""

@@ -1,4 +1,4 @@
-"""What a node writes when the run leaves it: the changes to the planner's state that its `Routed` event stores. Pure."""
+"""What a node writes when the run leaves it: changes to the planner's state, which its event stores. Pure."""
 
 from collections.abc import Mapping
 
