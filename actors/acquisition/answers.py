@@ -8,8 +8,8 @@ from actors.acquisition.schema import Schema
 from actors.acquisition.values import FieldValue, Via
 from actors.quantities.currencies import CODES
 from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.read_value import read_value
-from actors.values.answers import choice
+from actors.quantities.unit_forms import without_counted
+from actors.values.answers import QUANTITY, choice, read_quantity
 
 TEXT_MAX = 500
 """Characters of the value of a text field."""
@@ -28,14 +28,19 @@ def answer_schema(schema: Schema, path: str) -> dict[str, Any]:
         case "text":
             return {"type": "string", "minLength": 1, "maxLength": TEXT_MAX}
         case "number":
-            found: dict[str, Any] = {"type": "string", "format": "quantity", "unit": schema.unit(path) or ""}
-            if schema.profile.units:
-                found["units"] = dict(schema.profile.units)
-            if spec.minimum is not None:
-                found["minimum"] = spec.minimum
-            if spec.maximum is not None:
-                found["maximum"] = spec.maximum
-            return found
+            return _number_schema(schema, path, spec)
+
+
+def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]:
+    unit, units = schema.unit(path) or "", dict(schema.profile.units)
+    found: dict[str, Any] = {"type": "string", "format": QUANTITY, "unit": unit}
+    short = without_counted(unit, units)
+    if short != unit:
+        found["short_unit"] = short
+    if units:
+        found["units"] = units
+    bounds = {"minimum": spec.minimum, "maximum": spec.maximum}
+    return found | {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def answer_value(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
@@ -45,10 +50,10 @@ def answer_value(schema: Schema, path: str, answer: str, *, source: str, via: Vi
         unit = schema.unit(path)
         if unit is None:
             return f"the unit of {path} is not known yet"
-        read = read_value(answer, unit, schema.units)
+        read = read_quantity(_number_schema(schema, path, spec), answer)
         if isinstance(read, Refusal):
             return read.message
-        return out_of_bounds(spec, read) or number_value(read, via=via, source=source, quote=answer.strip())
+        return number_value(read, via=via, source=source, quote=answer.strip())
     text = " ".join(answer.split())
     problem = _text_problem(spec, text)
     if problem:

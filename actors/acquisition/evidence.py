@@ -5,10 +5,11 @@ Nothing in a quote is obeyed: it is compared, character by character, and shown 
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from actors.acquisition.planner_state import Passage
 from actors.quantities.quantity import Quantity, Refusal, RefusalCode
+from actors.quantities.unit_forms import convert, without_counted, without_rates
 from actors.quantities.unit_tail import written_units
 from actors.quantities.units import UnitTable
 from actors.quantities.written import WrittenNumber, written_numbers
@@ -34,25 +35,30 @@ def passage_of(passages: Sequence[Passage], source: str, quote: str) -> Passage 
     return next(iter(named or ([] if source in {each.source for each in passages} else holding)), None)
 
 
-def stated_quantity(quote: str, value: str, unit: str, wanted: str, table: UnitTable) -> Quantity | Refusal:
+def stated_quantity(
+    quote: str, value: str, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
+) -> Quantity | Refusal:
     """Return the number of a quote that a value names, in the wanted unit, or why it states none.
 
     The value only says which number of the quote is meant. The number itself and its unit are those of the quote; the
-    given unit counts where the quote has none.
+    given unit counts where the quote has none, or leaves out what it is per. `units` are the profile's own.
     """
-    meant = [number for given in written_numbers(value) for number in written_numbers(quote) if _common(given, number)]
+    given = written_numbers(value)
+    meant = [number for number in written_numbers(quote) if given and _common(given[0], number)]
     if not meant:
         return Refusal(code=RefusalCode.VALUE_NOT_IN_QUOTE, message=f"the quote does not state {value[:80]!r}")
-    number = meant[0]
-    low, high = _common(written_numbers(value)[0], number) or number.readings[0]
-    units = written_units(quote, number, table)
-    fitting = [each for each in units if table.same_kind(each, wanted)]
-    if units and not fitting:
-        return Refusal(
-            code=RefusalCode.WRONG_UNIT,
-            message=f"the quote is in {units[0]}, and {wanted or 'a plain number'} is expected",
-        )
-    return table.convert(Quantity(low=low, high=high, unit=fitting[0] if fitting else unit or wanted), wanted)
+    number, short = meant[0], without_counted(wanted, units)
+    low, high = _common(given[0], number) or number.readings[0]
+    written = written_units(quote, number, table)
+    forms = [wanted, short]
+    if written and any(table.same_kind(unit, form) for form in (wanted, short)):
+        forms.append(without_rates(short))
+    for form in forms:
+        for said in written or [unit or wanted]:
+            if table.same_kind(said, form):
+                return convert(Quantity(low=low, high=high, unit=said), form, wanted, table)
+    stated, expected = (written or [unit])[0] or "a plain number", wanted or "a plain number"
+    return Refusal(code=RefusalCode.WRONG_UNIT, message=f"{stated} is stated, and {expected} is expected")
 
 
 def _common(given: WrittenNumber, quoted: WrittenNumber) -> tuple[float, float] | None:

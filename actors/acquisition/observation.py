@@ -105,7 +105,7 @@ def _number(schema: Schema, path: str, value: str, unit: str, quote: str) -> Fie
     spec, wanted = schema.fields[path], schema.unit(path)
     if wanted is None:
         return Rejection(path=path, code="unknown_unit", message="the unit of the field is not known yet")
-    read = stated_quantity(quote, value, unit, wanted, schema.units)
+    read = stated_quantity(quote, value, unit, wanted=wanted, units=schema.profile.units, table=schema.units)
     if isinstance(read, Refusal):
         return Rejection(path=path, code=_CODES.get(read.code, "unreadable"), message=read.message)
     outside = out_of_bounds(spec, read)

@@ -64,6 +64,9 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
     match purpose:
         case "observe":
             parts["field"] = path
+            places = (each for each in schema.profile.bootstrap if schema.fields[each].type == "text")
+            parts["place"] = [schema.text(each) for each in places if schema.text(each)]
+            parts["units"] = dict(schema.profile.units)
             parts["fields"] = [
                 _wanted(schema, each)
                 for each in schema.fields
