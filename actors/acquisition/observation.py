@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.acquisition.answers import number_value, out_of_bounds
 from actors.acquisition.evidence import passage_of, stated_quantity, states_text
-from actors.acquisition.planner_state import Rejection
+from actors.acquisition.planner_state import Passage, Rejection
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.replies import Unusable, one_line, read_object, text_of
 from actors.acquisition.schema import Schema, schema_of
@@ -79,10 +79,10 @@ def _read(given: Mapping[str, Any], state: State, schema: Schema) -> FieldValue 
     passage = passage_of(state.planner.last_observation, source, quote)
     if passage is None:
         return rejected("missing_evidence", "the quote does not stand in the source")
-    value, unit = _value_text(given.get("value")), text_of(given.get("unit"))
+    value = _value_text(given.get("value"))
     confidence = _confidence(given.get("confidence"))
     numeric = spec.type == "number"
-    read = _number(schema, path, value, unit, quote) if numeric else _text(spec, value, quote)
+    read = _number(schema, path, passage, given) if numeric else _text(spec, value, quote)
     if isinstance(read, Rejection):
         return rejected(read.code, read.message)
     kept = " ".join(quote.split())
@@ -101,11 +101,13 @@ def _confidence(value: object) -> float:
     return float(value)
 
 
-def _number(schema: Schema, path: str, value: str, unit: str, quote: str) -> FieldValue | Rejection:
+def _number(schema: Schema, path: str, passage: Passage, given: Mapping[str, Any]) -> FieldValue | Rejection:
     spec, wanted = schema.fields[path], schema.unit(path)
     if wanted is None:
-        return Rejection(path=path, code="unknown_unit", message="the unit of the field is not known yet")
-    read = stated_quantity(quote, value, unit, wanted=wanted, units=schema.profile.units, table=schema.units)
+        return Rejection(path=path, code="wrong_unit", message="the unit of the field is not known yet")
+    quote, value, unit = text_of(given.get("quote")), _value_text(given.get("value")), text_of(given.get("unit"))
+    units, table = schema.profile.units, schema.units
+    read = stated_quantity(passage, quote, value, unit, wanted=wanted, units=units, table=table)
     if isinstance(read, Refusal):
         return Rejection(path=path, code=_CODES.get(read.code, "unreadable"), message=read.message)
     outside = out_of_bounds(spec, read)

@@ -7,6 +7,7 @@ from typing import Literal
 from actors.acquisition.decision import Origin, PlannerDecision, Status
 from actors.acquisition.profile import Decomposition
 from actors.acquisition.values import Values
+from actors.quantities.numerals import DecimalMark
 from runtime.core.events import Value
 
 
@@ -19,6 +20,12 @@ class Passage(Value):
     """The title of the document; empty where it has none."""
     text: str
     """The text of the part, as the document has it."""
+    first_line: int = 1
+    """The line of the document in which it begins, from 1."""
+    decimal_mark: DecimalMark = ""
+    """The decimal mark of the document; empty where nothing tells."""
+    language: str = ""
+    """The language of the document as a code; empty where it is not clear."""
 
 
 class SearchMade(Value):

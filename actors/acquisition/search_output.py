@@ -13,6 +13,11 @@ PASSAGE_CHARACTERS_MAX = 4_000
 NAME_CHARACTERS_MAX = 1_000
 """Characters of a source and of a title that are kept."""
 
+LINE_MOST = 10**9
+"""The highest number of a line; a higher one is taken as the first."""
+LANGUAGE_CHARACTERS_MAX = 20
+"""Characters of a language's code that are kept."""
+
 
 def passages_of(ended: ToolFinished) -> tuple[Passage, ...]:
     """Return the passages that a search has found; none where it failed, or where its output has another form."""
@@ -40,6 +45,12 @@ def _passage(value: Any) -> Passage | None:
     source, title, text = (value.get(key, "") for key in ("source", "title", "text"))
     if not (isinstance(source, str) and isinstance(title, str) and isinstance(text, str) and text.strip()):
         return None
+    line, mark, language = (value.get(key) for key in ("first_line", "decimal_mark", "language"))
     return Passage(
-        source=source[:NAME_CHARACTERS_MAX], title=title[:NAME_CHARACTERS_MAX], text=text[:PASSAGE_CHARACTERS_MAX]
+        source=source[:NAME_CHARACTERS_MAX],
+        title=title[:NAME_CHARACTERS_MAX],
+        text=text[:PASSAGE_CHARACTERS_MAX],
+        first_line=line if isinstance(line, int) and not isinstance(line, bool) and 1 <= line <= LINE_MOST else 1,
+        decimal_mark=mark if mark in ("point", "comma") else "",
+        language=language[:LANGUAGE_CHARACTERS_MAX] if isinstance(language, str) else "",
     )

@@ -2,10 +2,9 @@
 
 from actors.planning.call_events import ArtifactProduced, FailureClassified, GenerationRequested
 from actors.planning.events import PlanningEvent, RunFinished, RunStarted, VerdictReached
-from actors.planning.given_plans import content_made
+from actors.planning.given_plans import content_made, with_given_findings
 from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
-from actors.plans.given_facts import replaced_findings
 from actors.policy.cause import read_cause
 from actors.run import ending
 from actors.run.accept import accept_control, accept_fault
@@ -82,9 +81,7 @@ def _judged(state: State, message: Judged) -> VerdictReached | None:
     request = state.judgements.get(message.request_id)
     if request is None or state.run.finished is not None:
         return None
-    verdict, replaced = message.verdict, replaced_findings(state.nodes[request.node].replaced)
-    if replaced:
-        verdict = verdict.model_copy(update={"findings": (*verdict.findings, *replaced)})
+    verdict = with_given_findings(state, request.node, message.verdict)
     return VerdictReached(
         node=request.node,
         at=message.at,

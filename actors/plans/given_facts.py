@@ -1,8 +1,12 @@
-"""Puts given facts into a plan: what its author wrote against them is replaced before any guard judges it. Pure."""
+"""Puts given facts into a plan: what its author wrote against them is replaced before any guard judges it. Pure.
 
-from collections.abc import Mapping, Sequence
+Names that no tool implements cannot be replaced: they are errors, beside those of the guard.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from actors.plans.formatting import printable, quoted_list
 from actors.values.findings import Code, Finding
 from actors.values.given import Given
 
@@ -31,6 +35,20 @@ def replaced_findings(replaced: Sequence[str]) -> tuple[Finding, ...]:
         )
         for key in replaced
     )
+
+
+def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
+    """Yield an error for each step of a plan that names a generator or a guard which no tool implements."""
+    steps = plan.get("steps") if isinstance(plan, Mapping) else None
+    for step in steps if isinstance(steps, list) else ():
+        if not isinstance(step, Mapping):
+            continue
+        for key, names in (("generator", given.generators), ("guard", given.guards)):
+            name = step.get(key)
+            if names is not None and isinstance(name, str) and name and name not in names:
+                listed = f"choose one of {quoted_list(names, limit=30)}" if names else "none is"
+                message = f"step {step.get('step_id')}: no tool implements the {key} {printable(name, 60)!r}; {listed}."
+                yield Finding(code=Code.UNBOUND, where=str(step.get("step_id", "")), message=message)
 
 
 def _same(written: Any, fact: Sequence[Any]) -> bool:

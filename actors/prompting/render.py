@@ -91,8 +91,8 @@ def render(template: Template, context: Context, *, headed: bool = True) -> Rend
 
 
 def _facts(given: Given) -> str:
-    """Return the facts that a run is given as a prompt shows them."""
-    return indented_json({**given.values, "achieved": list(given.achieved)})
+    """Return the facts that a run is given as a prompt shows them; empty where a prompt shows none."""
+    return indented_json(given.shown) if given.shown else ""
 
 
 def _failure_before(given: Given | None) -> tuple[Feedback, ...]:

@@ -38,7 +38,7 @@ def _decided(action: str, field: Mapping[str, Any], query: str = "") -> dict[str
 
 
 def observation(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that sentences of the passages state in the words of a field, with these sentences as quotes."""
+    """Return the values that sentences of the passages state in the words of a field; the sentences are quoted."""
     places = [text for text in material.get("place", ()) if isinstance(text, str)]
     units = material.get("units", {})
     values = []
@@ -46,8 +46,9 @@ def observation(material: Mapping[str, Any]) -> dict[str, Any]:
         if field.get("type") != "number":
             continue
         words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
-        sought = Sought(words=words, unit=field.get("unit", ""), units=units, places=tuple(places))
         for passage in material.get("passages", ()):
+            mark, language = passage.get("decimal_mark", ""), passage.get("language", "")
+            sought = Sought(words, field.get("unit", ""), units, tuple(places), mark, language)
             found = stated(sought, str(passage.get("text", "")))
             if found is not None:
                 values.append(

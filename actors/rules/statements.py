@@ -1,9 +1,11 @@
 """Finds where a text states a number: in a sentence that has the words of what is sought, in a fitting unit. Pure."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from actors.quantities.numerals import DecimalMark
 from actors.quantities.unit_forms import without_counted, without_rates
 from actors.quantities.unit_tail import written_units
 from actors.quantities.units import UnitTable
@@ -34,6 +36,10 @@ class Sought:
     """The meaning of units that are not generally known (`actors.quantities.units`)."""
     places: tuple[str, ...] = ()
     """Names of the place that it should be about."""
+    mark: DecimalMark = ""
+    """The decimal mark of the text; empty where nothing tells."""
+    language: str = ""
+    """The language of the text as a code; empty where it is not clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +73,11 @@ def stated(sought: Sought, text: str) -> Stated | None:
 def _sentences(text: str) -> Iterator[tuple[str, float]]:
     """Yield sentences and lines, then each with the one before it, for a heading over a number; each with a weight."""
     ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
-    parts = [(start, end) for start, end in zip(ends, ends[1:], strict=False) if text[start:end].strip()]
+    parts = [(start, end) for start, end in itertools.pairwise(ends) if text[start:end].strip()]
     parts = parts[:SENTENCES_MAX]
     for start, end in parts:
         yield text[start:end].strip(), 1.0
-    for (start, _), (_, end) in zip(parts, parts[1:], strict=False):
+    for (start, _), (_, end) in itertools.pairwise(parts):
         yield text[start:end].strip(), 0.7
 
 
@@ -84,7 +90,7 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | No
             continue
         fitting = [
             (number, sure)
-            for number in written_numbers(sentence)
+            for number in written_numbers(sentence, sought.mark, sought.language)
             if (sure := _fit(sought, sentence, number, table)) > 0 and not place[0] <= number.start < place[1]
         ]
         if fitting:
@@ -98,11 +104,13 @@ def _fit(sought: Sought, sentence: str, number: WrittenNumber, table: UnitTable)
     """Return how well a number's unit fits, from 0 (not at all) to 1 (the unit is written in full)."""
     written = written_units(sentence, number, table)
     short = without_counted(sought.unit, sought.units)
+    if number.share and not any(table.same_kind(number.share, form) for form in (sought.unit, short or sought.unit)):
+        return 0.0
     if not written:
         if _YEAR.fullmatch(sentence[number.start : number.end]) or len(number.readings) > 1:
             return 0.0
         return 0.9 if not short else 0.0
-    if any(table.same_kind(each, form) for each in written for form in (sought.unit, short)):
+    if any(table.same_kind(each, form) for each in written for form in (sought.unit, short or sought.unit)):
         return 1.0
     rest = without_rates(short)
     return 0.8 if rest and any(table.same_kind(each, rest) for each in written) else 0.0

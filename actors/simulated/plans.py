@@ -53,7 +53,7 @@ def simulated_plan(
         case Defect.UNKNOWN_GUARD:
             steps[place]["guard"] = clue
     ordered, state = list(steps.values()), ["start"]
-    if given:
+    if given.get("initial_state"):
         state = list(given["initial_state"])
         for step in ordered:
             if step["preconditions"] == ["start"]:

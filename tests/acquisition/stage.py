@@ -109,7 +109,12 @@ class Stage:
     def found(self, *passages):
         """End the open search: each passage is a text, or a pair of a source and a text."""
         pairs = [each if isinstance(each, tuple) else (f"doc{n}.md", each) for n, each in enumerate(passages, 1)]
-        output = {"passages": [{"source": source, "title": "", "text": text} for source, text in pairs]}
+        output = {
+            "passages": [
+                {"source": source, "title": "", "text": text, "decimal_mark": "point", "language": "en"}
+                for source, text in pairs
+            ]
+        }
         self.search_ends(json.dumps(output))
 
     def search_ends(self, output="", outcome=ToolOutcome.SUCCEEDED, reason=""):

@@ -214,3 +214,20 @@ async def test_the_rules_plan_from_the_given_state():
     artifact = Artifact("a", "plan", json.dumps(found.plan))
     assert BUILT_IN["plan_expansive"]({})(artifact, Context(PROBLEM)).passed
     assert not {"reproduce", "locate_1"} & {step["step_id"] for step in found.plan["steps"]}
+
+
+def test_a_name_that_no_tool_implements_rejects_a_plan_that_its_guard_accepts():
+    given = Given(generators=("coder",), guards=("tests",))
+    steps = [{"step_id": "a", "generator": "coder", "guard": "tests"}, {"step_id": "b", "generator": "x", "guard": "y"}]
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"steps": steps}, {"steps": []})), given)
+    nodes = world.run().nodes
+    errors = nodes["plan/v1.a1"].verdict.errors
+    assert [(error.code, error.where) for error in errors] == [("plan.unbound", "b")] * 2
+    assert "no tool implements the generator 'x'; choose one of 'coder'" in errors[0].message
+    assert not nodes["plan/v1.a1"].verdict.passed
+    assert nodes["plan/v1.a2"].verdict.passed
+
+
+def test_without_given_names_every_name_is_allowed():
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"steps": [{"generator": "x"}]})))
+    assert world.run().nodes["plan/v1.a1"].verdict.passed

@@ -11,6 +11,7 @@ OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
 PURE = (
     "actors/run/**/*.py",
     "actors/planning/**/*.py",
+    "actors/execution/**/*.py",
     "actors/run/**/*.py",
     "actors/search/**/*.py",
     "actors/policy/**/*.py",
@@ -48,6 +49,9 @@ ADAPTERS = {
     "actors/planning/children.py": "the actor of a step that is a run of its own",
     "actors/planning/prepare.py": "reads the workflow's files before a run begins",
     "actors/planning/workflow_drift.py": "reads them again, to compare",
+    "actors/execution/actors.py": "the actors of an execution",
+    "actors/execution/kind.py": "joins the machine of executions with its actors",
+    "actors/execution/prepare.py": "reads the shipped prompts and policy before a run begins",
     "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
     "actors/rules/template_files.py": "reads the shipped templates once",
 }
