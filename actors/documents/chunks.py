@@ -1,4 +1,4 @@
-"""Cuts a document into passages at its paragraphs, and remembers the lines and the heading of each. Pure."""
+"""Cuts a document into passages at its paragraphs, and remembers the lines and the heading of each."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
         text = storable("\n".join(line for _, line in lines).strip("\n"))
         if not text.strip():
             return None
-        title = document.title if under in {"", document.title} else f"{document.title} › {under}"
+        title = document.title if under in {"", document.title} else f"{document.title}: {under}"
         return Passage(
             document.name,
             title[:NAME_CHARACTERS_MAX],

@@ -4,6 +4,7 @@ Files are read in the order of their paths. Links are not followed, and hidden f
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ DEPTH_MAX = 16
 _TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 _HTML = frozenset({".html", ".htm", ".xhtml"})
 _TABLES = frozenset({".csv", ".tsv"})
-_CONTROL_SHARE_MAX = 0.01
+_ODD = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\ufffd]")
+_ODD_SHARE_MAX = 0.01
 
 
 class FileStamp(NamedTuple):
@@ -167,12 +169,13 @@ def _decoded(content: bytes, *, cut: bool) -> tuple[str | None, str]:
         return (None, "") if "\x00" in text else (text, "")
     if b"\x00" in content:
         return None, ""
+    encoding = ""
     try:
-        return content.decode("utf-8-sig", "ignore" if cut else "strict"), ""
+        text = content.decode("utf-8-sig", "ignore" if cut else "strict")
     except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
-    odd = sum((character < " " and character not in "\t\n\r\f") or character == "\ufffd" for character in text)
-    return (None, "") if odd > _CONTROL_SHARE_MAX * len(text) else (text, "Windows-1252")
+        text, encoding = content.decode("cp1252", "replace"), "Windows-1252"
+    odd = len(_ODD.findall(text))
+    return (None, "") if odd > _ODD_SHARE_MAX * len(text) else (text, encoding)
 
 
 def _reason(error: Exception) -> str:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 
 _RAW = frozenset({"script", "style", "template", "noscript", "svg"})
-_BLOCKS = frozenset(
-    ("address", "article", "aside", "blockquote", "br", "caption", "dd", "details", "div", "dl", "dt", "fieldset")
-    + ("figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html")
-    + ("body", "li", "main", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "tfoot")
-    + ("thead", "title", "tr", "ul")
+_BLOCK_ROWS = (
+    "address article aside blockquote body br caption dd details div dl dt fieldset figcaption figure footer form",
+    "h1 h2 h3 h4 h5 h6 head header hr html li main nav ol option p pre section summary table",
+    "tbody tfoot thead title tr ul",
 )
+_BLOCKS = frozenset(name for row in _BLOCK_ROWS for name in row.split())
 _IN_PARAGRAPH = frozenset({"tr", "li", "br"})
 _CELLS = frozenset({"td", "th"})
 _HEADINGS = {"h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "h5": "##### ", "h6": "###### "}

@@ -58,7 +58,8 @@ class DocumentIndex:
 def _spread(found: list[Passage], limit: int) -> list[Passage]:
     """Return the best passages, of which those of one document beyond `PER_SOURCE` come last."""
     seen: Counter[str] = Counter()
-    first, later = [], []
+    first: list[Passage] = []
+    later: list[Passage] = []
     for passage in found:
         seen[passage.source] += 1
         (first if seen[passage.source] <= PER_SOURCE else later).append(passage)

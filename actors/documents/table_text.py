@@ -1,8 +1,8 @@
 """The text of a CSV file: one line for each row, in which each cell has the name of its column."""
 
 import csv
-import io
 from collections.abc import Sequence
+from io import StringIO
 
 COLUMNS_MAX = 100
 """Columns of a table; further cells of a row are left out."""
@@ -15,7 +15,7 @@ def table_lines(text: str) -> list[tuple[int, str]]:
 
     The first row names the columns. A row with more or fewer cells than that is kept as far as it goes.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    reader = csv.reader(StringIO(text, newline=""), delimiter=_delimiter(text))
     lines: list[tuple[int, str]] = []
     header: Sequence[str] = ()
     begins = 1
@@ -38,12 +38,8 @@ def table_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _row(header: Sequence[str], cells: Sequence[str]) -> str:
-    named = (
-        f"{header[column]}: {cell}" if column < len(header) and header[column] else cell
-        for column, cell in enumerate(cells)
-        if cell
-    )
-    return " | ".join(named)
+    names = [*header, *[""] * (len(cells) - len(header))]
+    return " | ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell)
 
 
 def _delimiter(text: str) -> str:

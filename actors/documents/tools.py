@@ -1,7 +1,7 @@
 """The search tool: searches a folder or a service, and records the passages as JSON. It changes nothing.
 
-It is called with `{"query": TEXT, "limit": NUMBER}`. What it returns is recorded in the run, so the record is its cache:
-quotes are checked against it, and a search that has succeeded is never made again.
+It is called with `{"query": TEXT, "limit": NUMBER}`. What it returns is recorded in the run:
+quotes are checked against the record, and a search that has succeeded is never made again.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -25,7 +25,7 @@ SEARCH = "search"
 
 
 class SearchPlaces(Config):
-    """The places that a run searches; with none of them, every search finds nothing."""
+    """The places that a run searches; a folder wins, and without any every search finds nothing."""
 
     folder: Annotated[str, Field(max_length=4096)] = ""
     """The absolute path of a folder of documents; empty for none."""
@@ -65,7 +65,7 @@ class _SearchCall:
         return ""
 
     async def run(self) -> ToolResult:
-        """Search the folder first; the service adds to what is found there."""
+        """Search the folder, or the service where there is no folder."""
         output = search_output((), (), 0)
         if self.places.folder:
             try:

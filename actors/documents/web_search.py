@@ -7,7 +7,6 @@ answer is read.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -35,19 +34,12 @@ RESULTS_READ = 100
 _PASSING_STATUSES = frozenset({408, 425, 429})
 
 
-@dataclass(frozen=True, slots=True)
 class WebSearchFailed(Exception):
-    """A search brought nothing."""
+    """A search brought nothing: the code, the reason in one line, and whether it may soon pass."""
 
-    code: SearchFault
-    """The reason as a code."""
-    cause: str
-    """The reason in one line, with the next step where there is one."""
-    passing: bool = False
-    """Whether it may soon pass."""
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.cause}"
+    def __init__(self, code: SearchFault, cause: str, *, passing: bool = False) -> None:
+        self.code, self.passing = code, passing
+        super().__init__(f"{code}: {cause}")
 
 
 class _PrivateAddress(OSError):
@@ -115,9 +107,14 @@ async def search_web(endpoint: str, query: str, limit: int) -> list[Passage]:
 
 async def _fetch(pool: httpcore2.AsyncConnectionPool, address: str) -> bytes:
     """Return the content of a successful answer."""
-    headers = {"Host": urlsplit(address).netloc, "Accept": "application/json", "Accept-Encoding": "identity"}
+    headers: dict[bytes | str, bytes | str] = {
+        "Host": urlsplit(address).netloc,
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "User-Agent": "replan",
+    }
     content = bytearray()
-    async with pool.stream("GET", address, headers={**headers, "User-Agent": "replan"}) as response:
+    async with pool.stream("GET", address, headers=headers) as response:
         status = int(response.status)
         if 300 <= status < 400:
             raise WebSearchFailed(SearchFault.REDIRECTED, f"status {status}: name the address that it leads to")
