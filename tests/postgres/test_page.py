@@ -1,4 +1,4 @@
-"""The how-to of Postgres is followed as it is rendered, with the address of the tests' server in the place of its own."""
+"""The how-to of Postgres is followed as it is rendered, against the server of the tests."""
 
 import os
 import subprocess
