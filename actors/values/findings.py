@@ -39,6 +39,8 @@ class Code(StrEnum):
     BAD_BUDGET = "plan.bad_budget"
     MIXED_REPEATABLE = "plan.mixed_repeatable"
     UNKNOWN_REQUIREMENT = "plan.unknown_requirement"  # warning
+    STRATEGY_NOT_FOLLOWED = "plan.strategy_not_followed"  # no step implements a key step of the strategy
+    UNKNOWN_KEY_STEP = "plan.unknown_key_step"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"
@@ -63,8 +65,21 @@ class Code(StrEnum):
     NOTHING_FOUND = "recon.nothing_found"
     # final plan, compared with the critique of its draft: `where` is a step id
     CRITIQUE_IGNORED = "critique.ignored"  # the plan is its draft unchanged
+    CRITIQUE_NEARLY_IGNORED = "critique.nearly_ignored"  # warning: only words differ, nothing that is carried out
     CRITIQUE_UNHEEDED = "critique.unheeded"  # warning: a step that the critique names is unchanged
     NOT_COMPARED = "critique.not_compared"  # warning: the critique or the draft is missing
+    # names that are relied on, compared with recon
+    EVIDENCE_MISSING = "evidence.missing"
+    # strategy, compared with the analysis
+    WORKFLOW_MISMATCH = "workflow.mismatch"  # it is for another type of problem
+    # requirements, compared with the plan: `where` is a requirement's id, or the id of a step that breaks one
+    UNCOVERED = "requirement.uncovered"  # no step that contributes to its tokens satisfies it
+    VIOLATED = "requirement.violated"
+    GOAL_CYCLE = "requirement.cycle"  # goals wait for each other
+    NEARLY_VIOLATED = "requirement.nearly_violated"  # warning: the names differ in nothing but separators
+    MANY_SATISFIED = "requirement.many_satisfied"  # warning: one step satisfies more than five
+    # a guard that compares with the result of another step, which its step does not require
+    NOTHING_TO_COMPARE = "guard.nothing_to_compare"  # warning
     # the problem as a whole
     NOT_UNDERSTOOD = "problem.not_understood"  # a warning beside an open question, else an error
     # requirements, which only a person can correct
