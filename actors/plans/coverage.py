@@ -6,7 +6,7 @@ Mechanical only: names and tokens are compared, and no text is interpreted.
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from actors.plans.plan import Plan, Step
 from actors.plans.relevance import orphans
@@ -35,6 +35,24 @@ class Checked(NamedTuple):
     """What is known of it."""
     steps: tuple[str, ...]
     """The ids, sorted, of the steps that cover it, or that violate it."""
+
+
+def standing_text(standing: Standing, steps: Collection[str]) -> str:
+    """Return a requirement's standing in words; `steps` are the ids of the steps that cover or violate it."""
+    names = ", ".join(steps)
+    match standing:
+        case Standing.COVERED:
+            return f"covered by {names}"
+        case Standing.KEPT:
+            return "kept by every step"
+        case Standing.UNCOVERED:
+            return "not covered"
+        case Standing.VIOLATED:
+            return f"broken by {names}"
+        case Standing.NOT_CHECKED:
+            return "not checked"
+        case _:
+            assert_never(standing)
 
 
 def not_taken_up(plan: Plan) -> list[Requirement]:

@@ -153,6 +153,14 @@ class Verdict(Value):
     """The verdicts of a composite's members, in their order."""
 
     @property
+    def judges(self) -> str:
+        """The guards behind the verdict, for people: of a composite that passed its members, else the guard."""
+        names = [part.guard for part in self.parts if part.passed] if self.passed else []
+        if not names:
+            return self.guard
+        return " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more guards"
+
+    @property
     def errors(self) -> tuple[Finding, ...]:
         """The findings that reject the artifact."""
         return tuple(finding for finding in self.findings if finding.severity == "error")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from actors.plans.plan import Invariant, Plan, Step, plan_to_json
 from actors.plans.reader import read_plan
 from actors.plans.schema import plan_schema
-from actors.values.requirements import Requirement
 from actors.values.findings import Code
+from actors.values.requirements import Requirement
 from tests.plans.build import plan, step
 from tests.plans.strategies import plans, policies
 
