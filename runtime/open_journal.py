@@ -1,4 +1,4 @@
-"""Opens a journal by its URL: `sqlite:PATH` or `memory:`."""
+"""Opens a journal by its URL: `sqlite:PATH`, `postgresql://…` or `memory:`."""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -8,13 +8,17 @@ from runtime.core.clock import Clock
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
+from runtime.host.wakeup import WakeUp
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.kinds import Codecs
 from runtime.journal.memory import open_memory
 from runtime.journal.port import Journal
 from runtime.journal.sqlite.journal import open_sqlite
 
-FORMS = "sqlite:PATH or memory:"
+FORMS = "sqlite:PATH or memory: or postgresql://…"
+
+POSTGRES = ("postgresql", "postgres")
+"""The schemes of the URLs of databases."""
 
 
 def open_journal(
@@ -29,12 +33,15 @@ def open_journal(
 
     `codecs` are those of the kinds of runs that can be read; `clock` is the journal's, where its store has none of its
     own; `use_another` says how the user chooses another folder, for messages. Raises `UsageProblem` for a URL that is
-    no journal's; entering raises as `open_sqlite` does.
+    no journal's, and for one of a database where the extra `postgres` is missing; entering raises as `open_sqlite` and
+    `open_postgres` do.
     """
     scheme, colon, rest = url.partition(":")
     match scheme:
         case "sqlite" if rest:
             return open_sqlite(Path(rest), codecs, clock, budget=budget, use_another=use_another)
+        case _ if scheme in POSTGRES and rest.startswith("//"):
+            return _postgres(url, codecs, budget)
         case "memory" if colon and not rest:
             return open_memory(codecs, clock, budget=budget)
         case "sqlite" | "memory":
@@ -43,3 +50,42 @@ def open_journal(
             raise UsageProblem(f"there is no journal of the form {scheme}:", hint=FORMS)
         case _:
             raise UsageProblem("this is not the URL of a journal", place=url, hint=FORMS)
+
+
+def open_wakeup(url: str, place: str) -> WakeUp:
+    """Return what wakes hosts through the database with this URL, for messages named `place`.
+
+    Raises `UsageProblem`.
+    """
+    _check_extra()
+    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
+    from runtime.journal.postgres.waking import Listening  # noqa: PLC0415
+
+    return Listening(parse_address(url, place))
+
+
+def place_of(url: str, place: str) -> str:
+    """Return the part of a database's URL that may be shown: its servers and its name. Raises as `open_wakeup`."""
+    _check_extra()
+    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
+
+    return parse_address(url, place).place
+
+
+def _postgres(
+    url: str, codecs: Codec[Any] | Codecs, budget: HomeBudget | None
+) -> AbstractAsyncContextManager[Journal[Any]]:
+    _check_extra()
+    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
+    from runtime.journal.postgres.journal import open_postgres  # noqa: PLC0415
+
+    return open_postgres(parse_address(url, "the journal's URL"), codecs, budget=budget)
+
+
+def _check_extra() -> None:
+    """Raise `UsageProblem` if the extra that a database needs is missing."""
+    try:
+        import psycopg  # noqa: F401, PLC0415 -- an optional extra, and slow to load
+    except ImportError:
+        hint = "pip install 'replan[postgres]'"
+        raise UsageProblem("a journal in Postgres needs the extra postgres", hint=hint) from None

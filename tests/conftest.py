@@ -26,6 +26,7 @@ settings.register_profile(
 settings.load_profile("ci")
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
+FOREIGN = {"REPLAN_MODEL", "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT", "FORCE_COLOR"}
 SECONDS: dict[str, float] = defaultdict(float)
 COUNTS: dict[str, int] = defaultdict(int)
 
@@ -44,7 +45,7 @@ sys.addaudithook(_forbid_the_network)
 
 def _foreign(name):
     """Whether a variable of the developer's environment would change what the tests do."""
-    return name.startswith("OPENAI_") or name.lower().endswith("_proxy") or name in {"REPLAN_MODEL", "FORCE_COLOR"}
+    return name.startswith("OPENAI_") or name.lower().endswith("_proxy") or name in FOREIGN
 
 
 def _open_files():

@@ -14,6 +14,7 @@ from runtime.core.pydantic_messages import describe, with_value
 PATTERN_MEANINGS = {
     r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then letters, digits and underscores, 64 characters at most",
     r"^[a-z][a-z0-9_]{0,59}$": "a lower-case letter, then letters, digits and underscores, 60 characters at most",
+    r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$": "the name of an environment variable, or NAME=value",
     r"^[^A-Z*]+\*?$": "lower-case text, with a * at its end or nowhere",
     r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case letter, then letters, digits, - and _, 64 characters at most",
     r"^[a-z0-9_]{1,40}$": "lower-case letters, digits and underscores, 40 characters at most",
@@ -33,6 +34,8 @@ def usage_problem(error: ValidationError, document: Document) -> UsageProblem:
     first = details[0]
     context = first.get("ctx", {})
     path = (*first["loc"], *context.get("path", ()))
+    if first["type"] == "union_tag_invalid":
+        path = (*path, str(context["discriminator"]).strip("'"))
     hints = [_hint(first)]
     if len(details) > 1:
         others = len(details) - 1
@@ -63,6 +66,10 @@ def _cause(detail: ErrorDetails) -> str:
             return detail["msg"]
         case "string_pattern_mismatch" if detail["ctx"]["pattern"] in PATTERN_MEANINGS:
             return with_value(f"should be {PATTERN_MEANINGS[detail['ctx']['pattern']]}", detail)
+        case "union_tag_invalid":
+            return f"should be one of {', '.join(_tags(detail))}, not {str(detail['ctx']['tag'])!r}"
+        case "union_tag_not_found":
+            return f"missing key {detail['ctx']['discriminator']}"
         case _:
             return describe(detail)
 
@@ -77,7 +84,16 @@ def _hint(detail: ErrorDetails) -> str:
         case "enum":  # The cause lists all of them.
             choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
             return near(str(detail["input"]), choices)
+        case "union_tag_invalid":
+            return near(str(detail["ctx"]["tag"]), _tags(detail))
+        case "union_tag_not_found":
+            return f"add `{detail['ctx']['discriminator'].strip(chr(39))}: ...`"
         case "missing":
             return f"add `{detail['loc'][-1]}: ...`"
         case _:
             return ""
+
+
+def _tags(detail: ErrorDetails) -> list[str]:
+    """Return the values that the key may have by which a value's type is told."""
+    return [tag.strip("' ") for tag in str(detail["ctx"]["expected_tags"]).split(",")]

@@ -1,6 +1,6 @@
 """The common part of the guards that compare an artifact with the results of other steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from actors.guards.fields import folded
@@ -51,6 +51,16 @@ def same_name(name: str) -> str:
 def bare_name(name: str) -> str:
     """Return the letters and digits of a name, with case folded: names that differ in nothing else are nearly equal."""
     return "".join(sign for sign in name.casefold() if sign.isalnum())
+
+
+def unless_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
+    """Return the findings; in a run that was given facts, those with the code are warnings.
+
+    Such a run goes on with an execution: its start and its goal are not the author's, and a part of the work is done.
+    """
+    if context.given is None:
+        return list(findings)
+    return [each.model_copy(update={"severity": "warning"}) if each.code == code else each for each in findings]
 
 
 def was_asked(context: Context, question: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, verdict_of
+from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, unless_given, verdict_of
 from actors.guards.fields import ITEMS_MAX, check_settings, shown
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
@@ -52,7 +52,9 @@ def make(config: Mapping[str, Any]) -> Guard:
         recon = dependency(context, "recon")
         if recon is None:
             return nothing_to_compare(NAME, "recon")
-        return verdict_of(NAME, list(_missing(claimed, recon)), len(claimed))
+        missing = _missing(claimed, recon)
+        findings = unless_given(missing, context, Code.EVIDENCE_MISSING) if "steps" in value else list(missing)
+        return verdict_of(NAME, findings, len(claimed))
 
     return guard
 

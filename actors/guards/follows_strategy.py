@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, verdict_of
+from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, unless_given, verdict_of
 from actors.guards.fields import check_settings, shown
 from actors.guards.port import Guard
 from actors.plans.formatting import printable, quoted_list
@@ -32,7 +32,8 @@ def make(config: Mapping[str, Any]) -> Guard:
         key_steps = [step for step in key_steps_in(strategy) if step.id]
         if not key_steps:
             return verdict_of(NAME, ())
-        return verdict_of(NAME, list(_compare(value, key_steps)), len(key_steps))
+        findings = unless_given(_compare(value, key_steps), context, Code.STRATEGY_NOT_FOLLOWED)
+        return verdict_of(NAME, findings, len(key_steps))
 
     return guard
 

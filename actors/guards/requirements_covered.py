@@ -10,7 +10,7 @@ for each goal.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from actors.guards.comparison import bare_name, dependency, object_of, same_name, verdict_of
+from actors.guards.comparison import bare_name, dependency, object_of, same_name, unless_given, verdict_of
 from actors.guards.fields import ITEMS_MAX, check_settings, shown
 from actors.guards.port import Guard
 from actors.guards.requirements_agree import disagreements
@@ -47,7 +47,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         results = checked(plan)
         return verdict_of(
             NAME,
-            [*asked, *_coverage(plan, results), *_tools(plan), *_steps(plan)],
+            [*asked, *unless_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
             len(plan.requirements),
             {"not_checked": [each.requirement.id for each in results if each.standing is Standing.NOT_CHECKED]},
         )

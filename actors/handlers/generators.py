@@ -97,4 +97,5 @@ def material(context: Context) -> dict[str, Any]:
             for each in context.clarifications
         ],
         "settings": dict(context.settings),
+        **({} if context.given is None else {"given": context.given.model_dump(mode="json")}),
     }

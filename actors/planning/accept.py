@@ -2,6 +2,7 @@
 
 from actors.planning.call_events import ArtifactProduced, FailureClassified, GenerationRequested
 from actors.planning.events import PlanningEvent, RunFinished, RunStarted, VerdictReached
+from actors.planning.given_plans import content_made, with_given_findings
 from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import read_cause
@@ -47,6 +48,7 @@ def _begin(message: Begin) -> RunStarted:
         given=message.given,
         plugins=message.plugins,
         attachments=storable(message.attachments),
+        given_facts=message.given_facts,
     )
 
 
@@ -60,12 +62,14 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
         # Whoever sets the deadline anew goes on with the child run, so that it is not said to have found nothing.
         return RunFinished.of(ending.exhausted(Limit.DEADLINE))
     if isinstance(request, GenerationRequested):
-        return ArtifactProduced(**fields, repeats=_earlier(state, request.node, request.step, fields["content"]))
+        earlier = _earlier(state, request.node, request.step, fields["content"], fields["finish_reason"])
+        return ArtifactProduced(**fields, repeats=earlier)
     return FailureClassified(**fields, cause=read_cause(fields["content"]))
 
 
-def _earlier(state: State, node: str, step: str, content: str) -> str | None:
+def _earlier(state: State, node: str, step: str, content: str, finish_reason: str) -> str | None:
     """Return the first attempt at the step, in the node's branch, that brought the same."""
+    content, _ = content_made(state, step, content, finish_reason)
     for name in state.branch_of(node).attempts[step]:
         artifact = state.nodes[name].artifact
         if artifact is not None and artifact.content == content:
@@ -77,10 +81,11 @@ def _judged(state: State, message: Judged) -> VerdictReached | None:
     request = state.judgements.get(message.request_id)
     if request is None or state.run.finished is not None:
         return None
+    verdict = with_given_findings(state, request.node, message.verdict)
     return VerdictReached(
         node=request.node,
         at=message.at,
         mono=message.mono,
         elapsed=message.elapsed,
-        verdict=bounded(message.verdict),
+        verdict=bounded(verdict),
     )

@@ -15,6 +15,7 @@ from actors.policy.cause import CLASSIFIER
 from actors.run.ids import child_run
 from actors.run.questions import ClarificationRequested
 from actors.run.waits import WaitRequested
+from actors.values.given import Given
 from runtime.core.ledger import Limits
 from runtime.core.machine import Work
 
@@ -35,6 +36,8 @@ class ChildBrief:
     """What the request reserves for the child, with the parent's deadline and patience."""
     change: Mapping[str, Any] = field(default_factory=dict)
     """What people have changed of the parent's settings, as an inbox message holds it."""
+    given: Given | None = None
+    """The facts that the child is given; None for a child that finds them itself."""
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
@@ -95,6 +98,7 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
             patience_seconds=limits.patience_seconds,
         ),
         change=state.run.changes,
+        given=state.given,
     )
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import orjson
 import trio
@@ -12,6 +13,7 @@ from actors.guards.port import AnyGuard
 from actors.planning.briefs import ChildBrief
 from actors.planning.events import Outcome
 from actors.planning.messages import Begin
+from actors.planning.replanning import UNSUCCESSFUL
 from actors.planning.state import State
 from actors.run.kind import ChildRun, DriveChild
 from actors.run.messages import Faulted, Generated
@@ -22,9 +24,6 @@ from runtime.core.clock import Clock
 from runtime.drive.envelope import Envelope
 from runtime.models.port import Reply
 from runtime.models.replies import Parsed
-
-UNSUCCESSFUL = "unsuccessful_run"
-"""The only key of the JSON object that stands in the place of an artifact where the child was unsuccessful."""
 
 
 class ChildFailed(Exception):
@@ -79,7 +78,8 @@ def child_of(brief: ChildBrief) -> ChildRun:
     """Return the child run that a step is."""
 
     def first(at: float) -> Begin:
-        return Begin(at, brief.run, brief.problem, brief.pinned.model_dump_json(), brief.limits, child=True)
+        pinned = brief.pinned.model_dump_json()
+        return Begin(at, brief.run, brief.problem, pinned, brief.limits, child=True, given_facts=brief.given)
 
     return ChildRun(brief.run, "planning", title_of(brief.problem), first, brief.change)
 
@@ -95,7 +95,10 @@ def artifact_of(run: str, state: State) -> str:
     if end.cause == "bug":
         raise ChildFailed(f"run {run}: {end.why}")
     if end.outcome is not Outcome.SUCCESS:
-        return orjson.dumps({UNSUCCESSFUL: {"run": run, "outcome": end.outcome, "why": end.why}}).decode()
+        found: dict[str, Any] = {"run": run, "outcome": end.outcome, "why": end.why}
+        if end.question is not None:
+            found["question"] = end.question.model_dump(mode="json")
+        return orjson.dumps({UNSUCCESSFUL: found}).decode()
     order = state.config.workflow.order()
     last = next((step for step in reversed(order) if state.config.roles[step] == "plan"), order[-1])
     accepted = state.nodes[state.latest.progress[last].accepted or ""].artifact

@@ -4,6 +4,7 @@ Times are UTC seconds since 1970, durations seconds. Ids are explained in `actor
 is a property here, and is not stored again. What every kind of agent has is in `actors.run`.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -36,8 +37,9 @@ from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.strategies.prune_cause import PruneCause
 from actors.values.findings import ReasonTag, Verdict
+from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
-from runtime.core.events import Event, Seconds
+from runtime.core.events import Event, Seconds, Value
 from runtime.core.ledger import Limits
 
 
@@ -48,6 +50,7 @@ class Outcome(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
     ALL_PRUNED = "all_pruned"  # a root step failed for good: this pipeline does not solve it
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
+    NEEDS_ANSWER = "needs_answer"  # it may ask nobody, and needs an answer: the question is in its result
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
     FAILED = "failed"  # a bug; in runs of earlier releases also the provider
@@ -57,7 +60,7 @@ class RunStarted(TimedEvent):
     """A planning run began. Its first event, which holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
-    added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins")
+    added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins", "given_facts")
     kind: Literal["run_started"] = "run_started"
     run: str
     """The run's id."""
@@ -77,6 +80,8 @@ class RunStarted(TimedEvent):
     """The JSON of the files that the user attached, and of the list of the repository's files; empty without any."""
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
     """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
+    given_facts: Given | None = Field(default=None, exclude_if=lambda facts: facts is None)
+    """The facts that a planning run of an execution is given; null for a run that finds them itself."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:
@@ -172,6 +177,21 @@ class BranchPruned(Event):
     """The reason, in one line for people."""
 
 
+class NeededAnswer(Value):
+    """A question to a person that a run may not ask itself."""
+
+    text: str
+    """The question, as people see it."""
+    answer_schema: Mapping[str, Any]
+    """A JSON Schema for the answer."""
+    node: str
+    """The id of the attempt that it is about."""
+    why: str
+    """The guard or step that asks, and the rule by which it asks."""
+    review: bool = False
+    """Whether the attempt's artifact is to be approved or rejected."""
+
+
 class RunFinished(ending.RunFinished):
     """A planning run ended: with a plan, or without one and why."""
 
@@ -179,6 +199,8 @@ class RunFinished(ending.RunFinished):
     """How it ended; only `success` has a plan."""
     branch: int = 0
     """The number of the branch that brought the plan, or else that got furthest."""
+    question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
+    """The question that the run needed an answer to and may not ask; null for every other end."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

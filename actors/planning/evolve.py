@@ -138,6 +138,7 @@ def _started(event: RunStarted) -> State:
         specification=event.specification,
         attachments=read_stored(event.attachments),
         plugins=event.plugins,
+        given=event.given_facts,
         branches=(Branch(progress=start(config.graph)),),
     )
 

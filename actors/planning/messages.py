@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from actors.run.messages import Faulted, Generated, Judged
+from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.ledger import Limits
 from runtime.core.messages import Control, Message
@@ -32,6 +33,8 @@ class Begin(Message):
     """The files that the user attached, as `actors.values.attachments.stored_form` writes them."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that were loaded from the user's files."""
+    given_facts: Given | None = None
+    """The facts that the run is given (`actors.planning.replanning`); None for a run that finds them itself."""
 
 
 PlanningMessage = Begin | Generated | Faulted | Judged | Control

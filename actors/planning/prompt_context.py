@@ -14,8 +14,9 @@ from actors.guards.recon import normalised
 from actors.planning.cut_rules import is_cut
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
-from actors.values.artifacts import Artifact, Context, Feedback
+from actors.values.artifacts import Artifact, Clarified, Context, Feedback
 from actors.values.findings import Verdict
+from actors.values.given import Given
 
 PREVIEW_MAX = 200
 """Characters of each artifact on the attempted path that an escalation shows (S29)."""
@@ -23,7 +24,7 @@ PREVIEW_MAX = 200
 
 def context_for(state: State, branch: Branch, step: str) -> Context:
     """Return the context of the step's generator and guard in this state."""
-    config, run, progress = state.config, state.run, branch.progress
+    config, run, progress, given = state.config, state.run, branch.progress, state.given
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
         artifact = _accepted(state, progress[parent].accepted)
@@ -45,11 +46,17 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             if causes
             else ()
         ),
-        clarifications=run.clarifications,
+        clarifications=run.clarifications if given is None else (*clarified(given), *run.clarifications),
         notes=run.texts_of("note"),
         attachments=state.attachments,
         settings=settings,
+        given=given,
     )
+
+
+def clarified(given: Given) -> tuple[Clarified, ...]:
+    """Return the questions that were asked for earlier runs as prompts show those of this one."""
+    return tuple(Clarified(each.question, each.answer, unanswered=each.unanswered) for each in given.answers)
 
 
 def _questioned(state: State) -> frozenset[str]:

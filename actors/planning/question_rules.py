@@ -6,7 +6,8 @@ of their own accord.
 
 from actors.guards import review
 from actors.planning.cut_rules import reject_cut
-from actors.planning.events import Revised, VerdictReached
+from actors.planning.events import Revised, RunFinished, VerdictReached
+from actors.planning.given_plans import asked_or_ended
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State
 from actors.policy.targets import after_change
@@ -24,12 +25,12 @@ from actors.search.progress import Phase, cleared
 from actors.values.findings import Verdict
 
 
-def ask(state: State, branch: Branch) -> ClarificationRequested | None:
-    """Ask the next question that was decided on."""
+def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | None:
+    """Ask the next question that was decided on, or end the run with it where the run asks nobody."""
     if not branch.to_ask:
         return None
     planned = branch.to_ask[0]
-    return ClarificationRequested(
+    question = ClarificationRequested(
         question_id=questions.new_id(state.run.questions),
         node=planned.node,
         text=planned.text,
@@ -37,6 +38,7 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | None:
         blocks=_blocks(state, planned.step),
         answer_schema=planned.schema,
     )
+    return asked_or_ended(state, question)
 
 
 def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
@@ -78,7 +80,7 @@ def replan(state: State) -> Revised | None:
     )
 
 
-def look(state: State) -> ClarificationRequested | VerdictReached | None:
+def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
     """Have a person judge what no other guard rejects, and take their verdict."""
     if not state.reviews:
         return None
@@ -87,7 +89,7 @@ def look(state: State) -> ClarificationRequested | VerdictReached | None:
         if question is None and (cut := reject_cut(state, node)) is not None:
             return cut
         if question is None and step not in state.silenced:
-            return ClarificationRequested(
+            asked = ClarificationRequested(
                 question_id=questions.new_id(state.run.questions),
                 node=node,
                 text=f"Approve what {step} has made, or reject it and say why.",
@@ -96,6 +98,7 @@ def look(state: State) -> ClarificationRequested | VerdictReached | None:
                 answer_schema=review.SCHEMA,
                 review=True,
             )
+            return asked_or_ended(state, asked)
         if question is None or not question.open:
             guard = state.config.workflow.effective_guard(step)
             verdict = review.combined_verdict(guard, others, _person_verdict(question))

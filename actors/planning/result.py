@@ -7,6 +7,7 @@ from typing import Any
 
 from actors.guards.recon import normalised
 from actors.guards.requirements_covered import with_stated
+from actors.planning.events import NeededAnswer
 from actors.planning.state import Node, State
 from actors.plans.coverage import not_checked, not_taken_up
 from actors.plans.proved_plan import ProvedPlan, proved_plan
@@ -54,6 +55,8 @@ class Result(RunResult):
     """Whether the search may go back to an earlier step."""
     proof: Mapping[str, Any] = field(default_factory=dict)
     """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
+    needed: NeededAnswer | None = None
+    """The question that the run needed an answer to and may not ask, since its parent asks for it; else None."""
     output_tokens: int = 0
     """The token limit of the replies of the step that was rejected last; 0 where none was."""
 
@@ -100,6 +103,7 @@ class Result(RunResult):
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+            **({} if self.needed is None else {"needs_answer": self.needed.model_dump(mode="json")}),
             **(
                 {}
                 if missing is None
@@ -131,6 +135,7 @@ def result_of(view: RunView) -> Result:
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=() if begun is None else _findings(begun, path, won=won),
+        needed=None if begun is None or begun.end is None else begun.end.question,
         output_tokens=0 if begun is None or rejected is None else begun.config.steps[rejected.step].output_tokens_max,
     )
 

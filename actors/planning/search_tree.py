@@ -26,7 +26,8 @@ def search_tree(title: str, shown: list[Attempt], *, brief: bool = False) -> Lin
 def _subtree(branch: tuple[Attempt, list[Any]], *, brief: bool) -> LineTree:
     attempt, children = branch
     explanation = [LineTree(text) for text in _explanation(attempt, brief=brief)]
-    return LineTree(_label(attempt), (*explanation, *(_subtree(child, brief=brief) for child in children)))
+    below = (*explanation, *(_subtree(child, brief=brief) for child in children))
+    return LineTree(_label(attempt), below, key=attempt.node.node)
 
 
 def _label(attempt: Attempt) -> Line:

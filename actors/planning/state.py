@@ -17,6 +17,7 @@ from actors.search.progress import Progress
 from actors.values.artifacts import Artifact
 from actors.values.attachments import Attachment
 from actors.values.findings import ReasonTag, Verdict
+from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount
@@ -69,6 +70,8 @@ class Node:
     """The steps that were unset because of its rejection; empty where the search did not go back."""
     cycle: tuple[str, ...] = ()
     """The rejections of the visit that ended with it, itself included, oldest first; set when the search goes back."""
+    replaced: tuple[str, ...] = ()
+    """The keys of its plan that said something else than a given fact, which has replaced it."""
     used: Amount = ZERO
     """The calls, tokens and micro-dollars of its tries and of a classification of its rejection."""
 
@@ -178,6 +181,8 @@ class State:
     """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that come from files of the user's own, as they were at the start."""
+    given: Given | None = None
+    """The facts that the run was given; None for a run that finds them itself."""
 
     @property
     def latest(self) -> Branch:

@@ -161,7 +161,12 @@ def ready_steps(program: Program, now: Configuration) -> list[int]:
 
 
 def may_overlap(program: Program, first: int, second: int) -> bool:
-    """Return whether two ready steps may run at the same time: neither deletes what the other needs or adds."""
+    """Return whether two ready steps may run at the same time.
+
+    Neither deletes what the other needs or adds, and neither's failure makes the other pending again.
+    """
+    if program.reset[first] >> second & 1 or program.reset[second] >> first & 1:
+        return False
     return not _interferes(program, first, second) and not _interferes(program, second, first)
 
 

@@ -89,6 +89,8 @@ class Sections(Config):
     """The text after a question whose time limit passed without an answer; null shows the question alone."""
     requirements: Text | None = None
     """The heading of the requirements added since the run began; null takes the heading of the constraints."""
+    given: Text | None = None
+    """The heading of the facts that a run is given to plan from; null takes the heading of the constraints."""
     notes: Text | None = None
     """The heading of the user's notes; null takes the heading of the answers."""
     escalations: Text

@@ -1,10 +1,10 @@
 """Renders prompts: a pure function of a prompt entry, the shared sections and a context.
 
 The system part consists of the role, the constraints and the note on data. The user part consists of the workflow's
-constraints, later requirements, the problem, attachments, accepted results, answers, notes, escalation history, retry
-history and the task, in this order (S99); empty sections are omitted. Text from users and models is enclosed in
-delimiters that do not occur in it, so that it cannot be mistaken for an instruction. Slots in inserted text are not
-replaced.
+constraints, later requirements, the problem, attachments, accepted results, given facts, answers, notes, escalation
+history, retry history and the task, in this order (S99); empty sections are omitted. Text from users and models is
+enclosed in delimiters that do not occur in it, so that it cannot be mistaken for an instruction. Slots in inserted text
+are not replaced.
 """
 
 import hashlib
@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from actors.values.artifacts import Clarified, Context, Feedback
+from actors.values.artifacts import Clarified, Context, Feedback, indented_json
 from actors.values.attachments import ATTACHMENTS_BYTES_MAX, Attachment
+from actors.values.given import Given
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
@@ -25,6 +26,8 @@ ANSWER_BYTES_MAX = 8_000
 """Of one answer, and of its question; longer material belongs in the problem."""
 MESSAGE_BYTES_MAX = 40_000
 """Of one note or requirement. It has at most 10,000 characters, so it is never cut."""
+GIVEN_BYTES_MAX = 64_000
+"""Of the facts that a run is given: a few thousand tokens of a plan's state."""
 FEEDBACK_BYTES_MAX = 4_000
 """Of one rejection: about thirty findings. Ten rejections still leave room for the problem."""
 REF_LENGTH = 32
@@ -78,12 +81,23 @@ def render(template: Template, context: Context, *, headed: bool = True) -> Rend
         tuple(context.settings.get("guard_catalog", ())),
         tuple([(step, artifact.shown) for step, artifact in context.dependencies.items()]),
         context.retry,
-        context.escalation,
+        (*_failure_before(context.given), *context.escalation),
         context.clarifications,
         context.notes,
         context.attachments,
+        "" if context.given is None else _facts(context.given),
     )
     return _rendered(template, shown, headed)
+
+
+def _facts(given: Given) -> str:
+    """Return the facts that a run is given as a prompt shows them; empty where a prompt shows none."""
+    return indented_json(given.shown) if given.shown else ""
+
+
+def _failure_before(given: Given | None) -> tuple[Feedback, ...]:
+    """Return the failure for which a new plan is needed; it comes before those of the run itself."""
+    return (Feedback("", given.failure_summary),) if given is not None and given.failure_summary else ()
 
 
 class _Shown(NamedTuple):
@@ -99,6 +113,7 @@ class _Shown(NamedTuple):
     clarifications: tuple[Clarified, ...]
     notes: tuple[str, ...]
     attachments: tuple[Attachment, ...]
+    given: str
 
 
 @lru_cache(maxsize=16)  # A prompt is rendered when a call is requested, and again soon after when the call is made.
@@ -146,6 +161,8 @@ class _SectionWriter:
         for step, text in context.dependencies:
             result = self.data(step, text, DEPENDENCY_BYTES_MAX)
             yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
+        if context.given:
+            yield f"{texts.given or texts.constraints}\n\n{self.data('given', context.given, GIVEN_BYTES_MAX)}"
         if context.clarifications:
             yield texts.clarifications
         for number, clarified in enumerate(context.clarifications, 1):

@@ -1,7 +1,7 @@
 """A request as the rules use it: the problem's text, its facts and classification, and the other material."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -65,6 +65,8 @@ class ParsedRequest:
     """The limit of a plan's retry budget."""
     strong: bool
     """Whether the plan must reach its goal without loops."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The facts that the run was given, by their names in `actors.values.given`; empty where it finds them itself."""
 
     def dependency(self, role: str) -> Mapping[str, Any]:
         """Return the accepted artifact of a role, or an empty mapping if it is missing or not an object."""
@@ -90,7 +92,7 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     reading = _read((specification, *answers, *requirements, *notes), (*answers, *wishes, *notes), rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}
-    dependencies = material.get("dependencies")
+    dependencies, given = material.get("dependencies"), material.get("given")
     escalations = max(_count(settings.get("escalations")), len(_list(material.get("escalation"))))
     questions = tuple(folded(str(item.get("question", ""))) for item in clarifications)
     answered = tuple((question, answer) for question, answer in zip(questions, answers, strict=True) if answer.strip())
@@ -113,6 +115,7 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
         catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
         r_max=_count(settings.get("r_max")) or R_MAX,
         strong=settings.get("assurance") == "strong",
+        given=given if isinstance(given, Mapping) else {},
     )
 
 

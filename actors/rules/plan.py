@@ -12,6 +12,7 @@ from typing import Any
 
 from actors.plans.coverage import contributions
 from actors.plans.reader import read_draft
+from actors.rules.continued import continued
 from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of, requirements_of
 from actors.rules.slots import LIMITS, Item, fill, first, in_full, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
@@ -63,7 +64,8 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     """Return the plan for the request's problem.
 
     The first rejection removes the optional steps, the second one the loops. An accepted critique allows more
-    repetitions, and its points are added to the description of the last step.
+    repetitions, and its points are added to the description of the last step. Given facts take the place of the
+    template's (`continued`).
     """
     doubts = {} if request.dependencies.keys() & {"analysis", "strategy"} else request.doubts()
     if doubts and not doubts["open_questions"]:
@@ -90,7 +92,7 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     plan = _plan(rules.templates[kind], steps, slots, lists, request.r_max)
     if requirements:
         plan["requirements"] = [requirement_to_json(item) for item in _with_tokens(plan, requirements)]
-    return plan | {"basis": _basis(request, rules)} | doubts
+    return continued(plan, request.given) | {"basis": _basis(request, rules)} | doubts
 
 
 def _implemented(strategy: Strategy, request: ParsedRequest) -> dict[str, list[str]]:

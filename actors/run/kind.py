@@ -78,6 +78,8 @@ class Resources:
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The environment variables of the process."""
+    home: Path = field(default_factory=Path)
+    """The home's folder."""
     threads: bool = True
     """Whether slow work may run in threads; not in a simulation."""
     probe: Probe | None = None

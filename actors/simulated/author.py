@@ -145,12 +145,14 @@ def _plan(request: Request) -> dict[str, Any]:
         views[Cause.PLAN] = world.view(Cause.PLAN, request.node, request.feedback)
     views = {level: views[level] for level in (*UPSTREAM, Cause.PLAN)}
     cause, goal, note = world.wrong(views), views_text(views), f"written as {tag(world.key, request.node)}"
+    given = request.material.get("given") or {}
     if cause is None:
-        return simulated_plan(goal, note)
+        return simulated_plan(goal, note, given=given)
     same_defect = draw(world.key, request.node, "steady") < world.profile.repeats.get(cause, 0.0)
     words = (world.key, cause, "" if same_defect else request.node)
     place = DEFECT_STEPS[int(draw(*words, "place") * len(DEFECT_STEPS))]
-    return simulated_plan(goal, note, pick(world.profile.findings[cause], *words, "defect"), world.clue(cause), place)
+    defect = pick(world.profile.findings[cause], *words, "defect")
+    return simulated_plan(goal, note, defect, world.clue(cause), place, given=given)
 
 
 def _unclear(_: Request) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The plans of the simulated author: a chain of steps, correct or with one defect that `plan_medium` finds."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from actors.simulated.profile import Defect
@@ -13,15 +14,26 @@ _GUARDS = ("syntax", "dynamic_test", "human")
 
 
 def simulated_plan(
-    goal: str, note: str, defect: Defect | None = None, clue: str = "", place: int = STEPS
+    goal: str,
+    note: str,
+    defect: Defect | None = None,
+    clue: str = "",
+    place: int = STEPS,
+    *,
+    given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return a plan with this goal, and a note as the description of its first step.
 
-    A defect is at the step number `place`, and its finding names the token `clue`.
+    A defect is at the step number `place`, and its finding names the token `clue`. With `given` facts the chain leads
+    from the given state to the given goal. A clue in the goal would be replaced then, so a step needs it in its place.
     """
     steps = {number: _step(number) for number in range(1, STEPS + 1)}
     steps[1]["description"] = note
     goals = [f"done_{STEPS}"]
+    if given.get("goal_state"):
+        goals = list(given["goal_state"])
+        steps[STEPS]["effects"] = list(dict.fromkeys((*steps[STEPS]["effects"], *goals)))
+        defect = Defect.UNSATISFIED if defect is Defect.GOAL else defect
     match defect:
         case None:
             pass
@@ -40,11 +52,16 @@ def simulated_plan(
             goals.append(clue)
         case Defect.UNKNOWN_GUARD:
             steps[place]["guard"] = clue
-    ordered = list(steps.values())
+    ordered, state = list(steps.values()), ["start"]
+    if given.get("initial_state"):
+        state = list(given["initial_state"])
+        for step in ordered:
+            if step["preconditions"] == ["start"]:
+                step["preconditions"] = state[:1]
     return {
         "plan_id": "simulated",
         "goal": goal,
-        "initial_state": ["start"],
+        "initial_state": state,
         "goal_state": goals,
         "total_retry_budget": 2 * len(ordered),
         "steps": ordered,

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from actors.values.attachments import Attachment
+from actors.values.given import Given
 from runtime.core.cost import Usage
 from runtime.models.replies import Parsed, Unreadable, is_whole, read_reply
 
@@ -134,6 +135,8 @@ class Context:
     """The files that the user attached, and the list of the repository's files."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the workflow, such as `roles`: the role of each step."""
+    given: Given | None = None
+    """The facts that the run was given, which a plan must keep to; None for a run that finds them itself."""
 
     @property
     def user_texts(self) -> tuple[str, ...]:

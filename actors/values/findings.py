@@ -42,6 +42,8 @@ class Code(StrEnum):
     STRATEGY_NOT_FOLLOWED = "plan.strategy_not_followed"  # no step implements a key step of the strategy
     UNKNOWN_KEY_STEP = "plan.unknown_key_step"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
+    GIVEN_REPLACED = "plan.given_replaced"  # warning: a given fact replaced what the plan said
+    UNBOUND = "plan.unbound"  # no tool implements the name of a generator or guard
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"
     PRECONDITION_UNSATISFIED = "plan.precondition_unsatisfied"  # no step produces it
@@ -91,6 +93,14 @@ class Code(StrEnum):
     # tools; faults of the model's transport are not findings
     TOOL_TRANSIENT = "tool.transient"
     TOOL_PERMANENT = "tool.permanent"
+    # the execution of a plan: `where` is the step id, a goal's id or the place of an invariant
+    STEP_FAILED = "step.failed"  # its tool or a person says so
+    CHECK_FAILED = "step.check_failed"
+    PRE_CHECK_FAILED = "step.pre_check_failed"
+    NOT_APPROVED = "step.not_approved"  # refused, or not answered
+    UNKNOWN_OUTCOME = "step.unknown_outcome"  # nobody knows whether its tool has run
+    ASSUMPTION_BROKEN = "plan.assumption_broken"  # it failed, and the plan says that it never does
+    PREREQUISITE_FAILED = "goal.prerequisite_failed"
     # a person's review
     REVIEW_REJECTED = "review.rejected"
     REVIEW_UNANSWERED = "review.unanswered"  # declined or expired

@@ -51,6 +51,8 @@ class LineTree:
     """The text of this node."""
     children: tuple["LineTree", ...] = ()
     """The nodes below it, in the order in which they are shown."""
+    key: str = ""
+    """The node of the run whose prompt and reply can be shown; empty for a line that is about none."""
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:

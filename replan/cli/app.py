@@ -36,6 +36,8 @@ _COMMANDS = {
     "delete": "Delete a run for good.",
     "prune": "Delete old runs that never go on.",
     "host": "Serve the home: drive its runs, thousands at once.",
+    "serve": "Serve the home to a browser on this machine, and drive its runs.",
+    "token": "Make and revoke the tokens of the HTTP API.",
     "check": "Check plans without a model.",
     "experiment": "Compare ways to plan, with their uncertainty.",
     "workflow": "Look at workflows and what they can cost.",

@@ -1,6 +1,7 @@
 """What the shell completes: ids of runs and questions, workflows, searches and policies. Reads the home at most."""
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import click
@@ -93,7 +94,7 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 
     with contextlib.suppress(Exception):
         journal = locate_home().journal
-        if not journal.exists():
+        if os.environ.get("REPLAN_JOURNAL") or not journal.exists():  # A database may take long to answer.
             return
         with contextlib.closing(apsw.Connection(str(journal), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             for name, text in connection.execute(statement, (RUNS_MAX,)):
@@ -120,6 +121,7 @@ def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
 
     with contextlib.suppress(Exception):
         home = locate_home()
-        done = read_at_once(home, questions, warn=False) if home.journal.exists() else None
+        here = home.journal.exists() and not os.environ.get("REPLAN_JOURNAL")
+        done = read_at_once(home, questions, warn=False) if here else None
         return [] if done is None else done[0]
     return []

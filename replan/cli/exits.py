@@ -9,6 +9,8 @@ from runtime.core.errors import (
     JournalDamaged,
     JournalMoved,
     JournalNewer,
+    JournalUncertain,
+    JournalUnreachable,
     JournalUnreadable,
     KindUnknown,
     RunNotFound,
@@ -78,6 +80,8 @@ def exit_of_error(error: BaseException) -> Exit:
         case RunNotFound() | Held() | Fenced():
             return Exit.NOT_FOUND
         case JournalDamaged() | JournalNewer() | JournalMoved() | JournalUnreadable():
+            return Exit.JOURNAL
+        case JournalUnreachable() | JournalUncertain():
             return Exit.JOURNAL
         case KeyboardInterrupt():
             return Exit.INTERRUPTED

@@ -9,6 +9,7 @@ from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.engine import Engine
 from replan.runs.home import is_writable, open_home
+from replan.setup.database import database_url
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.errors import UsageProblem
@@ -33,7 +34,8 @@ async def opened(
     plugins = registry_of(invocation) if drives else None
     async with open_home(registry=plugins, config=config, make=make, inspect=inspect) as engine:
         home = locate_home()
-        with logging_to(invocation) if home.journal.exists() and is_writable(home) else nullcontext():
+        kept = home.journal.exists() or (database_url() is not None and home.folder.exists())
+        with logging_to(invocation) if kept and is_writable(home) else nullcontext():
             yield engine
 
 

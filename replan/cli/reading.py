@@ -14,6 +14,7 @@ from replan.cli.options import Invocation
 from replan.runs import run_ids
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
+from replan.setup.database import database_url
 from replan.setup.home_folder import Home, locate_home, prepare_home
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunRow
@@ -33,7 +34,8 @@ Work = Callable[["Reading"], Coroutine[Any, Any, T]]
 def reading(invocation: Invocation, work: Work[T]) -> T:
     """Return what a command reads from the home; wrong settings are only a warning. Raises as `open_home` does."""
     home = locate_home()
-    if not (invocation.verbose or invocation.log_json) and home.journal.exists() and os.access(home.folder, os.W_OK):
+    at_once = not (invocation.verbose or invocation.log_json) and database_url() is None
+    if at_once and home.journal.exists() and os.access(home.folder, os.W_OK):
         done = read_at_once(home, work, warn=True)
         if done is not None:
             invocation.done_at_once = True

@@ -61,10 +61,7 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
         named, skipped = _named(Path(repository), paths, problem, redactor)
         attachments += named
         notices += [f"{name} is not attached: {why}" for name, why in skipped]
-    size = sum(len(each.shown.encode()) for each in attachments)
-    if size > ATTACHMENTS_BYTES_MAX:
-        hint = f"at most {ATTACHMENTS_BYTES_MAX:,} bytes together: every prompt has them"
-        raise UsageProblem(f"the attachments have {size:,} bytes", place="--attach", hint=hint)
+    size = check_sizes(attachments, "--attach")
     if attachments:
         names = ", ".join(each.name for each in attachments if each.kind == "file")
         listing = [
@@ -78,10 +75,37 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
     return Attached(tuple(attachments), tuple(notices))
 
 
+def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
+    """Return the bytes of all attachments. Raises `UsageProblem` for more than a run takes."""
+    size = sum(len(each.shown.encode()) for each in attachments)
+    if size > ATTACHMENTS_BYTES_MAX:
+        hint = f"at most {ATTACHMENTS_BYTES_MAX:,} bytes together: every prompt has them"
+        raise UsageProblem(f"the attachments have {size:,} bytes", place=place, hint=hint)
+    return size
+
+
+def uploaded(name: str, data: bytes, redactor: Redactor) -> Attachment:
+    """Return a file from its bytes, cut and without secrets. Raises `UsageProblem` as for a file of this name."""
+    _check_name(name, name)
+    return _attachment(name, data[: ATTACHMENT_BYTES_MAX + SECRET_BYTES_MAX], len(data), redactor)
+
+
+def _check_name(base: str, name: str) -> None:
+    if _PRIVATE.match(base):
+        raise UsageProblem("a file of this name holds secrets", place=name, hint="leave it out; copy what matters")
+
+
+def _attachment(name: str, data: bytes, size: int, redactor: Redactor) -> Attachment:
+    if b"\0" in data:
+        raise UsageProblem("this is binary, not text", place=name, hint="attach text files")
+    # Cut only now, so that no secret is cut to something that does not look like one.
+    text = redactor.text(data.decode(errors="replace")).encode()[:ATTACHMENT_BYTES_MAX].decode(errors="ignore")
+    return Attachment(name=name, text=text, left_out=max(0, size - ATTACHMENT_BYTES_MAX))
+
+
 def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
     """Return one file, cut and without secrets. Raises `UsageProblem`."""
-    if _PRIVATE.match(path.name):
-        raise UsageProblem("a file of this name holds secrets", place=name, hint="leave it out; copy what matters")
+    _check_name(path.name, name)
     try:
         # A pipe or a device would block or never end; it is opened first, so that it cannot be exchanged for another.
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -94,11 +118,7 @@ def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
     except (OSError, ValueError) as error:
         cause = "there is no such file" if isinstance(error, FileNotFoundError) else _cause(error)
         raise UsageProblem(cause, place=name, hint="name a text file that you may read") from None
-    if b"\0" in data:
-        raise UsageProblem("this is binary, not text", place=name, hint="attach text files")
-    # Cut only now, so that no secret is cut to something that does not look like one.
-    text = redactor.text(data.decode(errors="replace")).encode()[:ATTACHMENT_BYTES_MAX].decode(errors="ignore")
-    return Attachment(name=name, text=text, left_out=max(0, facts.st_size - ATTACHMENT_BYTES_MAX))
+    return _attachment(name, data, facts.st_size, redactor)
 
 
 def _cause(error: OSError | ValueError) -> str:

@@ -69,6 +69,8 @@ class Engine(Reading):
     """The user's program that is told that a run waits."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that are waited for whether they are up."""
+    lease_seconds: float | None = None
+    """The length of leases; None for the usual one."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
 
@@ -297,4 +299,5 @@ class Engine(Reading):
 
     def lease(self) -> LeaseTerms:
         """Return the terms that this process holds runs on."""
-        return LeaseTerms(owner=identity(), dead=is_dead)
+        terms = LeaseTerms(owner=identity(), dead=is_dead)
+        return terms if self.lease_seconds is None else replace(terms, ttl=self.lease_seconds)

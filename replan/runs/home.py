@@ -1,4 +1,4 @@
-"""Opening a home: the folder of a user's runs and settings, with its journal, as an engine."""
+"""Opening a home: the folder of a user's runs and settings, with its journal or a database's, as an engine."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from actors.handlers.registry import Registry
 from replan.runs.engine import Engine
 from replan.setup.data_files import data_root
+from replan.setup.database import LEASE_SECONDS, database_url, database_wakeup
 from replan.setup.home_folder import USE_ANOTHER_HOME, Home, locate_home, prepare_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry as installed
@@ -37,13 +38,15 @@ async def open_home(
 ) -> AsyncIterator[Engine]:
     """Open `$REPLAN_HOME` and yield the engine over its journal, with the user's limits; create what is missing.
 
+    `REPLAN_JOURNAL` names a database that holds the journal instead of the home's file.
+
     Without `make`, a home that has no journal is left as it is: the engine knows no runs. `registry` and `kinds` take
     the place of what is installed, `config` that of the home's config file, which is then not read.
 
     With `inspect`, a home that cannot be written is read from a copy of its journal; the caller writes nothing.
 
     Raises `UsageProblem` for a folder that is not safe or cannot be written and for a config file that is wrong,
-    `JournalDamaged`, `JournalNewer`, `JournalUnreadable`.
+    `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.
     """
     inspect = inspect and not is_writable(locate_home(environment))
     home, exists = _prepared(environment, make=make, write=not inspect)
@@ -51,8 +54,11 @@ async def open_home(
     config = read_user_config(home.config) if config is None else config
     limits = config.host
     budget = config.home_budget.budget
-    with journal_to_read(home) if inspect and exists else nullcontext(home.journal) as path:
-        url = f"sqlite:{path}" if exists else "memory:"
+    database = database_url(environment)
+    listening = None if database is None else database_wakeup(environment)
+    copied = inspect and exists and database is None
+    with journal_to_read(home) if copied else nullcontext(home.journal) as path:
+        url = database or (f"sqlite:{path}" if exists else "memory:")
         async with open_journal(url, kinds.codecs, time, budget=budget, use_another=USE_ANOTHER_HOME) as journal:
             yield Engine(
                 journal=journal,
@@ -64,7 +70,8 @@ async def open_home(
                 limiter=CallLimiter(
                     limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
                 ),
-                wakeup=WakeSockets(home.hosts),
+                wakeup=listening or WakeSockets(home.hosts),
+                lease_seconds=LEASE_SECONDS if database else None,
                 hook=Hook(config.notify),
             )
 

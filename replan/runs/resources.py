@@ -8,6 +8,7 @@ from actors.run.waits import WaitRequested
 from replan.runs.children import drive_child
 from replan.runs.models import provider_of
 from replan.runs.options import DriveOptions
+from replan.setup.home_folder import locate_home
 from runtime.models.port import Fault
 from runtime.models.probe import Askable
 from runtime.models.watched import WatchedModel
@@ -41,6 +42,7 @@ def resources_for(engine: "Engine", model_name: str | None, model: Any, options:
         registry=engine.registry,
         root=engine.root,
         environment=engine.environment,
+        home=locate_home(engine.environment).folder,
         threads=engine.threads,
         probe=probe if isinstance(asked, Askable) else None,
         slot=nullcontext if provider is None else engine.limiter.for_run(provider),

@@ -1,4 +1,4 @@
-"""JSON Schemas with which editors complete workflow, prompts, policy and profile files.
+"""JSON Schemas with which editors complete workflow, prompts, policy, profile and tools files.
 
 `python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
 """
@@ -15,11 +15,13 @@ from actors.files.field_docs import describe_models
 from actors.policy.table import Policy
 from actors.prompting.prompts_file import PromptsFile
 from actors.simulated.profile import Profile
+from actors.tools.tools_file import ToolsFile
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
     "policy": Policy,
     "profile": Profile,
     "prompts": PromptsFile,
+    "tools": ToolsFile,
     "workflow": Workflow,
 }
 """The models by the name of their schema file."""

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 GROUP = "replan.kinds"
 """The entry point group of kinds: the name is the kind's, the value the import path of an `actors.run.kind.Kind`."""
 
-_BUILT_IN = {FIRST_KIND: EntryPoint(FIRST_KIND, "actors.planning.kind:PLANNING", GROUP)}
+_BUILT_IN = {
+    FIRST_KIND: EntryPoint(FIRST_KIND, "actors.planning.kind:PLANNING", GROUP),
+    "execution": EntryPoint("execution", "actors.execution.kind:EXECUTION", GROUP),
+}
 """The kinds of this distribution, which a checkout that is not installed knows too."""
 
 

@@ -67,6 +67,27 @@ class HostEntry(Config):
         return self
 
 
+class ClientsEntry(Config):
+    """What browsers and programs may ask `replan serve` for. Limits are ceilings, which a client may only lower."""
+
+    workflows: Mapping[str, str] = Field(default_factory=dict)
+    """Workflow files by the name that clients use, beside the shipped ones; a path begins at the config's folder."""
+    models: Mapping[str, str] = Field(default_factory=dict)
+    """Models by the name that clients use, each as after `--model`, beside `rules` and the home's own model."""
+    max_calls: int = Field(default=200, ge=1)
+    """The most model calls of a run."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """The most tokens of a run."""
+    max_cost_usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
+    """The most dollars of a run."""
+    active_seconds: float | None = Field(default=None, gt=0, le=10**10, allow_inf_nan=False)
+    """The most seconds in which a run's models and guards work."""
+    runs_at_once: int = Field(default=4, ge=1)
+    """The most runs of one client that are under way; those that wait for a person are not counted."""
+    runs_per_day: int = Field(default=100, ge=1)
+    """The most runs that one client starts in 24 hours."""
+
+
 class UserConfig(Config):
     """The user's config file."""
 
@@ -78,6 +99,8 @@ class UserConfig(Config):
     """What all runs of the home together may use in a UTC day; without it there is no limit."""
     host: HostEntry = Field(default_factory=HostEntry)
     """How many runs and calls one process has under way at most."""
+    clients: ClientsEntry = Field(default_factory=ClientsEntry)
+    """What browsers and programs may ask `replan serve` for."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()

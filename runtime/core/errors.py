@@ -14,6 +14,8 @@ ReplanError                     one line: a cause, a place, a next step
 │   ├── JournalUnreadable       the journal exists, but cannot be opened, read or written (exit 9)
 │   ├── JournalMoved            the open journal is not the file at its path any more (exit 9)
 │   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
+│   ├── JournalUnreachable      the database cannot be reached; nothing of the append was written (exit 9)
+│   ├── JournalUncertain        the connection broke in a commit, and it is not known whether it was made (exit 9)
 │   ├── StorageFull             the disk is full; nothing of the append was written
 │   └── HomeBudgetSpent         the daily budget does not allow it; nothing was written
 ├── Halted                      only a person can bring the run on: a plug-in or a child run of it has stopped
@@ -169,6 +171,28 @@ class JournalBusy(JournalError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(f"{where}: another process keeps the journal busy; try again")
+
+
+class JournalUnreachable(JournalError):
+    """The database of the journal cannot be reached; the append was not written. It passes."""
+
+    def __init__(self, where: str, cause: str) -> None:
+        self.where, self.cause = where, cause
+        super().__init__(f"{where}: the database cannot be reached: {cause}; look at the server, then try again")
+
+
+class JournalUncertain(JournalError):
+    """The connection to the database broke in a commit, and it cannot be found out yet whether that was made.
+
+    The run's driver stops; the next one reads what was written.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(
+            f"{where}: the connection broke in a commit, and the database cannot be asked whether that was made; "
+            "the run goes on from what was written when it is driven again"
+        )
 
 
 class StorageFull(JournalError):

@@ -1,7 +1,8 @@
 """The records of one run as its driver holds them: the state after the last one, and the appending of further ones.
 
 No event is acted on before it is appended. As much of a batch is appended as the daily budget allows; on a full disk
-the batch waits for room, and where other processes keep the journal busy, for them.
+the batch waits for room, where other processes keep the journal busy, for them, and where its database cannot be
+reached, for that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Any, Generic, TypeVar, assert_never
 import trio
 
 from runtime.core.crash_points import reached
-from runtime.core.errors import HomeBudgetSpent, JournalBusy, JournalError, StorageFull
+from runtime.core.errors import HomeBudgetSpent, JournalBusy, JournalError, JournalUnreachable, StorageFull
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO
 from runtime.core.machine import Machine, Refused, fold, settle
@@ -132,7 +133,7 @@ class RunLog(Generic[S, E]):
     async def _append_when_possible(
         self, state: S, events: Sequence[E], inbox: Sequence[int | None], *, overdraw: bool = False
     ) -> None:
-        """Append; while the disk is full or the journal busy, wait, unless a stop is requested.
+        """Append; while the disk is full, or the journal busy or out of reach, wait, unless a stop is requested.
 
         A new run, of which nothing can be lost, does not wait.
         """
@@ -140,7 +141,7 @@ class RunLog(Generic[S, E]):
         while True:
             try:
                 return await self.append(state, events, inbox, overdraw=overdraw)
-            except (StorageFull, JournalBusy) as held_up:
+            except (StorageFull, JournalBusy, JournalUnreachable) as held_up:
                 if self._stop.requested.is_set() or self._admission is not None:
                     raise
                 if noticed is not type(held_up):
@@ -149,12 +150,14 @@ class RunLog(Generic[S, E]):
             with trio.move_on_after(RETRY_SECONDS):
                 await self._stop.requested.wait()
 
-    def _note_holdup(self, held_up: StorageFull | JournalBusy) -> None:
+    def _note_holdup(self, held_up: StorageFull | JournalBusy | JournalUnreachable) -> None:
         match held_up:
             case StorageFull():
                 name, text = "storage.full", "no room left to write; the run goes on when there is some"
             case JournalBusy():
                 name, text = "journal.busy", "another process keeps the journal busy; the run goes on when it is done"
+            case JournalUnreachable():
+                name, text = "journal.unreachable", "the database cannot be reached; the run goes on when it can"
             case _:
                 assert_never(held_up)
         log.get_logger("run").warning(name, run_id=self._run)

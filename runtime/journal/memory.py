@@ -14,12 +14,13 @@ import trio
 
 from runtime.core.clock import Clock
 from runtime.core.daily_budget import Account, HomeBudget, book, day_of
-from runtime.core.errors import Fenced, Held, HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
+from runtime.core.errors import HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, decode, extend, genesis, records, verify
 from runtime.journal.deletion import named_texts
+from runtime.journal.holding import check_driver, check_free
 from runtime.journal.kinds import (
     FIRST_FORMAT,
     FIRST_KIND,
@@ -181,8 +182,7 @@ class _MemoryJournal(Generic[E]):
         def commit() -> int:
             held = self._run(run)
             check_drivable(kinds, run, held.kind, held.format)
-            if held.owner is not None and held.lease_end > now and not dead(held.owner):
-                raise Held(run, held.owner, held.lease_end)
+            check_free(run, held.owner, held.lease_end, now, dead)
             held.owner, held.lease_end, held.epoch = owner, now + ttl, held.epoch + 1
             return held.epoch
 
@@ -261,8 +261,7 @@ class _MemoryJournal(Generic[E]):
         def commit() -> Deleted:
             for run, last_seq in runs.items():
                 held = self._run(run)
-                if held.owner is not None and held.lease_end > now and not dead(held.owner):
-                    raise Held(run, held.owner, held.lease_end)
+                check_free(run, held.owner, held.lease_end, now, dead)
                 if held.tip.seq != last_seq:
                     raise SequenceConflict(run, last_seq, held.tip.seq)
             deleted = [self._store.runs.pop(run) for run in runs]
@@ -355,8 +354,7 @@ class _MemoryJournal(Generic[E]):
 
     def _driven(self, run: str, epoch: int) -> _Run:
         held = self._run(run)
-        if held.epoch != epoch or held.owner is None:
-            raise Fenced(run, epoch, held.epoch)
+        check_driver(run, held.owner, held.epoch, epoch)
         return held
 
     def _row(self, run: str, held: _Run, now: float) -> RunRow:

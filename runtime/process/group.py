@@ -37,7 +37,7 @@ class Exit:
     code: int
     """The exit code; negative is the number of the signal that ended it."""
     output: bytes
-    """The first `OUTPUT_BYTES_MAX` bytes of stdout and stderr, in the order in which they came."""
+    """The first bytes of stdout and stderr, in the order in which they came, up to the limit given at the start."""
     dropped: int = 0
     """Bytes of output that came after those."""
 
@@ -49,8 +49,9 @@ class CommandNotStarted(OSError):
 class GatedProcess:
     """A command that has not begun. `name` is `HOST/NAMESPACE/PID/BIRTH` of its group's leader."""
 
-    def __init__(self, process: trio.Process, gate: int, report: int) -> None:
+    def __init__(self, process: trio.Process, gate: int, report: int, output_bytes_max: int = OUTPUT_BYTES_MAX) -> None:
         self._process, self._gate, self._report = process, gate, report
+        self._output_bytes_max = output_bytes_max
         self.name = name_of(process.pid)
 
     async def run(self) -> Exit:
@@ -87,7 +88,7 @@ class GatedProcess:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._close_after_exit, nursery.cancel_scope)
             async for chunk in self._process.stdout:
-                room = OUTPUT_BYTES_MAX - len(output)
+                room = self._output_bytes_max - len(output)
                 output += chunk[:room]
                 dropped += len(chunk) - len(chunk[:room])
             nursery.cancel_scope.cancel()
@@ -108,12 +109,17 @@ class GatedProcess:
 
 @asynccontextmanager
 async def start_gated(
-    arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    inherited: Sequence[int] = (),
+    output_bytes_max: int = OUTPUT_BYTES_MAX,
 ) -> AsyncIterator[GatedProcess]:
     """Start the gate of a command and yield it; leaving the block ends whatever is left of its group.
 
     `arguments` are the program and its arguments: no shell reads them. `folder` is where it runs; `environment` is all
-    that it sees. Its stdin is empty; stderr goes where stdout goes.
+    that it sees. Its stdin is empty; stderr goes where stdout goes. It inherits the open files `inherited`, by number.
     """
     gate_read, gate_write = os.pipe()
     report_read, report_write = os.pipe()
@@ -130,14 +136,14 @@ async def start_gated(
             start_new_session=True,
             cwd=folder,
             env=dict(environment),
-            pass_fds=(gate_read, report_write),
+            pass_fds=(gate_read, report_write, *inherited),
         )
         try:
             process = await start()
         finally:
             os.close(gate_read)
             os.close(report_write)
-        gated = GatedProcess(process, gate_write, report_read)
+        gated = GatedProcess(process, gate_write, report_read, output_bytes_max)
         yield gated
     finally:
         if gated is None:

@@ -17,7 +17,9 @@ FOLLOWED = [page for page in pages() if any(block.language == "sh" for block in 
 TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-to") or page.name == "README.md"]
 """The pages that people begin with."""
 LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
-PROCESSES = {"host.md": "a command must be a process of its own to be ended by a signal"}
+PROCESSES = dict.fromkeys(
+    ("host.md", "use-the-web-page.md"), "a command must be a process of its own to be ended by a signal"
+)
 """The pages whose commands do not fork from the warm program, and why."""
 ELSEWHERE = {"add-an-agent.md": "test_add_an_agent.py: it installs a package"}
 """The pages that another test follows, and why."""

@@ -12,6 +12,7 @@ from actors.guards.composite import combined
 from actors.plans.coverage import GOALS_MAX
 from actors.values.artifacts import Artifact, Clarified, Context
 from actors.values.findings import Finding, ReasonTag, Verdict
+from actors.values.given import Given
 from actors.values.requirements import requirement_id
 from runtime.core.errors import UsageProblem
 
@@ -315,6 +316,20 @@ def test_a_guard_whose_step_requires_nothing_to_compare_with_warns(guard, value)
     verdict = judge(guard, value)
     assert verdict.passed
     assert found(verdict, "warning") == [("guard.nothing_to_compare", "")]
+
+
+def test_in_a_run_that_goes_on_with_an_execution_what_was_done_before_is_a_warning():
+    """The start and the goal are given, and the steps that were carried out are not in the plan any more."""
+    goals = [demand("the last row", tokens=["goal"])]
+    value = plan(MAKE, SHIP, requirements=goals, initial_state=["start", "src/other.py"])
+    artifacts = {"recon": {"mentioned_files": ["src/app.py"]}, "strategy": STRATEGY}
+    accepted = {f"g_{role}": artifact(f"g_{role}", result) for role, result in artifacts.items()}
+    for guard in ("requirements_covered", "evidence_present", "follows_strategy"):
+        assert not judge(guard, value, **artifacts).passed
+        context = Context("x", dependencies=accepted, settings={"roles": ROLES}, given=Given(initial_state=("start",)))
+        verdict = BUILT_IN[guard]({})(artifact("g_plan", value), context)
+        assert verdict.passed
+        assert found(verdict, "warning")
 
 
 @pytest.mark.parametrize("guard", GUARDS)

@@ -4,6 +4,7 @@
     shipped NAME [key=value ...]    a shipped workflow, for a shipped problem
     problem NAME                    another shipped problem
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S]
+    given initial=TOKENS [goal=TOKENS achieved=TOKENS failure="text" asks_nobody=true answer="question: answer"]
     begin                           start the run
     reply NODE ["text"] [tokens=N] [took=CALLS] [finish=length]    accept NODE    the guard passes it
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
@@ -32,6 +33,7 @@ from actors.run.ids import node_of
 from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict
+from actors.values.given import Given, GivenAnswer
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import Refused, fold
@@ -64,6 +66,11 @@ def split(words):
     }
 
 
+def tokens(given):
+    """Return the tokens of an option: one, or a list."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 class Interpreter:
     """One run; `execute` takes a command with its indented lines and returns the resulting lines."""
 
@@ -71,6 +78,7 @@ class Interpreter:
         self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
         self.transcript = Transcript(self.world.now)
         self.epoch, self.shift, self.claimed, self.specification = 1, 0.0, self.world.now, "the problem"
+        self.facts = None
 
     @property
     def state(self):
@@ -136,7 +144,20 @@ class Interpreter:
 
     def begin(self):
         config = self.world.config.model_dump_json()
-        return self.send(Begin(self.world.now, "run", self.specification, config, self.world.limits))
+        start = (self.world.now, "run", self.specification, config, self.world.limits)
+        return self.send(Begin(*start, given_facts=self.facts))
+
+    def given(self, *, initial, goal=None, achieved=(), failure="", asks_nobody=False, answer=""):
+        question, _, said = answer.partition(": ")
+        self.facts = Given(
+            initial_state=tokens(initial),
+            goal_state=None if goal is None else tokens(goal),
+            achieved=tokens(achieved),
+            failure_summary=failure,
+            asks_nobody=asks_nobody,
+            answers=(GivenAnswer(question=question, answer=said),) if answer else (),
+        )
+        return []
 
     def send(self, message):
         """Give the machine a message at the driver's second; check that the fold of all events gives the same state."""

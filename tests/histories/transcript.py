@@ -5,8 +5,9 @@ import re
 from actors.planning.prompt_context import rendered
 from actors.search.progress import Phase
 from actors.values.answers import TEXT, expected_answer
+from actors.values.findings import Code
 
-SHOWN = ("[requirements]", "[clarifications]", "[notes]", "[escalations]", "[retries]")
+SHOWN = ("[requirements]", "[given]", "[clarifications]", "[notes]", "[escalations]", "[retries]")
 DELIMITER = re.compile(r" ?<[0-9a-f]{8}$|^[0-9a-f]{8}>$")
 
 
@@ -60,7 +61,8 @@ class Transcript:
 
     def _verdict_reached(self, event):
         if event.verdict.passed:
-            return f"accepted  {event.node}"
+            replaced = [finding.where for finding in event.verdict.findings if finding.code == Code.GIVEN_REPLACED]
+            return f"accepted  {event.node}{', given: ' if replaced else ''}{' '.join(replaced)}"
         findings = ", ".join(
             f"{error.code}{' at ' + error.where if error.where else ''}" for error in event.verdict.errors
         )

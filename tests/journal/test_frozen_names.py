@@ -18,12 +18,12 @@ from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite_spec import Composite
-from actors.planning.children import UNSUCCESSFUL
 from actors.planning.config import RunConfig
-from actors.planning.events import EVENTS, Outcome
+from actors.planning.events import EVENTS, NeededAnswer, Outcome
 from actors.planning.ids import classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
+from actors.planning.replanning import UNSUCCESSFUL
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import BacktrackLevel, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -32,6 +32,7 @@ from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.prune_cause import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from actors.values.given import Given, GivenAnswer
 from actors.values.plugin_marks import PlugInFile
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
@@ -46,6 +47,7 @@ from runtime.journal.memory import open_memory
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.models.port import Fault, FaultKind
 from runtime.models.replies import ReplyCode
+from tests.journal.execution_names import execution_names
 from tests.journal.list_stored_names import Names, lost, names_of_events, names_of_tables, names_of_values, words_of
 
 FROZEN = Path(__file__).parent / "frozen_names.json"
@@ -56,7 +58,10 @@ VALUES = {
     Composite: "composite guard",
     Fault: "fault",
     Finding: "finding",
+    Given: "given facts",
+    GivenAnswer: "given answer",
     Limits: "limits",
+    NeededAnswer: "needed answer",
     PlugInFile: "plug-in file",
     RunConfig: "pinned",
     Policy: "policy",
@@ -179,6 +184,7 @@ def stored_names():
         "ids": ids(),
         "messages": trio.run(messages),
         "file": trio.run(tables),
+        "executions": execution_names(),
     }
 
 

@@ -11,8 +11,8 @@ from functools import partial
 import apsw
 import pytest
 
-from runtime.journal.sqlite.thread import open_thread
 from runtime.journal.sqlite.writer import open_writer
+from runtime.journal.thread import open_thread
 from tests.journal.test_writer import ExplainedError, connect, explain
 
 

@@ -1,5 +1,7 @@
 """Opening a journal by its URL."""
 
+import sys
+
 import pytest
 
 from runtime.core.daily_budget import HomeBudget
@@ -33,6 +35,13 @@ def test_what_is_no_url_of_a_journal_is_refused_in_one_line(clock, url):
 
 
 def test_a_url_of_an_unknown_form_is_refused_without_its_password(clock):
-    with pytest.raises(UsageProblem, match="there is no journal of the form postgresql:") as caught:
+    with pytest.raises(UsageProblem, match="there is no journal of the form mysql:") as caught:
+        open_journal("mysql://user:secret@server/db", CODEC, clock)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_database_without_the_extra_is_refused_in_one_line_that_names_it(clock, monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UsageProblem, match=r"extra postgres \(pip install 'replan\[postgres\]'\)") as caught:
         open_journal("postgresql://user:secret@server/db", CODEC, clock)
     assert "secret" not in str(caught.value)

@@ -10,8 +10,8 @@ import trio
 import trio.testing
 
 from runtime.core.errors import JournalError
-from runtime.journal.sqlite.thread import Job
 from runtime.journal.sqlite.writer import open_writer
+from runtime.journal.thread import Job
 
 
 class ExplainedError(Exception):

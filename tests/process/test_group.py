@@ -17,8 +17,8 @@ PYTHON = [sys.executable, "-I", "-S", "-c"]
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 
-async def run(arguments, folder, environment=ENVIRONMENT):
-    async with start_gated(arguments, folder=folder, environment=environment) as command:
+async def run(arguments, folder, environment=ENVIRONMENT, **more):
+    async with start_gated(arguments, folder=folder, environment=environment, **more) as command:
         return await command.run()
 
 
@@ -80,9 +80,8 @@ async def test_a_missing_program_is_an_error_that_names_the_cause(tmp_path):
         await run(["no-such-program-here"], tmp_path)
 
 
-async def test_more_output_than_is_kept_is_read_and_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(group, "OUTPUT_BYTES_MAX", 1000)
-    done = await run([*PYTHON, "print('x' * 500_000)"], tmp_path)
+async def test_more_output_than_is_kept_is_read_and_counted(tmp_path):
+    done = await run([*PYTHON, "print('x' * 500_000)"], tmp_path, output_bytes_max=1000)
     assert (len(done.output), done.dropped) == (1000, 499_001)
 
 

@@ -10,15 +10,12 @@ from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
 from replan.cli.reading import named_or_newest, run_named
 from replan.cli.terminal.console import notice, print_json
+from replan.runs.asked import check_heard, questions_of
 from replan.runs.engine import Engine
 from replan.runs.inbox import split
 from replan.setup.command_name import program
-from replan.views.questions import open_questions
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunRow
-
-SHOWN_MAX = 200
-"""Characters that are shown of an answer that was given before."""
 
 
 def answer_question(
@@ -42,14 +39,10 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
             run = await run_named(engine, prefix)
         full = f"{run}/{name}"
         receipt = await (engine.decline(full) if text is None else engine.answer(full, text))
-        if receipt.result == "conflict":
-            hint = "the first answer counts"
-            first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])
-            raise UsageProblem(f"another answer was given before: {first}", place=full, hint=hint)
+        check_heard(receipt, full)
         row = await engine.journal.row(run)
         hosted = await engine.hosted(row.kind, row.format)
-        loaded = await engine.read(run)
-        open_count = len(open_questions(loaded.kind, run, await engine.with_inbox(run, loaded)))
+        open_count = len(await questions_of(engine, run))
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
     report_posted(f"{full} {posted}", row, hosted=hosted, open_count=open_count)
@@ -60,9 +53,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
 
 async def _only_question(engine: Engine, run: str) -> str:
     """Return the id of the only open question of a run. Raises `UsageProblem` where there is none, or a choice."""
-    loaded = await engine.read(run)
-    questions = open_questions(loaded.kind, run, await engine.with_inbox(run, loaded))
-    names = [split(question["id"])[1] for question in questions]
+    names = [split(question["id"])[1] for question in await questions_of(engine, run)]
     if not names:
         hint = f"`{program()} questions` lists those of all runs"
         raise UsageProblem("it has no open question", place=run, hint=hint)

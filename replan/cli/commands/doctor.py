@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +29,7 @@ from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.models import check_model
 from replan.runs.run_ids import ALL
 from replan.setup.data_files import data_root
+from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import problems
@@ -144,29 +145,32 @@ def _config(environment: Mapping[str, str]) -> str:
     return str(path) if path.exists() else f"none ({path})"
 
 
-def _open(path: Path) -> AbstractAsyncContextManager[Journal[Any]]:
-    return open_journal(f"sqlite:{path}", Kinds().codecs, SystemClock(), use_another=USE_ANOTHER_HOME)
+def _open(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
+    """Return a context that gives the journal: the database's, or the home's; None where the home has none."""
+    url, path = database_url(environment), locate_home(environment).journal
+    if url is None and not path.exists():
+        return nullcontext()
+    return open_journal(url or f"sqlite:{path}", Kinds().codecs, SystemClock(), use_another=USE_ANOTHER_HOME)
 
 
 async def _journal(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).journal
-    if not path.exists():
-        return f"none yet; this release writes schema {VERSION}"
-    async with _open(path) as journal:
+    async with _open(environment) as journal:
+        if journal is None:
+            return f"none yet; this release writes schema {VERSION}"
         rows = await journal.runs(ALL)
     waiting = sum(row.summary.status == "waiting" for row in rows)
     runs = counted(len(rows), "run")
+    if place := database_place(environment):
+        return f"{place}, {runs}, {waiting} waiting"
     return f"schema {VERSION}, {runs}, {waiting} waiting ({path.stat().st_size:,} bytes)"
 
 
 async def _budget(environment: Mapping[str, str]) -> str:
     home = locate_home(environment)
     budget = read_user_config(home.config).home_budget
-    if not home.journal.exists():
-        spent = ZERO
-    else:
-        async with _open(home.journal) as journal:
-            spent = await journal.spent_today()
+    async with _open(environment) as journal:
+        spent = ZERO if journal is None else await journal.spent_today()
     calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
     remaining = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
@@ -176,9 +180,9 @@ async def _budget(environment: Mapping[str, str]) -> str:
 
 
 async def _hosts(environment: Mapping[str, str]) -> str:
-    path, hosts = locate_home(environment).journal, list[HostRow]()
-    if path.exists():
-        async with _open(path) as journal:
+    hosts = list[HostRow]()
+    async with _open(environment) as journal:
+        if journal is not None:
             hosts = await journal.hosts(dead=is_dead)
     if not hosts:
         return "none"

@@ -6,10 +6,9 @@ from actors.values.lines import line, verbatim
 from replan.cli.exits import Exit
 from replan.cli.hints import answer_with
 from replan.cli.options import Invocation
-from replan.cli.reading import all_runs, named_or_newest, reading
+from replan.cli.reading import named_or_newest, reading
 from replan.cli.terminal.console import notice, print_json, print_row
 from replan.views.errors import line_of_error
-from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 
 if TYPE_CHECKING:
     from replan.runs.reader import Reading
@@ -40,22 +39,12 @@ def _rows(question: dict[str, Any]) -> list[str]:
 
 async def _questions(reader: "Reading", name: str | None, *, last: bool) -> list[dict[str, Any]]:
     if last or name is not None:
-        return await _questions_of(reader, await named_or_newest(reader, name))
-    questions: list[dict[str, Any]] = []
-    # Not only the runs that wait: a question may be open while other steps go on.
-    for row in await all_runs(reader):
-        if row.summary.status == "finished":
-            continue
-        try:
-            questions += await _questions_of(reader, row.run)
-        except (JournalDamaged, KindUnknown, UsageProblem) as error:
-            # A run that cannot be read does not hide the questions of the others.
-            notice(f"warning: the questions of run {row.run} cannot be read: {line_of_error(error)}")
-    return questions
+        from replan.runs.asked import questions_of
 
+        return await questions_of(reader, await named_or_newest(reader, name))
+    from replan.runs.asked import all_questions
 
-async def _questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
-    from replan.views.questions import open_questions
-
-    loaded = await reader.read(run)
-    return open_questions(loaded.kind, run, await reader.with_inbox(run, loaded))
+    asked = await all_questions(reader)
+    for run, error in asked.problems:
+        notice(f"warning: the questions of run {run} cannot be read: {line_of_error(error)}")
+    return list(asked.questions)

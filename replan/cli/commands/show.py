@@ -10,8 +10,7 @@ from replan.cli.options import Invocation
 from replan.cli.reading import named_or_newest, reading
 from replan.cli.terminal.console import notice, print_json, print_row, print_text, print_tree, show
 from replan.runs.loaded import Loaded
-from replan.runs.status import status_of
-from replan.runs.tops import top_of
+from replan.runs.shown import ShownRun, read_shown
 from replan.setup.command_name import program
 from replan.views.records import record_to_json
 from runtime.core.errors import UsageProblem
@@ -26,7 +25,8 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
 
     Return the exit code.
     """
-    row, loaded, status, result, top = reading(invocation, lambda reader: _read(reader, name))
+    shown = reading(invocation, lambda reader: _read(reader, name))
+    row, loaded, status, result, top = shown.row, shown.loaded, shown.status, shown.result, shown.top
     run = row.run
     invocation.run = run
     match view:
@@ -41,14 +41,8 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
     return Exit.OK
 
 
-async def _read(reader: "Reading", name: str | None) -> tuple[RunRow, Loaded, str, RunResult, str]:
-    """Return a run's row, records, status and result, and the run on top of it."""
-    run = await named_or_newest(reader, name)
-    loaded, row = await reader.read_with_row(run)
-    with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
-    common = loaded.kind.run_state(with_inbox)
-    status = status_of(row, hosted=await reader.hosted(row.kind, row.format), with_inbox=common)
-    return row, loaded, status, reader.view(run, loaded.kind, loaded.state, status, with_inbox), top
+async def _read(reader: "Reading", name: str | None) -> ShownRun:
+    return await read_shown(reader, await named_or_newest(reader, name))
 
 
 def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import apsw
 
-from runtime.core.errors import Held, SequenceConflict
+from runtime.core.errors import SequenceConflict
 from runtime.journal.deletion import named_texts
+from runtime.journal.holding import check_free
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.sqlite import statements
 from runtime.journal.sqlite.anchors import Anchors
@@ -28,8 +29,7 @@ def delete_runs(
     numbers = []
     for run, last_seq in runs.items():
         held = statements.lease(connection, run)
-        if held.owner is not None and held.end > now and not dead(held.owner):
-            raise Held(run, held.owner, held.end)
+        check_free(run, held.owner, held.end, now, dead)
         if held.tip.seq != last_seq:
             raise SequenceConflict(run, last_seq, held.tip.seq)
         numbers.append(held.id)

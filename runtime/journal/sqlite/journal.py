@@ -16,12 +16,14 @@ import trio
 
 from runtime.core.clock import Clock
 from runtime.core.daily_budget import Account, HomeBudget, book, day_of
-from runtime.core.errors import Held, HomeBudgetSpent, JournalDamaged, SequenceConflict
+from runtime.core.errors import HomeBudgetSpent, JournalDamaged, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
 from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend, genesis, records
+from runtime.journal.group_commit import GROUP_MAX
+from runtime.journal.holding import check_free
 from runtime.journal.kinds import (
     FIRST_FORMAT,
     FIRST_KIND,
@@ -49,15 +51,12 @@ from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.deletion import delete_runs
 from runtime.journal.sqlite.reading import records_after
-from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
+from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.validation import Entry, check_known_run, check_new, check_summary, check_text, encode_facts
 
 E = TypeVar("E")
 T = TypeVar("T")
-
-GROUP_MAX = 512
-"""The most jobs that share a commit: enough to spread its cost, few enough to keep the wait short."""
 
 
 @asynccontextmanager
@@ -140,7 +139,7 @@ class _SqliteJournal(Generic[E]):
         budget: HomeBudget,
         *,
         writing: Writer,
-        reading: ConnectionThread,
+        reading: ConnectionThread[apsw.Connection],
         watching: apsw.Connection,
         noted: Anchors,
     ) -> None:
@@ -204,8 +203,7 @@ class _SqliteJournal(Generic[E]):
             held = statements.lease(connection, run)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
             check_drivable(kinds, run, held.kind, held.format)
-            if held.owner is not None and held.end > now and not dead(held.owner):
-                raise Held(run, held.owner, held.end)
+            check_free(run, held.owner, held.end, now, dead)
             lease = held._replace(owner=owner, end=now + ttl, epoch=held.epoch + 1)
             statements.update_lease(connection, lease)
             return lease

@@ -9,7 +9,6 @@ import apsw
 
 from runtime.core.daily_budget import Account
 from runtime.core.errors import (
-    Fenced,
     JournalBusy,
     JournalDamaged,
     JournalError,
@@ -22,6 +21,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, genesis, seal
+from runtime.journal.holding import check_driver
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.sqlite.packing import pack
@@ -122,8 +122,7 @@ def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
 def driven(connection: apsw.Connection, run: str, epoch: int) -> RunLeaseRow:
     """Return the run's lease if it was taken under this epoch and not released. Raises `RunNotFound`, `Fenced`."""
     held = lease(connection, run)
-    if held.epoch != epoch or held.owner is None:
-        raise Fenced(run, epoch, held.epoch)
+    check_driver(run, held.owner, held.epoch, epoch)
     return held
 
 

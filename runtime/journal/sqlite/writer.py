@@ -1,4 +1,4 @@
-"""Group commit: jobs of all runs share a transaction, and so one durable commit.
+"""The commits of the SQLite journal: the jobs of a group share a transaction, and so one durable commit.
 
 A statement takes microseconds; a commit waits for the disk. So all jobs that are waiting, which are functions of the
 connection, run on trio's thread one after the other, and only the commit runs on the connection's thread. The next
@@ -10,7 +10,6 @@ A checkpoint of the write-ahead log is made between two groups, and no committed
 """
 
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -19,9 +18,9 @@ from typing import Any, TypeVar
 import apsw
 import trio
 
-from runtime.core.errors import JournalError
-from runtime.journal.sqlite.thread import Connect, ConnectionThread, Explain, Job, explained, open_thread
+from runtime.journal.group_commit import GroupCommit
 from runtime.journal.sqlite.wal import Checkpointer
+from runtime.journal.thread import Connect, ConnectionThread, Explain, Job, explained, open_thread
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -39,7 +38,7 @@ repeatedly.
 @asynccontextmanager
 async def open_writer(
     name: str,
-    connect: Connect,
+    connect: Connect[apsw.Connection],
     explain: Explain,
     *,
     busy_seconds: float,
@@ -62,12 +61,12 @@ async def open_writer(
                 await writer.stop()
 
 
-class Writer:
+class Writer(GroupCommit[apsw.Connection]):
     """Runs jobs in transactions, several in each; made by `open_writer`. Between commits it uses the connection."""
 
     def __init__(
         self,
-        thread: ConnectionThread,
+        thread: ConnectionThread[apsw.Connection],
         connection: apsw.Connection,
         explain: Explain,
         *,
@@ -75,48 +74,13 @@ class Writer:
         group_max: int,
         check: Callable[[], None],
     ) -> None:
+        super().__init__(group_max)
         self._thread, self._connection, self._explain, self._check = thread, connection, explain, check
-        self._busy_seconds, self._group_max = busy_seconds, group_max
-        self._waiting: deque[Job[Any]] = deque()
-        self._committing, self._due = False, False
-        self._idle: trio.Event | None = None
+        self._busy_seconds = busy_seconds
         self._checkpointer = Checkpointer(connection)
         connection.set_busy_timeout(0)
 
-    @trio.lowlevel.enable_ki_protection  # Ctrl+C in the middle would leave all callers of this group waiting.
-    async def do(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run the job in a transaction and return its result once that is committed; raise its error otherwise.
-
-        The caller waits until the job is done, even if it is cancelled: so it knows what was written.
-        """
-        await trio.lowlevel.checkpoint_if_cancelled()
-        if self._idle is not None:
-            raise JournalError("the journal is closed")
-        task = trio.lowlevel.current_task()
-        job = Job(work, lambda _: trio.lowlevel.reschedule(task))
-        self._waiting.append(job)
-        if not (self._committing or self._due):
-            # Not at once, so that other tasks that write in this pass of the scheduler join the group.
-            self._due = True
-            await trio.lowlevel.cancel_shielded_checkpoint()
-            self._due = False
-            self._write()
-        await trio.lowlevel.wait_task_rescheduled(_refuse_cancel)
-        return job.outcome()
-
-    async def stop(self) -> None:
-        """Take no more jobs, and wait until the waiting ones are done."""
-        self._idle = trio.Event()
-        if self._waiting or self._committing:
-            await self._idle.wait()
-
-    def _write(self) -> None:
-        group = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._group_max))]
-        if not group:
-            if self._idle is not None:
-                self._idle.set()
-            return
-        self._committing = True
+    def _commit(self, group: Sequence[Job[apsw.Connection, Any]]) -> None:
         failure = _failure_of(self._connection.execute, BEGIN)
         if isinstance(failure, apsw.BusyError):  # Another process is writing: wait on the thread.
             self._thread.post(Job(self._begin_when_free, lambda job: self._attempt(group, job.result)))
@@ -130,13 +94,13 @@ class Writer:
         connection.set_busy_handler(None)
         return failure
 
-    def _attempt(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
+    def _attempt(self, group: Sequence[Job[apsw.Connection, Any]], failure: Exception | None) -> None:
         """Run the jobs of a group, then commit it, or roll it back if the storage failed."""
         for job in group:
             failure = failure or _failure_of(self._run, job)
         self._thread.post(Job(partial(_end, failure, self._check), lambda job: self._finish(group, job.result)))
 
-    def _run(self, job: Job[Any]) -> None:
+    def _run(self, job: Job[apsw.Connection, Any]) -> None:
         connection = self._connection
         connection.execute("SAVEPOINT job")
         try:
@@ -148,30 +112,21 @@ class Writer:
             job.error = explained(self._explain, error)
         connection.execute("RELEASE job")
 
-    def _finish(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
+    def _finish(self, group: Sequence[Job[apsw.Connection, Any]], failure: Exception | None) -> None:
         for job in group:
             if failure is not None:
                 job.error = explained(self._explain, failure)
             job.then(job)
         if self._checkpointer.due:
-            self._thread.post(Job(self._checkpointer.run, lambda _: self._continue()))
+            self._thread.post(Job(self._checkpointer.run, lambda _: self._committed()))
         else:
-            self._continue()
-
-    def _continue(self) -> None:
-        self._committing = False
-        self._write()
+            self._committed()
 
 
 def _pause_before(until: float) -> bool:
     """Wait a little, and tell whether to try again."""
     time.sleep(BUSY_SECONDS)
     return time.monotonic() < until
-
-
-def _refuse_cancel(_raise_cancel: object) -> trio.lowlevel.Abort:
-    """Refuse the cancellation of a wait for a commit."""
-    return trio.lowlevel.Abort.FAILED
 
 
 def _end(failure: Exception | None, check: Callable[[], None], connection: apsw.Connection) -> Exception | None:

@@ -1,34 +1,44 @@
-"""A thread that owns one SQLite connection and runs jobs that may wait for a disk or another process, in order."""
+"""A thread that owns one connection and runs jobs that may wait for a disk, a server or another process, in order."""
 
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-import apsw
 import trio
 
 from runtime.core.errors import JournalError
 
+
+class Closable(Protocol):
+    """What a thread owns: a connection, or a value that opens connections."""
+
+    def close(self) -> object:
+        """Close it."""
+        ...
+
+
+A = TypeVar("A")
+C = TypeVar("C", bound=Closable)
 T = TypeVar("T")
 
-Connect = Callable[[], apsw.Connection]
+Connect = Callable[[], C]
 
 Explain = Callable[[Exception], Exception]
-"""Returns the runtime's error for an error of SQLite; any other error unchanged."""
+"""Returns the runtime's error for an error of the store; any other error unchanged."""
 
 
-class Job(Generic[T]):
-    """A function of the connection, and its result or error. `then` is called with the job, on trio's thread.
+class Job(Generic[A, T]):
+    """A function, usually of the connection, and its result or error. `then` is called with the job, on trio's thread.
 
     `then` must not refer to the job, since that would be a reference cycle.
     """
 
     __slots__ = ("error", "result", "then", "work")
 
-    def __init__(self, work: Callable[[apsw.Connection], T], then: Callable[["Job[T]"], object]) -> None:
+    def __init__(self, work: Callable[[A], T], then: Callable[["Job[A, T]"], object]) -> None:
         self.work, self.then = work, then
         self.result: T | None = None
         self.error: Exception | None = None
@@ -49,7 +59,7 @@ class Job(Generic[T]):
 
 
 @asynccontextmanager
-async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIterator["ConnectionThread"]:
+async def open_thread(name: str, connect: Connect[C], explain: Explain) -> AsyncIterator["ConnectionThread[C]"]:
     """Start the thread; at the end finish all jobs, stop the thread and close the connection.
 
     Raises the error of `connect`, translated by `explain`.
@@ -66,16 +76,16 @@ async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIte
     thread.check()
 
 
-class ConnectionThread:
+class ConnectionThread(Generic[C]):
     """A thread with its connection, which runs jobs in the order in which they come; made by `open_thread`."""
 
-    def __init__(self, name: str, connect: Connect, explain: Explain) -> None:
+    def __init__(self, name: str, connect: Connect[C], explain: Explain) -> None:
         self.ready = trio.Event()
         self._failure: Exception | None = None
         self._connect, self._explain = connect, explain
         # A daemon, so that an interpreter that exits without closing the journal does not hang.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job[C, Any] | None] = queue.SimpleQueue()
         self._token = trio.lowlevel.current_trio_token()
         self._stopping, self._stopped = False, trio.Event()
 
@@ -92,11 +102,11 @@ class ConnectionThread:
             finally:
                 del failure  # Like the error of a job.
 
-    def post(self, job: Job[Any]) -> None:
+    def post(self, job: Job[C, Any]) -> None:
         """Queue a job; its `then` is called on trio's thread when it is done."""
         self._jobs.put(job)
 
-    async def do(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def do(self, work: Callable[[C], T]) -> T:
         """Run a function on the thread; return its result or raise its error, translated by `explain`.
 
         Cancelling the caller does not remove the job.
@@ -105,7 +115,7 @@ class ConnectionThread:
         if self._stopping:
             raise JournalError("the journal is closed")
         done = trio.Event()
-        job = Job(work, lambda _: done.set())
+        job = Job[C, T](work, lambda _: done.set())
         self.post(job)
         await done.wait()
         return job.outcome()
@@ -129,7 +139,7 @@ class ConnectionThread:
             self._call_soon(self.ready.set)
             self._call_soon(self._stopped.set)
 
-    def _do_next(self, connection: apsw.Connection) -> bool:
+    def _do_next(self, connection: C) -> bool:
         job = self._jobs.get()
         if job is None:
             return False

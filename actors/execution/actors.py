@@ -1,0 +1,32 @@
+"""The actors of an execution: tools, the model that writes files, the planner, the prover and the clock."""
+
+from functools import partial
+from typing import Any
+
+from actors.execution.config import ExecutionConfig
+from actors.execution.machine import MODEL, PLANNER, PROVER
+from actors.execution.proof import plan_guard
+from actors.handlers.handlers import complete, judge, wait
+from actors.planning.children import ChildGenerator
+from actors.run.kind import Resources
+from actors.run.waits import CLOCK
+from runtime.drive.actor import Actor
+
+FILES_SIDE_BY_SIDE = 16
+"""Files that models of one run write at a time."""
+WAITS_MAX = 1024
+"""Waits side by side: one per back-off, the deadline, and the expiry of each question."""
+GUARD_SECONDS = 300.0
+"""The time limit of a proof that can be interrupted; the plan guards bound their own work."""
+
+
+def actors_for(config: ExecutionConfig, resources: Resources) -> list[Actor[Any, Any]]:
+    """Return the actors of an execution."""
+    clock = resources.clock
+    proof = partial(judge, plan_guard(config), clock, resources.threads, GUARD_SECONDS)
+    return [
+        Actor(CLOCK, partial(wait, clock, resources.probe), concurrency=WAITS_MAX),
+        Actor(MODEL, partial(complete, resources.model, clock, resources.slot), concurrency=FILES_SIDE_BY_SIDE),
+        Actor(PLANNER, ChildGenerator(resources.drive_child, clock).generate, concurrency=1),
+        Actor(PROVER, proof, concurrency=1),
+    ]

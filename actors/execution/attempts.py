@@ -1,0 +1,194 @@
+"""What the results of its requests do to an attempt. Pure: each function returns the attempt after an event.
+
+A tool that is not repeatable and did not get to its end may have done its work: a person says what it did. A check that
+could not run says nothing about the work, so the next attempt begins with the check.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from actors.execution import faults
+from actors.execution.config import ExecutionConfig, ReadyPlan
+from actors.execution.events import FileReplied
+from actors.execution.state import Attempt, Phase
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+)
+from actors.run.tools import FAILED, NOT_RUN, SUCCEEDED, ToolFinished, ToolOutcome, ToolRequested
+from actors.tools.file_texts import file_in
+from actors.tools.snapshot_texts import snapshot_use
+from actors.tools.uses import ModelUse, PersonUse, ToolUse
+from actors.values.findings import Code, Finding
+
+DONE = "it was done"
+"""The answer of a person who has done a step."""
+NOT_DONE = "it failed"
+"""The answer of a person who could not do it."""
+HOLDS = "it passes"
+"""The answer of a person who has checked a result and found it good."""
+HOLDS_NOT = "it does not pass"
+"""The answer of a person who has found it wrong."""
+
+_CHECKS = frozenset({Phase.CHECK_PRE, Phase.CHECK})
+
+
+def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[Phase, ...]:
+    """Return the phases of an attempt at a step, in order."""
+    act, *checks = plan.uses(config.tools, step)
+    phases: list[Phase] = [Phase.APPROVE] if config.needs_approval(step, plan) else []
+    match act:
+        case ToolUse():
+            phases += [Phase.PRE_CHECK, Phase.ACT] if act.pre_check else [Phase.ACT]
+        case ModelUse():
+            phases += [Phase.PRE_CHECK] if act.pre_check else []
+            phases += [Phase.READ, Phase.ACT, Phase.WRITE]
+        case PersonUse():
+            phases.append(Phase.ACT)
+        case _:
+            assert_never(act)
+    phases += [Phase.SNAPSHOT] if config.snapshots else []
+    for check in checks:
+        phases += [Phase.CHECK_PRE] if isinstance(check, ToolUse) and check.pre_check else []
+        phases.append(Phase.CHECK)
+    return tuple(phases)
+
+
+def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
+    """Return the call of a tool that the attempt's phase is; None for a phase that calls none.
+
+    `since` is the id of the snapshot that the next one is compared with.
+    """
+    act, *checks = plan.uses(config.tools, attempt.step)
+    match attempt.phase:
+        case Phase.PRE_CHECK:
+            return None if isinstance(act, PersonUse) else act.pre_check
+        case Phase.READ:
+            return act.reading() if isinstance(act, ModelUse) else None
+        case Phase.ACT:
+            return act if isinstance(act, ToolUse) else None
+        case Phase.WRITE:
+            return act.writing(attempt.text) if isinstance(act, ModelUse) else None
+        case Phase.SNAPSHOT:
+            return snapshot_use(attempt.node, since)
+        case Phase.CHECK_PRE:
+            return checks[0].pre_check if checks and isinstance(checks[0], ToolUse) else None
+        case Phase.CHECK:
+            return checks[0] if checks and isinstance(checks[0], ToolUse) else None
+        case Phase.APPROVE | None:
+            return None
+        case _:
+            assert_never(attempt.phase)
+
+
+def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> PersonUse | None:
+    """Return what a person does in the attempt's phase; None for a phase that is not a person's."""
+    act, *checks = plan.uses(config.tools, attempt.step)
+    use = act if attempt.phase is Phase.ACT else checks[0] if attempt.phase is Phase.CHECK and checks else None
+    return use if isinstance(use, PersonUse) else None
+
+
+def opened(attempt: Attempt, request: ToolRequested | None = None) -> Attempt:
+    """Return the attempt after the request of its phase was made."""
+    if request is None:
+        return replace(attempt, begun=True, open=True)
+    acted = attempt.acted or not request.repeatable
+    return replace(attempt, begun=True, open=True, unsure=False, tries=request.try_number, acted=acted)
+
+
+def passed(attempt: Attempt) -> Attempt:
+    """Return the attempt after its phase has succeeded."""
+    todo = attempt.todo[1:]
+    return replace(attempt, todo=todo, open=False, unsure=False, tries=0, result="" if todo else "passed")
+
+
+def failed(attempt: Attempt, *findings: Finding) -> Attempt:
+    """Return the attempt after its phase has failed."""
+    return replace(attempt, open=False, unsure=False, result="failed", findings=findings)
+
+
+def next_attempt(attempt: Attempt, phases: tuple[Phase, ...], delay_seconds: float) -> Attempt:
+    """Return the attempt that follows a failed one in the same visit.
+
+    Where only the check could not run, it begins with the check: its work is done.
+    """
+    unchecked = attempt.phase in _CHECKS and attempt.findings[0].code == Code.TOOL_TRANSIENT
+    todo = tuple(phase for phase in phases if phase in _CHECKS) if unchecked else phases
+    return Attempt(
+        step=attempt.step,
+        name=attempt.name,
+        revision=attempt.revision,
+        visit=attempt.visit,
+        number=attempt.number + 1,
+        todo=todo,
+        rest_seconds=delay_seconds,
+        acted=attempt.acted and unchecked,
+        since=attempt.since,
+    )
+
+
+def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
+    """Return the attempt after the call of its phase has ended."""
+    match event.outcome:
+        case ToolOutcome.SUCCEEDED:
+            after = passed(attempt)
+            return replace(after, read=event.output) if attempt.phase is Phase.READ else after
+        case ToolOutcome.FAILED:
+            return failed(attempt, faults.rejected(attempt, use.tool, event))
+        case ToolOutcome.PERMANENT:
+            return failed(attempt, faults.permanent(attempt, use.tool, event.reason))
+        case ToolOutcome.TRANSIENT if use.repeatable:
+            return failed(attempt, faults.transient(attempt, use.tool, event.reason))
+        case ToolOutcome.TRANSIENT:
+            return replace(attempt, open=False, unsure=True)
+        case ToolOutcome.UNKNOWN if event.question_id is not None:
+            finding = faults.unknown(attempt, use.tool, event.reason)
+            return replace(attempt, open=False, unsure=False, result="unknown", findings=(finding,))
+        case ToolOutcome.UNKNOWN:  # The run ended before anybody was asked.
+            return replace(attempt, open=False, unsure=not use.repeatable)
+        case _:
+            assert_never(event.outcome)
+
+
+def after_file(attempt: Attempt, event: FileReplied) -> Attempt:
+    """Return the attempt after a model has replied with a file. A reply whose end is missing is never written."""
+    if event.ended_early:
+        return failed(attempt, faults.cut(attempt, event.finish_reason))
+    return replace(passed(attempt), text=file_in(event.content))
+
+
+Answer = ClarificationAnswered | ClarificationDeclined | ClarificationExpired
+
+
+def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answer) -> Attempt:
+    """Return the attempt after its question was closed."""
+    answer = event.answer if isinstance(event, ClarificationAnswered) else ""
+    if question.node == attempt.question_node:
+        return _told_outcome(attempt, answer)
+    match attempt.phase:
+        case Phase.APPROVE:
+            return passed(attempt) if answer == "yes" else failed(attempt, faults.not_approved(attempt, answer))
+        case Phase.ACT:
+            return passed(attempt) if answer == DONE else failed(attempt, faults.not_done(attempt, answer))
+        case Phase.CHECK:
+            return passed(attempt) if answer == HOLDS else failed(attempt, faults.not_accepted(attempt, answer))
+        case Phase.PRE_CHECK | Phase.READ | Phase.WRITE | Phase.SNAPSHOT | Phase.CHECK_PRE | None:
+            return attempt
+        case _:
+            assert_never(attempt.phase)
+
+
+def _told_outcome(attempt: Attempt, answer: str) -> Attempt:
+    """Return the attempt after a person was asked what a tool has done that did not get to its end."""
+    match answer:
+        case str() if answer == SUCCEEDED:
+            return passed(attempt)
+        case str() if answer == FAILED:
+            return failed(attempt, faults.reported(attempt))
+        case str() if answer == NOT_RUN:
+            return replace(attempt, open=False, unsure=False)
+        case _:
+            finding = faults.unknown(attempt, "", "nobody has said what became of the call")
+            return replace(attempt, open=False, unsure=False, result="unknown", findings=(finding,))

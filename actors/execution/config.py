@@ -1,0 +1,150 @@
+"""The configuration of an execution, stored by content at its start: all that later decisions use."""
+
+import json
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+from pydantic import Field
+
+from actors.execution.ids import node_names
+from actors.planning.config import RunConfig
+from actors.plans.plan import Plan
+from actors.plans.reader import read_draft
+from actors.plans.semantics import Program, compile_plan
+from actors.policy.table import Policy
+from actors.prompting.book import PromptBook
+from actors.prompting.render import Template
+from actors.run.settings import SettingsChanged
+from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
+from runtime.core.cost import Price
+from runtime.core.events import Value, text_hash
+
+Approval = Literal["each", "risky", "none"]
+"""Which attempts a person approves first: each one, those that use a risky tool, or none."""
+WRITE_FILE = "write_file"
+"""The prompt entry by which a model writes a file."""
+
+
+class ExecutionConfig(Value):
+    """What an execution is pinned to."""
+
+    plan: str
+    """The plan that it starts with, as JSON."""
+    level: str
+    """The guard that has proved it: `plan_minimal`, `plan_medium` or `plan_expansive`."""
+    assurance: str | None
+    """The assurance that the guard measured; None where it measures none."""
+    required_assurance: str
+    """The weakest assurance of a plan that a replan brings."""
+    r_max: int
+    """The largest `total_retry_budget` of a plan that a replan brings."""
+    tools: ToolSet
+    """The user's tools, and what the names of plans stand for."""
+    approval: Approval
+    """Which attempts a person approves first."""
+    policy: Policy
+    """The rule table that decides after a failure."""
+    prompts: PromptBook
+    """The prompts of the models that write files."""
+    workspace: str
+    """The absolute path of the folder that the tools work in."""
+    snapshots: bool
+    """Whether the workspace is recorded before the first step and after each one, and compared."""
+    problem: str
+    """The text of the problem that the plan solves; empty where there is none."""
+    planning: RunConfig | None
+    """The configuration of the planning runs that make new plans; None where none can be made."""
+    replans_max: int = Field(ge=0)
+    """The most replans, until the run is reopened."""
+    questions_max: int = Field(ge=0)
+    """The most questions about what to do after a failure, until the run is reopened."""
+    r_patience: int = Field(ge=1)
+    """The number of equal failures of a step in a row that count as stagnation."""
+    question_expires_seconds: float | None
+    """The seconds after which an unanswered question expires; None for never."""
+    model: str
+    """The model, as after `--model`."""
+    price: Price | None
+    """The model's price; None when it is unknown."""
+    timeout_seconds: float = Field(gt=0)
+    """The time limit of one call of the model, in seconds."""
+    output_tokens_max: int = Field(ge=1)
+    """The most tokens of one reply of the model."""
+
+    def with_settings(self, event: SettingsChanged) -> "ExecutionConfig":
+        """Return the configuration after a person has changed the model or the limits of a call."""
+        if event.model is None and event.timeout_seconds is None and event.output_tokens_max is None:
+            return self
+        update: dict[str, Any] = {}
+        if event.model is not None:
+            update |= {"model": event.model, "price": event.price}
+        if event.timeout_seconds is not None:
+            update["timeout_seconds"] = event.timeout_seconds
+        if event.output_tokens_max is not None:
+            update["output_tokens_max"] = event.output_tokens_max
+        if self.planning is not None:
+            update["planning"] = self.planning.with_settings(event)
+        return self.model_copy(update=update)
+
+    @cached_property
+    def writer(self) -> Template:
+        """The prompt by which a model writes a file."""
+        return Template(self.prompts.entries[WRITE_FILE], self.prompts)
+
+    def needs_approval(self, step: str, program: "ReadyPlan") -> bool:
+        """Return whether a person approves an attempt at a step before it begins."""
+        uses = [use for use in program.uses(self.tools, step) if not isinstance(use, PersonUse)]
+        match self.approval:
+            case "none":
+                return False
+            case "risky":
+                return any(use.risky for use in uses)
+            case "each":
+                return bool(uses)
+
+
+class ReadyPlan:
+    """A plan that is executed: typed, compiled, and with the names of its nodes. It equals one with the same JSON."""
+
+    def __init__(self, text: str) -> None:
+        """Read the JSON of a plan that a guard has accepted."""
+        self.text = text
+        self.json: Any = json.loads(text)
+        draft, _ = read_draft(self.json)
+        assert draft is not None, "a guard has accepted the plan"
+        self.plan: Plan = draft
+        self.program: Program = compile_plan(draft)
+        self.names = node_names(draft)
+        self.by_name = {name: step for step, name in self.names.items()}
+        self.index = self.program.order.index
+        self.by_id = {step.step_id: step for step in draft.steps}
+        self.unnamed = draft.initial_state.difference(self.program.tokens)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReadyPlan) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def uses(self, tools: ToolSet, step: str) -> "tuple[ToolUse | ModelUse | PersonUse, ...]":
+        """Return what executes and what checks a step; one without a guard is not checked."""
+        check = tools.guard_use(self.by_id[step])
+        act = tools.generator_use(self.by_id[step])
+        return (act,) if check is None else (act, check)
+
+
+@lru_cache(maxsize=64)
+def read_config(text: str) -> ExecutionConfig:
+    """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
+    return ExecutionConfig.model_validate_json(text)
+
+
+@lru_cache(maxsize=64)
+def ready_plan(text: str) -> ReadyPlan:
+    """Return a plan to execute, from its JSON. Runs with the same one share the value."""
+    return ReadyPlan(text)
+
+
+def config_hash(config: ExecutionConfig) -> str:
+    """Return the content hash of a configuration: two runs with the same one decide alike."""
+    return text_hash(config.model_dump_json())

@@ -1,0 +1,286 @@
+"""The facts of an execution: one closed union, in the past tense; those that ask for work end in `Requested`.
+
+A step costs few records: the requests and results of its phases, and `StepSettled`, whose sequence is the trace. The
+ids are explained in `actors.execution.ids`. What every kind of agent has is in `actors.run`.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, field_serializer
+
+from actors.policy.table import BacktrackLevel
+from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
+from actors.run.clock import TimedEvent
+from actors.run.ending import RunFinished
+from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.parking import RunParked, RunResumed
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+)
+from actors.run.settings import SettingsChanged
+from actors.run.tools import TOOL_EVENTS, ToolEvent
+from actors.run.waits import WaitEnded, WaitRequested
+from actors.values.findings import Finding, Verdict
+from runtime.core.events import Event, Seconds
+from runtime.core.ledger import Limits
+
+GOALS_FAILED = "goals_failed"
+"""The outcome of an execution that ended without its goals, beside `actors.run.ending.Outcome`."""
+
+
+class StepOutcome(StrEnum):
+    """How a visit of a step ended."""
+
+    OK = "ok"
+    FAIL = "fail"  # its attempts are used up, or skipped
+    UNKNOWN = "unknown"  # nobody knows whether its tool has run
+
+
+class Cause(StrEnum):
+    """Why the plan does not go on by itself: the trouble that the policy decides about."""
+
+    ESCALATED = "escalated"  # a step failed, and the plan hands the failure over
+    UNKNOWN_OUTCOME = "unknown_outcome"  # nobody knows whether the tool of a step has run
+    ASSUMPTION_BROKEN = "assumption_broken"  # a step failed of which the plan says that it never does
+    INVARIANT_BROKEN = "invariant_broken"  # the tokens break an invariant of the plan
+    DEAD_END = "dead_end"  # no step is ready, and the goal does not hold
+    GOAL_FAILED = "goal_failed"  # a goal that others depend on is out of reach
+    REQUIREMENT_VIOLATED = "requirement_violated"  # a step did what a requirement forbids
+    REQUIREMENTS_CHANGED = "requirements_changed"  # the user has said so
+    REPLAN_FAILED = "replan_failed"  # no new plan was found or proved
+    PLANNER_ASKS = "planner_asks"  # the planning run of a replan has a question
+
+
+class ExecutionStarted(TimedEvent):
+    """An execution began. Its first event, which holds all that later decisions depend on."""
+
+    texts: ClassVar[tuple[str, ...]] = ("pinned",)
+    kind: Literal["execution_started"] = "execution_started"
+    run: str
+    """The run's id."""
+    pinned: str
+    """The JSON of everything that later decisions use (`actors.execution.config`)."""
+    limits: Limits
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
+    child: bool = False
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
+    plan_of: str = ""
+    """The id of the planning run that made the plan; empty where it comes from a file."""
+
+    @field_serializer("limits")
+    def _all_limits(self, limits: Limits) -> dict[str, Any]:
+        """Write every limit: the one that a run was started with holds, whatever a later release defaults to."""
+        return limits.model_dump(mode="json")
+
+
+class FileRequested(CallRequested):
+    """A model was asked to write a file; the node is a phase of an attempt."""
+
+    kind: Literal["file_requested"] = "file_requested"
+
+
+class FileReplied(Replied):
+    """A model replied with a file, which is written next."""
+
+    kind: Literal["file_replied"] = "file_replied"
+
+
+class ReplanRequested(CallRequested):
+    """A planning run was asked for a new plan."""
+
+    kind: Literal["replan_requested"] = "replan_requested"
+    level: BacktrackLevel
+    """Whether the goals stay (`partial_replan`), or may change (`full_replan`)."""
+
+
+class ReplanReplied(Replied):
+    """The planning run of a replan ended: the content says with what (`actors.execution.replan_reply`)."""
+
+    kind: Literal["replan_replied"] = "replan_replied"
+
+
+ExecutionCall = FileRequested | ReplanRequested
+
+
+class ExecutionCallReissued(CallReissued):
+    """An open call of an earlier driver is asked for again."""
+
+    kind: Literal["call_reissued"] = "call_reissued"
+    again: Annotated[ExecutionCall, Field(discriminator="kind")]
+    """The request that takes its place, with the next try number."""
+
+
+class ProofRequested(Event):
+    """A guard was asked whether a new plan may replace the plan that is executed."""
+
+    kind: Literal["proof_requested"] = "proof_requested"
+    node: str
+    """The node of the proof."""
+    guard: str
+    """The name of the guard."""
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request: its node."""
+        return self.node
+
+
+class ProofReached(TimedEvent):
+    """The guard has judged the new plan."""
+
+    kind: Literal["proof_reached"] = "proof_reached"
+    node: str
+    """The node of the proof."""
+    elapsed: Seconds
+    """The seconds that the guard took."""
+    verdict: Verdict
+    """Whether the plan may be executed, and the findings."""
+
+
+class AttemptDecided(Event):
+    """The policy decided about a failed attempt that was not the last one of its visit."""
+
+    kind: Literal["attempt_decided"] = "attempt_decided"
+    node: str
+    """The attempt that failed."""
+    again: bool
+    """Whether the step is attempted again; if not, the remaining attempts are skipped."""
+    level: BacktrackLevel
+    """What the row of the policy says."""
+    rule: str
+    """The id of the row that matched."""
+    code: str
+    """The code of the finding that matched, or else of the first one."""
+    known: bool = True
+    """Whether the row names the finding or one of its tags; False for a row that matches everything (S110)."""
+    delay_seconds: Seconds = 0.0
+    """The back-off before the next attempt, in seconds."""
+
+
+class StepSettled(Event):
+    """A visit of a step ended. The sequence of these records is the trace of the execution."""
+
+    kind: Literal["step_settled"] = "step_settled"
+    step: str
+    """The step's id in the plan."""
+    node: str
+    """The last attempt of the visit; empty where a person has settled the step by hand."""
+    outcome: StepOutcome
+    """How it ended."""
+    handed_over: bool = False
+    """Whether the plan does not say what follows, so that the policy decides."""
+    late: bool = False
+    """Whether a replan was decided before: the tokens change, and the trace does not."""
+    findings: tuple[Finding, ...] = ()
+    """Why it failed."""
+
+
+class TroubleDecided(Event):
+    """The policy, or a person, decided what follows where the plan does not go on by itself."""
+
+    kind: Literal["trouble_decided"] = "trouble_decided"
+    cause: Cause
+    """What happened."""
+    step: str = ""
+    """The step that it happened at; empty for none."""
+    level: BacktrackLevel
+    """How far back the execution goes."""
+    rule: str
+    """The id of the policy's row, or `user` for a person's word, or `budget` where nothing else is left."""
+    code: str = ""
+    """The code of the finding that matched, or else of the first one."""
+    findings: tuple[Finding, ...] = ()
+    """What was found."""
+    question_id: str | None = None
+    """The question that a person has answered; None for a decision of the policy."""
+    asks: bool = False
+    """Whether a person is asked before anything follows."""
+    delay_seconds: Seconds = 0.0
+    """The back-off before a local retry, in seconds."""
+
+
+class PlanRevised(Event):
+    """The revision marker: a new plan, which a guard has proved, takes the place of the old one."""
+
+    texts: ClassVar[tuple[str, ...]] = ("plan",)
+    kind: Literal["plan_revised"] = "plan_revised"
+    revision: int
+    """The number of the revision that begins."""
+    level: BacktrackLevel
+    """How far back the replan went."""
+    plan: str
+    """The new plan, as JSON."""
+    assurance: str | None
+    """The assurance that the guard measured; None where it measures none."""
+    why: str
+    """What made the replan necessary, in one line."""
+
+
+ExecutionEvent = (
+    ExecutionStarted
+    | FileRequested
+    | FileReplied
+    | ReplanRequested
+    | ReplanReplied
+    | ExecutionCallReissued
+    | CallFailed
+    | Settled
+    | ToolEvent
+    | ProofRequested
+    | ProofReached
+    | AttemptDecided
+    | StepSettled
+    | TroubleDecided
+    | PlanRevised
+    | ClarificationRequested
+    | ClarificationAnswered
+    | ClarificationDeclined
+    | ClarificationWithdrawn
+    | ClarificationExpired
+    | NoteTold
+    | RequirementTold
+    | MailRefused
+    | SettingsChanged
+    | WaitRequested
+    | WaitEnded
+    | RunResumed
+    | RunParked
+    | RunFinished
+)
+EVENTS: tuple[type[Event], ...] = (
+    ExecutionStarted,
+    FileRequested,
+    FileReplied,
+    ReplanRequested,
+    ReplanReplied,
+    ExecutionCallReissued,
+    CallFailed,
+    Settled,
+    *TOOL_EVENTS,
+    ProofRequested,
+    ProofReached,
+    AttemptDecided,
+    StepSettled,
+    TroubleDecided,
+    PlanRevised,
+    ClarificationRequested,
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationWithdrawn,
+    ClarificationExpired,
+    NoteTold,
+    RequirementTold,
+    MailRefused,
+    SettingsChanged,
+    WaitRequested,
+    WaitEnded,
+    RunResumed,
+    RunParked,
+    RunFinished,
+)
+"""The union's members, for the codec."""

@@ -1,0 +1,247 @@
+"""What events do to the steps of the plan and their attempts. Pure."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from actors.execution import faults, workspace_rules
+from actors.execution.attempts import (
+    Answer,
+    after_answer,
+    after_file,
+    after_tool,
+    next_attempt,
+    opened,
+    phases_of,
+    tool_use,
+)
+from actors.execution.events import AttemptDecided, Cause, FileReplied, StepOutcome, StepSettled
+from actors.execution.forbidden import broken_tokens
+from actors.execution.goals import blocked_by, goals_of, statuses
+from actors.execution.ids import WORKSPACE_START, place_of, tool_node
+from actors.execution.state import Attempt, Phase, State, StepResult, Trouble
+from actors.plans.semantics import (
+    FAIL,
+    OK,
+    Configuration,
+    after_failure,
+    after_success,
+    broken_invariants,
+    ready_steps,
+    trace_item,
+)
+from actors.run.questions import ClarificationRequested
+from actors.run.tools import ToolFinished, ToolRequested
+from actors.run.waits import WaitRequested
+from actors.tools.uses import ModelUse
+from actors.values.artifacts import Feedback
+from actors.values.findings import Code, Finding
+from runtime.core.copies import changed, without
+
+FEEDBACK_WINDOW = 5
+"""The rejections of a step that the prompt of a model shows."""
+
+
+def with_attempt(state: State, attempt: Attempt) -> State:
+    """Return the state with an attempt in the place of the one at the same step."""
+    return changed(state, active={**state.active, attempt.name: attempt})
+
+
+def begun(state: State, step: str, rest_seconds: float = 0.0) -> State:
+    """Return the state after a visit of a step has begun."""
+    plan, name = state.plan, state.plan.names[step]
+    visit, starts = state.visits.get(name, 0) + 1, state.starts + 1
+    attempt = Attempt(
+        step=step,
+        name=name,
+        revision=state.revision,
+        visit=visit,
+        number=1,
+        todo=phases_of(state.config, plan, step),
+        rest_seconds=rest_seconds,
+        since=state.run.now,
+    )
+    started = state.started
+    if plan.program.repeats:
+        started = {**started, (state.now.tokens, plan.index[step]): starts}
+    state = changed(state, visits={**state.visits, name: visit}, starts=starts, started=started)
+    return with_attempt(state, attempt)
+
+
+def _at(state: State, node: str) -> State:
+    """Return the state in which a request for a node was made: its step's visit has begun."""
+    place = place_of(node)
+    if place is None or place.revision != state.revision or place.name in state.active:
+        return state
+    if place.name not in state.plan.by_name:  # The question of the common run what became of a call.
+        return state
+    return begun(state, state.plan.by_name[place.name])
+
+
+def requested(state: State, node: str, request: ToolRequested | None = None) -> State:
+    """Return the state after the request of a phase was made; `request` is that of a tool's call."""
+    state = _at(state, node)
+    attempt = state.active.get(node.partition("/")[0])
+    if attempt is None or attempt.at_work != node:
+        return state
+    used = state.used if attempt.begun else state.used + 1
+    return changed(with_attempt(state, opened(attempt, request)), used=used)
+
+
+def asked(state: State, event: ClarificationRequested) -> State:
+    """Return the state after a question was asked that may be a phase of an attempt, or about one."""
+    state = requested(state, event.node)
+    attempt = state.active.get(event.node.partition("/")[0])
+    if attempt is not None and event.node == attempt.question_node:
+        return with_attempt(state, replace(attempt, open=True))
+    return state
+
+
+def tool_ended(state: State, event: ToolFinished) -> State:
+    """Return the state after a call of a tool has ended."""
+    node = tool_node(event.request_id)
+    if node == WORKSPACE_START:
+        return workspace_rules.after_first(state, event)
+    attempt = state.attempt_at(node)
+    use = None if attempt is None else tool_use(state.config, state.plan, attempt)
+    if attempt is None or use is None or attempt.result:
+        return state
+    if attempt.phase is Phase.SNAPSHOT:
+        return _told(*workspace_rules.after_step(state, attempt, event))
+    return _told(state, after_tool(attempt, use, event))
+
+
+def replied(state: State, event: FileReplied) -> State:
+    """Return the state after a model has replied with a file."""
+    attempt = state.attempt_at(event.node)
+    return state if attempt is None else _told(state, after_file(attempt, event))
+
+
+def answered(state: State, question: ClarificationRequested, event: Answer) -> State:
+    """Return the state after a question was closed that may be about an attempt."""
+    attempt = state.active.get(question.node.partition("/")[0])
+    if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
+        return state
+    return _told(state, after_answer(attempt, question, event))
+
+
+def rested(state: State, wait: WaitRequested) -> State:
+    """Return the state after a back-off is over."""
+    if wait.node is None or not wait.request_id.startswith("rest:"):
+        return state
+    attempt = state.active.get(wait.node.partition("/")[0])
+    if attempt is None or attempt.node != wait.node:
+        return state
+    return with_attempt(state, replace(attempt, rest_seconds=0.0))
+
+
+def _told(state: State, attempt: Attempt) -> State:
+    """Return the state with an attempt, and with what its next prompt has to say where it failed."""
+    state = with_attempt(state, attempt)
+    if attempt.result != "failed":
+        return state
+    use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
+    if not isinstance(use, ModelUse):
+        return state
+    said = Feedback(attempt.node, "\n\n".join(finding.message for finding in attempt.findings))
+    window = (*state.feedback.get(attempt.name, ()), said)[-FEEDBACK_WINDOW:]
+    return changed(state, feedback={**state.feedback, attempt.name: window})
+
+
+def decided(state: State, event: AttemptDecided) -> State:
+    """Return the state after the policy has decided about a failed attempt."""
+    attempt = state.active[event.node.partition("/")[0]]
+    if not event.again:
+        return with_attempt(state, replace(attempt, skipped=True))
+    phases = phases_of(state.config, state.plan, attempt.step)
+    return with_attempt(state, next_attempt(attempt, phases, event.delay_seconds))
+
+
+def settled(state: State, event: StepSettled) -> State:
+    """Return the state after a visit of a step has ended."""
+    plan, index = state.plan, state.plan.index[event.step]
+    program, before = plan.program, state.now
+    match event.outcome:
+        case StepOutcome.OK:
+            now = after_success(program, before, index)
+        case StepOutcome.FAIL:
+            now = after_failure(program, before, index)
+        case StepOutcome.UNKNOWN:
+            now = before
+        case _:
+            assert_never(event.outcome)
+    name = plan.names[event.step]
+    attempt = state.active.get(name)
+    result = StepResult(
+        outcome=event.outcome,
+        attempts=attempt.number if attempt is not None and event.node else 0,
+        visits=state.visits.get(name, 0),
+        seconds=max(0.0, state.run.now - attempt.since) if attempt is not None else 0.0,
+        findings=event.findings,
+    )
+    trace = state.trace
+    if not event.late and event.outcome is not StepOutcome.UNKNOWN:
+        outcome = OK if event.outcome is StepOutcome.OK else FAIL
+        trace = (*trace, trace_item(program, index, outcome))
+    state = changed(
+        state,
+        now=now,
+        ready=tuple(ready_steps(program, now)),
+        active=without(state.active, (name,)) if attempt is not None else state.active,
+        results={**state.results, event.step: result},
+        trace=trace,
+    )
+    if not event.node:  # A person has settled it by hand, where the plan did not go on.
+        return changed(state, trouble=None)
+    return _in_trouble(state, before, event)
+
+
+def _in_trouble(state: State, before: Configuration, event: StepSettled) -> State:
+    """Return the state with the trouble that a settled step has brought, if it has."""
+    if event.late or state.trouble is not None:
+        return state
+    held = broken_invariants(state.plan.program, before)
+    broken = [each for each in broken_invariants(state.plan.program, state.now) if each not in held]
+    wrong = _violations(state, before, event.step) if state.plan.plan.requirements else ()
+    goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
+    if event.handed_over:
+        findings = (*event.findings, *goals)
+        trouble = Trouble(_cause(state, event), event.step, findings)
+    elif wrong:
+        state = changed(state, violations=(*state.violations, *wrong))
+        trouble = Trouble(Cause.REQUIREMENT_VIOLATED, "", wrong)
+    elif broken:
+        trouble = Trouble(Cause.INVARIANT_BROKEN, "", (faults.invariant_broken(broken),))
+    elif goals:
+        trouble = Trouble(Cause.GOAL_FAILED, "", tuple(goals))
+    else:
+        return state
+    return changed(state, trouble=trouble)
+
+
+def _violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
+    """Return the requirements on tokens that a step has violated, and that were kept before."""
+    value, tokens = state.plan.json, state.unnamed.union(state.plan.program.names(before.tokens))
+    earlier = {finding.message for finding in broken_tokens(value, tokens, step)}
+    return tuple(found for found in broken_tokens(value, state.tokens, step) if found.message not in earlier)
+
+
+def _cause(state: State, event: StepSettled) -> Cause:
+    if event.outcome is StepOutcome.UNKNOWN:
+        return Cause.UNKNOWN_OUTCOME
+    if any(finding.code == Code.VIOLATED for finding in event.findings):
+        return Cause.REQUIREMENT_VIOLATED
+    never = not state.plan.program.can_fail[state.plan.index[event.step]]
+    return Cause.ASSUMPTION_BROKEN if never else Cause.ESCALATED
+
+
+def _lost_goals(state: State) -> list[Finding]:
+    goals = goals_of(state.plan.plan, state.plan.json)
+    if len(goals) < 2:
+        return []
+    found = statuses(goals, state.plan.program, state.now, state.tokens)
+    return faults.prerequisite_failed(blocked_by(goals, found))
+
+
+def with_configuration(state: State, now: Configuration) -> State:
+    """Return the state in another configuration of the plan."""
+    return changed(state, now=now, ready=tuple(ready_steps(state.plan.program, now)))

@@ -1,0 +1,216 @@
+"""What events do to the troubles of an execution, its replans and its revisions. Pure."""
+
+import json
+from dataclasses import replace
+from typing import assert_never
+
+from actors.execution import faults
+from actors.execution.attempts import Answer
+from actors.execution.choice import signature_of
+from actors.execution.config import ready_plan
+from actors.execution.events import (
+    GOALS_FAILED,
+    Cause,
+    PlanRevised,
+    ProofReached,
+    ProofRequested,
+    ReplanReplied,
+    ReplanRequested,
+    TroubleDecided,
+)
+from actors.execution.evolve_steps import begun, with_configuration
+from actors.execution.ids import PLANNER_ASKS
+from actors.execution.state import Attempt, Ending, Replan, Revision, Settled, State, Trouble
+from actors.execution.trouble_rules import reason
+from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
+from actors.plans.reader import read_plan
+from actors.plans.semantics import Configuration, ready_steps
+from actors.policy.table import BacktrackLevel
+from actors.run import calls, tools, waits
+from actors.run.questions import ClarificationAnswered, ClarificationRequested
+from runtime.core.copies import changed
+
+
+def decided(state: State, event: TroubleDecided) -> State:
+    """Return the state after it was decided what follows where the plan does not go on by itself."""
+    new = event.cause is Cause.REQUIREMENTS_CHANGED and event.question_id is None
+    if new:
+        told = len(state.run.texts_of("requirement"))
+        state = changed(_anew(state), told=told, history=(), trouble=None, replan=None, ending=None)
+    state = _without_revocable(state)
+    if event.question_id is None:
+        state = changed(state, history=(*state.history, Settled(event.step, signature_of(event.findings))))
+    trouble = state.trouble or Trouble(event.cause, event.step, event.findings)
+    if event.asks:
+        number = state.questions + 1
+        level = trouble.level if event.cause is Cause.PLANNER_ASKS else event.level
+        asked = replace(trouble, number=number, level=level, question="", answer=None)
+        return changed(state, trouble=asked, questions=number, questions_left=state.questions_left - 1)
+    match event.level:
+        case BacktrackLevel.LOCAL_RETRY:
+            return _visited_again(changed(state, trouble=None, trace=()), event)
+        case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
+            number = state.replans + 1
+            replan = Replan(event.level, trouble, number)
+            left = state.replans_left - 1
+            return changed(state, trouble=None, replan=replan, replans=number, replans_left=left)
+        case BacktrackLevel.CLARIFY | BacktrackLevel.GIVE_UP:
+            return changed(state, trouble=None, ending=Ending(GOALS_FAILED, trouble.why))
+        case _:
+            assert_never(event.level)
+
+
+def _visited_again(state: State, event: TroubleDecided) -> State:
+    """Return the state in which a step is pending again, with fresh attempts, after its back-off.
+
+    A visit that a person wants does not count against the plan's total.
+    """
+    if not event.step:
+        return state
+    if event.question_id is not None:
+        state = changed(state, used=state.used - state.plan.by_id[event.step].retry_budget)
+    index = state.plan.index[event.step]
+    now = Configuration(state.now.pending | 1 << index, state.now.tokens)
+    state = with_configuration(state, now)
+    if event.delay_seconds and index in state.ready:
+        return begun(state, event.step, event.delay_seconds)
+    return state
+
+
+def _without_revocable(state: State) -> State:
+    """Return the state without work that may be left undone; a tool that is not repeatable is brought to its end."""
+    gone = [attempt for attempt in state.active.values() if not _stays(attempt)]
+    replan = state.replan
+    nodes = {node for attempt in gone for node in (attempt.at_work, attempt.node)}
+    nodes |= _calls_of_replans(state) if replan is None or replan.node else set()
+    if not nodes:
+        return state
+    run = state.run
+    open_calls, ledger = calls.withdrawn(run.calls, run.ledger, nodes)
+    run = changed(
+        run,
+        calls=open_calls,
+        ledger=ledger,
+        tools=tools.withdrawn(run.tools, nodes),
+        waits=waits.withdrawn(run.waits, nodes),
+    )
+    names = {attempt.name for attempt in gone}
+    active = {name: attempt for name, attempt in state.active.items() if name not in names}
+    return changed(state, run=run, active=active)
+
+
+def _stays(attempt: Attempt) -> bool:
+    return attempt.acted or attempt.unsure
+
+
+def _calls_of_replans(state: State) -> set[str]:
+    opened = [each.request for each in state.run.calls.open.values()]
+    opened += [tries.request for tries in state.run.calls.tries.values()]
+    return {request.node for request in opened if isinstance(request, ReplanRequested)}
+
+
+def asked(state: State, event: ClarificationRequested) -> State:
+    """Return the state after a question was asked that may be about the trouble."""
+    trouble = state.trouble
+    if trouble is None or trouble.question or not event.node.startswith(("trouble/", PLANNER_ASKS)):
+        return state
+    return changed(state, trouble=replace(trouble, question=event.question_id))
+
+
+def answered(state: State, event: Answer) -> State:
+    """Return the state after a question was closed that may be about the trouble."""
+    trouble = state.trouble
+    if trouble is None or trouble.question != event.question_id:
+        return state
+    answer = event.answer if isinstance(event, ClarificationAnswered) else ""
+    return changed(state, trouble=replace(trouble, answer=answer))
+
+
+def replan_requested(state: State, event: ReplanRequested) -> State:
+    """Return the state after a planning run was asked for a new plan."""
+    assert state.replan is not None, "a planning run is asked for a replan"
+    nodes = state.replan_nodes if event.node in state.replan_nodes else (*state.replan_nodes, event.node)
+    return changed(state, replan=replace(state.replan, node=event.node), replan_nodes=nodes)
+
+
+def replan_replied(state: State, event: ReplanReplied) -> State:
+    """Return the state after the planning run has ended: with a plan, with a question, or without either."""
+    replan = state.replan
+    if replan is None or replan.node != event.node:
+        return state
+    reply = read_replan(event.content)
+    match reply:
+        case NewPlan():
+            plan, findings = read_plan(reply.plan)
+            if plan is None:
+                return _failed(state, replan, f"it cannot be read: {reason(findings)}")
+            unbound = state.config.tools.unbound(plan)
+            if unbound:
+                return _failed(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
+            return changed(state, replan=replace(replan, plan=json.dumps(reply.plan, sort_keys=True)))
+        case NeedsAnswer():
+            finding = faults.planner_asks(reply.question.text, reply.question.answer_schema)
+            before = replan.trouble
+            findings = (finding, *before.findings)
+            trouble = Trouble(Cause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)
+            return changed(state, replan=None, trouble=trouble)
+        case NoPlan():
+            return _failed(state, replan, f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why)
+        case _:
+            assert_never(reply)
+
+
+def _failed(state: State, replan: Replan, why: str) -> State:
+    before = replan.trouble
+    findings = (faults.replan_failed(why), *before.findings)
+    trouble = Trouble(Cause.REPLAN_FAILED, before.step, findings, root=before.why)
+    return changed(state, replan=None, trouble=trouble)
+
+
+def proof(state: State, event: ProofRequested | ProofReached) -> State:
+    """Return the state after a guard was asked about the new plan, or has judged it."""
+    replan = state.replan
+    if replan is None:
+        return state
+    if isinstance(event, ProofRequested):
+        return changed(state, replan=replace(replan, proving=True))
+    if event.verdict.passed:
+        return changed(state, replan=replace(replan, proving=False, verdict=event.verdict))
+    return _failed(state, replan, f"the guard rejects it: {reason(event.verdict.errors)}")
+
+
+def revised(state: State, event: PlanRevised) -> State:
+    """Return the state in which a new plan is executed. Goals, history and what was settled survive."""
+    tokens, plan = state.tokens, ready_plan(event.plan)
+    program = plan.program
+    held = sum(1 << bit for bit, token in enumerate(program.tokens) if token in tokens)
+    now = Configuration(program.initial.pending, held)
+    over = Revision(state.revision, state.plan, state.results, state.trace, event.why, event.level)
+    return changed(
+        state,
+        plan=plan,
+        now=now,
+        ready=tuple(ready_steps(program, now)),
+        assurance=event.assurance,
+        revision=event.revision,
+        unnamed=tokens.difference(program.tokens),
+        active={},
+        visits={},
+        used=0,
+        starts=0,
+        started={},
+        trace=(),
+        results={},
+        feedback={},
+        earlier=(*state.earlier, over),
+        replan=None,
+    )
+
+
+def reopened(state: State) -> State:
+    """Return the state after the end of the run was undone: it may replan, ask and attempt anew."""
+    return changed(_anew(state), ending=None, used=0 if state.plan.program.repeats else state.used)
+
+
+def _anew(state: State) -> State:
+    return changed(state, replans_left=state.config.replans_max, questions_left=state.config.questions_max)

@@ -1,0 +1,143 @@
+"""The findings of an execution: what is wrong with a step's result, with its tool, or with the plan. Pure.
+
+Codes and tags steer the policy; messages quote tools and are for people and models only.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from actors.execution.goals import Goal
+from actors.execution.state import Attempt, Phase
+from actors.plans.formatting import printable
+from actors.run.tools import ToolFinished
+from actors.values.findings import Code, Finding, ReasonTag
+
+MESSAGE_MAX = 2_000
+"""Characters of a finding's message: the end of a tool's output, where its summary stands."""
+_TOOL = (ReasonTag.TOOL_FAILURE,)
+_WORDS = {Phase.PRE_CHECK: "the pre-check", Phase.CHECK_PRE: "the pre-check of the check", Phase.CHECK: "the check"}
+
+
+def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+    """Return the finding of a tool that says that it failed: a rejected result, no fault of the tool."""
+    match attempt.phase:
+        case Phase.CHECK:
+            code = Code.CHECK_FAILED
+        case Phase.PRE_CHECK | Phase.CHECK_PRE:
+            code = Code.PRE_CHECK_FAILED
+        case _:
+            code = Code.STEP_FAILED
+    output = _end_of(event.output.strip())
+    how = f": {event.reason}" if event.reason else ""
+    return _finding(attempt, code, f"{_what(attempt, tool)} failed{how}" + (f"\n{output}" if output else ""))
+
+
+def permanent(attempt: Attempt, tool: str, reason: str) -> Finding:
+    """Return the finding of a tool that cannot be called."""
+    return _finding(attempt, Code.TOOL_PERMANENT, f"{_what(attempt, tool)} cannot be called: {reason}", _TOOL)
+
+
+def transient(attempt: Attempt, tool: str, reason: str) -> Finding:
+    """Return the finding of a tool that did not get to its end, for a reason that may pass."""
+    return _finding(attempt, Code.TOOL_TRANSIENT, f"{_what(attempt, tool)} did not get to its end: {reason}", _TOOL)
+
+
+def unknown(attempt: Attempt, tool: str, reason: str) -> Finding:
+    """Return the finding of a call of which nobody knows what it did."""
+    what = _what(attempt, tool) if tool else "the tool"
+    return _finding(attempt, Code.UNKNOWN_OUTCOME, f"{what} may have done its work: {reason}")
+
+
+def reported(attempt: Attempt) -> Finding:
+    """Return the finding of a tool of which a person has said that it failed."""
+    return _finding(attempt, Code.STEP_FAILED, "a person has reported that the tool ran and failed")
+
+
+def cut(attempt: Attempt, finish_reason: str) -> Finding:
+    """Return the finding of a model's file whose end is missing."""
+    if finish_reason == "content_filter":
+        return _finding(attempt, Code.FILTERED, "a content filter stopped the reply before the end of the file")
+    return _finding(attempt, Code.CUT, "the reply reached its token limit before the end of the file")
+
+
+def not_approved(attempt: Attempt, answer: str) -> Finding:
+    """Return the finding of an attempt that a person has not approved."""
+    why = "a person has refused it" if answer else "nobody has approved it"
+    return _finding(attempt, Code.NOT_APPROVED, f"{attempt.step} was not begun: {why}")
+
+
+def not_done(attempt: Attempt, answer: str) -> Finding:
+    """Return the finding of a step that a person was to do."""
+    why = "a person has reported that it failed" if answer else "nobody has reported that it was done"
+    return _finding(attempt, Code.STEP_FAILED, why)
+
+
+def not_accepted(attempt: Attempt, answer: str) -> Finding:
+    """Return the finding of a result that a person was to check."""
+    why = "a person has found that it does not pass" if answer else "nobody has checked it"
+    return _finding(attempt, Code.CHECK_FAILED, why)
+
+
+def assumption_broken(step: str) -> Finding:
+    """Return the finding of a step that failed although the plan says that it never does."""
+    return Finding(
+        code=Code.ASSUMPTION_BROKEN, message=f"{step} failed, and the plan assumes that it cannot", where=step
+    )
+
+
+def invariant_broken(numbers: Iterable[int]) -> Finding:
+    """Return the finding of invariants, by their positions, that the tokens break."""
+    places = ", ".join(f"invariants[{number}]" for number in numbers)
+    return Finding(code=Code.INVARIANT_BROKEN, message=f"the tokens that hold now break {places}", where=places)
+
+
+def dead_end(missing: Iterable[str]) -> Finding:
+    """Return the finding of a plan in which no step is ready, while tokens of its goal are missing."""
+    tokens = tuple(sorted(missing))
+    shown = ", ".join(printable(token, 60) for token in tokens[:10])
+    message = f"no step is ready, and the goal lacks {shown}"
+    return Finding(code=Code.DEAD_END, message=message, where="goal_state", tokens=tokens)
+
+
+def prerequisite_failed(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
+    """Return the findings of goals that are blocked, each with the failed goal that it depends on."""
+    tags = (ReasonTag.GOAL_DEPENDENCY_FAILURE,)
+    return [
+        Finding(
+            code=Code.PREREQUISITE_FAILED,
+            message=f"{printable(goal.text, 200)}: it depends on {printable(other.text, 200)}, which is out of reach",
+            where=goal.id,
+            tags=tags,
+            tokens=tuple(sorted(other.tokens)),
+        )
+        for goal, other in pairs
+    ]
+
+
+def requirements_changed(texts: Iterable[str]) -> Finding:
+    """Return the finding that the user has changed what is asked for."""
+    message = "; ".join(printable(text, 300) for text in texts)
+    return Finding(code=Code.CHANGED, message=f"the user requires: {message}"[:MESSAGE_MAX], where="requirements")
+
+
+def replan_failed(why: str) -> Finding:
+    """Return the finding that no new plan was found or proved."""
+    return Finding(code=Code.CHILD_UNSUCCESSFUL, message=f"there is no new plan: {why}"[:MESSAGE_MAX], where="replan")
+
+
+def planner_asks(text: str, schema: Mapping[str, Any]) -> Finding:
+    """Return the finding that the planning run of a replan needs an answer of a person."""
+    return Finding(code=Code.OPEN_QUESTION, message=text, where="replan", answer_schema=dict(schema))
+
+
+def _finding(attempt: Attempt, code: Code, message: str, tags: tuple[ReasonTag, ...] = ()) -> Finding:
+    return Finding(code=code, message=message, where=attempt.step, tags=tags)
+
+
+def _what(attempt: Attempt, tool: str) -> str:
+    word = _WORDS.get(attempt.phase) if attempt.phase else None
+    return f"{word} {tool!r}" if word else f"the tool {tool!r}"
+
+
+def _end_of(text: str) -> str:
+    return text if len(text) <= MESSAGE_MAX else f"… {text[-MESSAGE_MAX:]}"

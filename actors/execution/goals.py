@@ -1,0 +1,113 @@
+"""The goals of an execution and their statuses, as projections of the plan and the tokens that hold. Pure.
+
+A goal is a goal requirement of the plan that has tokens. A plan without one has a single goal, its goal state.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from actors.plans.plan import Plan
+from actors.plans.semantics import Configuration, Program
+from actors.values.requirements import requirements_in
+
+WHOLE_GOAL = "goal"
+"""The id of the one goal of a plan whose requirements name no tokens."""
+
+
+class GoalStatus(StrEnum):
+    """The status of a goal."""
+
+    PENDING = "pending"
+    ACHIEVED = "achieved"  # all its tokens hold
+    FAILED = "failed"  # the steps that are left cannot make its tokens
+    BLOCKED = "blocked"  # a goal that it depends on has failed or is blocked, whatever else
+
+
+class Goal(NamedTuple):
+    """One goal of a plan."""
+
+    id: str
+    """The id of its requirement, or `WHOLE_GOAL`."""
+    text: str
+    """What is demanded, for people."""
+    tokens: frozenset[str]
+    """The tokens that hold once it is achieved."""
+    depends_on: tuple[str, ...] = ()
+    """The ids of the goals that must be achieved first."""
+
+
+def goals_of(plan: Plan, value: Mapping[str, Any]) -> tuple[Goal, ...]:
+    """Return the goals of a plan, which `value` is as JSON. Never raises: what is no goal requirement is left out."""
+    goals: dict[str, Goal] = {}
+    raw = value.get("requirements")
+    for item in raw if isinstance(raw, list) else ():
+        for requirement in requirements_in([item]):
+            tokens = frozenset(_texts(item.get("tokens"))) & plan.goal_state
+            if requirement.kind == "goal" and tokens:
+                goals[requirement.id] = Goal(requirement.id, requirement.text, tokens, _texts(item.get("depends_on")))
+    if goals:
+        return tuple(
+            goal._replace(depends_on=tuple(other for other in goal.depends_on if other in goals and other != goal.id))
+            for goal in goals.values()
+        )
+    return (Goal(WHOLE_GOAL, plan.goal or ", ".join(sorted(plan.goal_state)), plan.goal_state),)
+
+
+def statuses(
+    goals: Sequence[Goal], program: Program, now: Configuration, tokens: frozenset[str]
+) -> dict[str, GoalStatus]:
+    """Return the status of each goal; `tokens` are all that hold."""
+    result = {goal.id: GoalStatus.ACHIEVED if goal.tokens <= tokens else GoalStatus.PENDING for goal in goals}
+    left = [goal for goal in goals if result[goal.id] is GoalStatus.PENDING]
+    if not left:
+        return result
+    within_reach = tokens.union(program.names(reachable_tokens(program, now)))
+    for goal in left:
+        if not goal.tokens <= within_reach:
+            result[goal.id] = GoalStatus.FAILED
+    changed = True
+    while changed:  # At most as often as there are goals.
+        changed = False
+        for goal in left:
+            lost = any(result[other] in (GoalStatus.FAILED, GoalStatus.BLOCKED) for other in goal.depends_on)
+            if lost and result[goal.id] is not GoalStatus.BLOCKED:
+                result[goal.id], changed = GoalStatus.BLOCKED, True
+    return result
+
+
+def blocked_by(goals: Sequence[Goal], found: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:
+    """Return the pairs of a goal that is blocked and a failed goal that it depends on."""
+    by_id = {goal.id: goal for goal in goals}
+    return tuple(
+        (goal, by_id[other])
+        for goal in goals
+        if found[goal.id] is GoalStatus.BLOCKED
+        for other in goal.depends_on
+        if found[other] is GoalStatus.FAILED
+    )
+
+
+def reachable_tokens(program: Program, now: Configuration) -> int:
+    """Return the tokens that the pending steps may still make, if nothing were ever deleted: an upper bound."""
+    tokens, settled = now.tokens, ~now.pending
+    left = [index for index in range(len(program.steps)) if now.pending >> index & 1]
+    while True:
+        able = [
+            index
+            for index in left
+            if program.needs[index] & ~tokens == 0 and program.dependencies[index] & ~settled == 0
+        ]
+        if not able:
+            return tokens
+        for index in able:
+            tokens |= program.adds[index]
+            if program.can_fail[index]:
+                tokens |= program.failure_adds[index]
+            settled |= 1 << index
+        done = set(able)
+        left = [index for index in left if index not in done]
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -1,0 +1,89 @@
+"""The names of nodes, requests and questions of an execution. They are stored in journals, so their form never changes.
+
+    STEP/r2.v1.a3          the third attempt of the first visit of a step, in the second revision of the plan
+    STEP/r2.v1.a3.check    a phase of it; the node of its request
+    replan/r2.n1           the first replan after the second revision, and its question
+    proof/r2.n1            the proof of the plan that it brought
+    workspace/start        the snapshot of the workspace before the first step
+    trouble/n1             the first question about a trouble; planner/n1 where the planning run has it
+
+A step's id is a text that the plan's author chose. One that is not made of letters, digits, `_` and `-` is named by its
+place in the plan, `step-NUMBER`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from actors.plans.plan import Plan
+
+WORKSPACE_START = "workspace/start"
+"""The node of the snapshot that is taken before the first step."""
+PLANNER_ASKS = "planner/"
+"""The start of the nodes of questions that the planning run of a replan has."""
+
+_PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
+
+
+class Place(NamedTuple):
+    """What the name of a node says."""
+
+    name: str
+    """The step, as nodes name it (`node_names`)."""
+    revision: int
+    """The number of the plan's revision, from 1."""
+    visit: int
+    """The number of the step's visit in the revision, from 1."""
+    number: int
+    """The number of the attempt in the visit, from 1."""
+    phase: str
+    """The phase of the attempt; empty for the attempt as a whole."""
+
+
+def node_names(plan: Plan) -> Mapping[str, str]:
+    """Return how nodes name each step of a plan."""
+    return {
+        step.step_id: step.step_id if _PLAIN.fullmatch(step.step_id) else f"step-{number}"
+        for number, step in enumerate(plan.steps, 1)
+    }
+
+
+def attempt_node(name: str, revision: int, visit: int, number: int) -> str:
+    """Return the name of an attempt."""
+    return f"{name}/r{revision}.v{visit}.a{number}"
+
+
+def phase_node(attempt: str, phase: str) -> str:
+    """Return the node of a phase of an attempt."""
+    return f"{attempt}.{phase}"
+
+
+def place_of(node: str) -> Place | None:
+    """Return what the name of an attempt or of one of its phases says; None for any other name."""
+    name, _, rest = node.partition("/")
+    match = _PLACE.fullmatch(rest)
+    if match is None:
+        return None
+    revision, visit, number, phase = match.groups()
+    return Place(name, int(revision), int(visit), int(number), phase or "")
+
+
+def replan_node(revision: int, number: int) -> str:
+    """Return the node of a replan; `number` counts the replans of the run."""
+    return f"replan/r{revision}.n{number}"
+
+
+def proof_node(revision: int, number: int) -> str:
+    """Return the node of the proof of a replan's plan."""
+    return f"proof/r{revision}.n{number}"
+
+
+def trouble_node(number: int, *, planner_asks: bool = False) -> str:
+    """Return the node of a question about a trouble; `number` counts these questions of the run."""
+    return f"{PLANNER_ASKS if planner_asks else 'trouble/'}n{number}"
+
+
+def tool_node(request_id: str) -> str:
+    """Return the node of a tool's call from its request id."""
+    return request_id.removeprefix("tool:").partition(".t")[0]

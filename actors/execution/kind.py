@@ -1,0 +1,67 @@
+"""The kind of executions, registered under the name `execution`."""
+
+from typing import TYPE_CHECKING, Any
+
+from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
+from actors.execution.ids import place_of
+from actors.execution.log_fields import log_fields
+from actors.execution.machine import ExecutionMachine
+from actors.execution.state import ExecutionState, State
+from actors.execution.views import VIEWS
+from actors.run.calls import Replied
+from actors.run.ids import child_run, node_of
+from actors.run.kind import Kind, Resources
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Codec
+
+if TYPE_CHECKING:
+    from actors.run.kind import PreparedRun, Setup
+    from runtime.drive.actor import Actor
+
+CODEC: Codec[ExecutionEvent] = Codec(EVENTS)
+"""The codec of the events of executions."""
+
+
+def _actors(state: ExecutionState, resources: Resources) -> "list[Actor[Any, Any]]":
+    from actors.execution.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
+
+    assert isinstance(state, State)
+    return actors_for(state.config, resources)
+
+
+def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
+    from actors.execution.prepare import ExecutionInput, prepare_execution  # noqa: PLC0415 -- as above
+
+    if not isinstance(request, ExecutionInput):
+        raise UsageProblem("the task of an execution is no plan", place="task", hint="pass an ExecutionInput")
+    return prepare_execution(request, setup)
+
+
+def _model(state: ExecutionState) -> str | None:
+    return (state.config.model or None) if isinstance(state, State) else None
+
+
+def _children(state: ExecutionState) -> list[str]:
+    return [child_run(state.run.run_id, node) for node in state.replan_nodes] if isinstance(state, State) else []
+
+
+def _purpose(reply: Replied) -> str:
+    if isinstance(reply, ReplanReplied):
+        return "replan"
+    place = place_of(node_of(reply.request_id))
+    return place.name if place is not None else node_of(reply.request_id)
+
+
+EXECUTION: Kind[ExecutionState, ExecutionEvent] = Kind(
+    name="execution",
+    machine=ExecutionMachine(),
+    codec=CODEC,
+    actors=_actors,
+    prepare=_prepare,
+    model=_model,
+    children=_children,
+    purpose=_purpose,
+    log_fields=log_fields,
+    views=VIEWS,
+)
+"""Execution: runs a proved plan with the user's tools, and replans where that fails."""

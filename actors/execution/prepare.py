@@ -1,0 +1,176 @@
+"""Prepares an execution: reads, binds and proves the plan, and pins all that later decisions use."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from actors.config.policy_loader import load_policy
+from actors.execution.config import Approval, ExecutionConfig
+from actors.execution.messages import StartExecution
+from actors.execution.proof import LEVELS, guard_of, prove
+from actors.planning.config import RunConfig
+from actors.plans.reader import read_plan
+from actors.policy.table import Policy
+from actors.prompting.prompts_file import load_prompts
+from actors.run.kind import Setup
+from actors.tools.uses import ToolSet
+from actors.values.findings import Finding, Verdict
+from actors.values.format import counted, title_of
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Limits
+
+CALLS = 90
+"""Model calls of an execution by default: two replans of 30 calls each, and files that models write."""
+REPLANS = 2
+"""Replans by default, until the run is reopened."""
+QUESTIONS = 5
+"""Questions about troubles by default, until the run is reopened."""
+PATIENCE = 2
+"""Equal failures of a step in a row that count as stagnation, as in workflows."""
+PLAN_BYTES_MAX = 4 * 1024 * 1024
+"""Bytes of a plan as JSON: what a model may reply."""
+
+
+@dataclass(frozen=True)
+class ExecutionInput:
+    """The input of an execution: a plan, and the tools that its names stand for."""
+
+    plan: Mapping[str, Any]
+    """The plan as a JSON object. It is proved again, whoever has proved it before."""
+    tools: ToolSet
+    """The tools and the bindings of the user's tools file."""
+    workspace: Path
+    """The folder that the tools work in."""
+    approval: Approval = "risky"
+    """Which attempts a person approves first."""
+    level: str = "plan_expansive"
+    """The guard that proves the plan."""
+    assurance: str = "strong_cyclic"
+    """The weakest assurance of a plan that may run, at the level `plan_expansive`."""
+    r_max: int = 100
+    """The largest `total_retry_budget` of a plan that may run."""
+    snapshots: bool = True
+    """Whether the workspace is recorded before the first step and after each one, and compared."""
+    problem: str = ""
+    """The text of the problem that the plan solves; empty where there is none."""
+    plan_of: str = ""
+    """The id of the planning run that made the plan; empty for a plan of a file."""
+    planning: RunConfig | None = None
+    """The configuration of the planning runs of replans; None where no new plan can be made."""
+    policy: Policy | None = None
+    """The rule table that decides after a failure; None for the shipped one."""
+    limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
+    replans_max: int = REPLANS
+    """The most replans, until the run is reopened."""
+    questions_max: int = QUESTIONS
+    """The most questions about troubles, until the run is reopened."""
+    question_expires_seconds: float | None = None
+    """The seconds after which an unanswered question expires; None for never."""
+    timeout_seconds: float = 120.0
+    """The time limit of one call of the model, in seconds."""
+    output_tokens_max: int = 16_384
+    """The most tokens of one reply of the model: of one file."""
+
+
+@dataclass(frozen=True)
+class PreparedExecution:
+    """An execution that may begin (`actors.run.kind.PreparedRun`)."""
+
+    config: ExecutionConfig
+    """What the run is pinned to."""
+    verdict: Verdict
+    """The verdict of the guard on the plan."""
+    title: str
+    """The title in lists of runs."""
+    limits: Limits
+    """The limits of the run."""
+    plan_of: str = ""
+    """The id of the planning run that made the plan; empty for a plan of a file."""
+    notices: tuple[str, ...] = ()
+    """Notices for the user before the run starts: the guard's warnings."""
+    kind: str = "execution"
+    """The name of its kind."""
+
+    def first(self, run: str, at: float) -> StartExecution:
+        """Return the message that starts it."""
+        return StartExecution(at, run, self.config.model_dump_json(), self.limits, plan_of=self.plan_of)
+
+
+def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
+    """Return an execution that may begin.
+
+    Raises `UsageProblem` for a plan that cannot be read, that names what no tool implements, or that its guard rejects,
+    and for a workspace that is no folder. Nothing has run then.
+    """
+    text = _checked(request)
+    verdict = _proved(request, text)
+    setup.check_price(limited=request.limits.micro_usd is not None)
+    prompts, _ = load_prompts(setup.root / "prompts/execution.yaml", setup.root / "prompts/planning.yaml")
+    policy = request.policy or load_policy("default", setup.root)
+    assurance = verdict.facts.get("assurance")
+    config = ExecutionConfig(
+        plan=text,
+        level=request.level,
+        assurance=assurance if isinstance(assurance, str) else None,
+        required_assurance=request.assurance,
+        r_max=request.r_max,
+        tools=request.tools,
+        approval=request.approval,
+        policy=policy,
+        prompts=prompts,
+        workspace=str(request.workspace.absolute()),
+        snapshots=request.snapshots,
+        problem=request.problem,
+        planning=request.planning,
+        replans_max=request.replans_max,
+        questions_max=request.questions_max,
+        r_patience=PATIENCE,
+        question_expires_seconds=request.question_expires_seconds,
+        model=setup.model,
+        price=setup.price,
+        timeout_seconds=request.timeout_seconds,
+        output_tokens_max=request.output_tokens_max,
+    )
+    goal = request.plan.get("goal")
+    title = title_of(request.problem) or title_of(goal if isinstance(goal, str) else "")
+    warnings = tuple(_line(finding) for finding in verdict.findings if finding.severity == "warning")
+    name = str(request.plan.get("plan_id", "plan"))
+    return PreparedExecution(config, verdict, title or title_of(name), request.limits, request.plan_of, warnings)
+
+
+def _checked(request: ExecutionInput) -> str:
+    """Return the plan as it is pinned, once it can be read and all its names are bound."""
+    plan, findings = read_plan(dict(request.plan))
+    if plan is None:
+        errors = [finding for finding in findings if finding.severity == "error"]
+        raise UsageProblem(errors[0].message, place="PLAN", hint="`replan check` shows all findings")
+    unbound = request.tools.unbound(plan)
+    if unbound:
+        hint = f"bind them in the tools file{f' {request.tools.source}' if request.tools.source else ''}"
+        raise UsageProblem(f"no tool or check implements {', '.join(unbound)}", place="PLAN", hint=hint)
+    if not request.workspace.is_dir():
+        raise UsageProblem("there is no such folder", place=str(request.workspace), hint="give one with --workspace")
+    text = json.dumps(request.plan, sort_keys=True)
+    if len(text) > PLAN_BYTES_MAX:
+        cause = f"the plan has {counted(len(text), 'byte')}, and may have {PLAN_BYTES_MAX:,}"
+        raise UsageProblem(cause, place="PLAN", hint="leave out what is no part of the plan")
+    return text
+
+
+def _proved(request: ExecutionInput, text: str) -> Verdict:
+    if request.level not in LEVELS:
+        raise UsageProblem(f"{request.level!r} proves no plan", place="level", hint=f"one of {', '.join(LEVELS)}")
+    verdict = prove(guard_of(request.level, request.tools, request.assurance, request.r_max), text)
+    if not verdict.passed:
+        first, more = verdict.errors[0], len(verdict.errors) - 1
+        others = f" (and {counted(more, 'more finding')})" if more else ""
+        cause = f"the plan is not proved: {_line(first)}{others}"
+        raise UsageProblem(cause, place="PLAN", hint="`replan check` shows all findings")
+    return verdict
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.code}: {' '.join(finding.message.split())}"

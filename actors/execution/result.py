@@ -1,0 +1,128 @@
+"""The result of an execution: its goals, its steps, the revisions of its plan, and the tokens that hold. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.execution.goals import GoalStatus
+from actors.execution.state import State
+from actors.execution.story import (
+    RunPhase,
+    ShownGoal,
+    ShownRevision,
+    ShownStep,
+    run_phase,
+    shown_goals,
+    shown_revisions,
+    shown_steps,
+)
+from actors.run.result import RunResult, RunView, result_fields
+from actors.values.findings import Finding
+from actors.values.format import counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionResult(RunResult):
+    """The result of an execution."""
+
+    revision: int
+    """The number of the plan's revision, from 1."""
+    assurance: str | None
+    """The assurance of its plan, as the guard has measured it."""
+    phase: RunPhase
+    """The phase that it is in, or was in last."""
+    goals: tuple[ShownGoal, ...]
+    """The goals with their statuses."""
+    steps: tuple[ShownStep, ...]
+    """The steps of the current plan with their statuses."""
+    revisions: tuple[ShownRevision, ...]
+    """All revisions of the plan, the current one last."""
+    holds: tuple[str, ...]
+    """The tokens that hold, sorted."""
+    missing: tuple[str, ...]
+    """The tokens of the goal that do not hold, sorted."""
+    violations: tuple[Finding, ...]
+    """The requirements that steps have violated."""
+    snapshots: tuple[str, str] | None
+    """The ids of the first and the last snapshot of the workspace; None where none was taken."""
+    not_compared: int
+    """The snapshots of which nobody knows which paths have changed."""
+    plan_json: Any
+    """The plan of the current revision as JSON."""
+    workspace: str
+    """The folder that the tools work in."""
+    plan_of: str
+    """The id of the planning run that made the first plan; empty for a plan of a file."""
+
+    @property
+    def achieved(self) -> tuple[ShownGoal, ...]:
+        """The goals that are achieved."""
+        return tuple(goal for goal in self.goals if goal.status is GoalStatus.ACHIEVED)
+
+    def remarks(self) -> Sequence[str]:
+        """Return a line for each requirement that a step has violated."""
+        lines = [f"violated: {finding.message}" for finding in self.violations]
+        if self.not_compared:
+            lines.append(f"not checked: which files changed, after {counted(self.not_compared, 'step')}")
+        return lines
+
+    def details(self) -> Mapping[str, Any]:
+        """Return the keys that `--json` prints for executions, in addition to those of every run."""
+        return {
+            "revision": self.revision,
+            "assurance": self.assurance,
+            "phase": self.phase,
+            "goals": [goal.to_json() for goal in self.goals],
+            "steps": [step.to_json() for step in self.steps],
+            "state": list(self.holds),
+            "missing": list(self.missing),
+            "trace": list(self.revisions[-1].trace) if self.revisions else [],
+            "revisions": [revision.to_json() for revision in self.revisions],
+            "violations": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.violations],
+            "snapshots": None if self.snapshots is None else {"first": self.snapshots[0], "last": self.snapshots[1]},
+            "plan_of": self.plan_of or None,
+        }
+
+
+def result_of(view: RunView) -> ExecutionResult:
+    """Return the result of an execution."""
+    state = view.state
+    begun = state if isinstance(state, State) else None
+    fields = result_fields(
+        view, state.run, view.with_inbox.run, price_known=begun is not None and begun.config.price is not None
+    )
+    if begun is None:
+        return ExecutionResult(
+            **fields,
+            revision=0,
+            assurance=None,
+            phase="executing",
+            goals=(),
+            steps=(),
+            revisions=(),
+            holds=(),
+            missing=(),
+            violations=(),
+            snapshots=None,
+            not_compared=0,
+            plan_json=None,
+            workspace="",
+            plan_of="",
+        )
+    return ExecutionResult(
+        **fields,
+        revision=begun.revision,
+        assurance=begun.assurance,
+        phase=run_phase(begun),
+        goals=shown_goals(begun),
+        steps=shown_steps(begun),
+        revisions=shown_revisions(begun),
+        holds=tuple(sorted(begun.tokens)),
+        missing=tuple(sorted(begun.plan.plan.goal_state - begun.tokens)),
+        violations=begun.violations,
+        snapshots=(begun.first_snapshot, begun.snapshot) if begun.snapshot and begun.first_snapshot else None,
+        not_compared=begun.not_compared,
+        plan_json=begun.plan.json,
+        workspace=begun.config.workspace,
+        plan_of=begun.plan_of,
+    )

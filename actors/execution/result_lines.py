@@ -1,0 +1,109 @@
+"""The result of an execution for people: the checklist, the goals, and the story of its revisions. Pure."""
+
+from collections.abc import Iterator
+
+from actors.execution.result import ExecutionResult
+from actors.execution.story import ShownRevision, ShownStep, StepStatus
+from actors.run.advice import advice
+from actors.run.result import heading, message_lines, question_lines, used
+from actors.values.format import counted
+from actors.values.lines import BLANK, Line, Span, Style, indented, line
+
+_MARKS: dict[StepStatus, tuple[str, Style]] = {
+    StepStatus.PENDING: ("·", "dim"),
+    StepStatus.RUNNING: (">", "cyan"),
+    StepStatus.WAITING: ("?", "yellow"),
+    StepStatus.SUCCEEDED: ("✓", "green"),
+    StepStatus.FAILED: ("✗", "red"),
+    StepStatus.UNKNOWN: ("?", "red"),
+    StepStatus.NOT_NEEDED: ("-", "dim"),
+}
+FINDINGS_MAX = 3
+"""The findings of a step that the checklist shows."""
+TOKENS_MAX = 20
+"""The tokens that the result shows."""
+
+
+def result_lines(result: ExecutionResult, program: str) -> list[Line]:
+    """Return what the execution came to, in full: with the revisions that are over."""
+    lines = [*heading(result, "Finished"), *question_lines(result, program)]
+    for revision in result.revisions[:-1]:
+        lines += [BLANK, *_revision(revision)]
+    lines += [BLANK, *_current(result), *message_lines(result), BLANK, used(result)]
+    return [*lines, *_next(result, program)]
+
+
+def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
+    """Return what the execution came to, in short: the steps of the current plan."""
+    lines = [*heading(result, "Finished"), *question_lines(result, program), BLANK, *_current(result)]
+    return [*lines, *message_lines(result), BLANK, used(result), *_next(result, program)]
+
+
+def _current(result: ExecutionResult) -> Iterator[Line]:
+    name = str(result.revisions[-1].plan_id) if result.revisions else "none"
+    revised = f", revision {result.revision}" if result.revision > 1 else ""
+    yield line(f"Plan {name}{revised}", "bold")
+    for step in result.steps:
+        yield from step_lines(step)
+    yield BLANK
+    for goal in result.goals:
+        yield indented(f"goal {goal.status}: {goal.text}")
+    yield _tokens("holds", result.holds)
+    if result.missing:
+        yield _tokens("lacks", result.missing)
+    for finding in result.violations:
+        yield indented(f"violated: {finding.message}", "red")
+
+
+def _revision(revision: ShownRevision) -> Iterator[Line]:
+    yield line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")
+    for step in revision.steps:
+        yield from step_lines(step)
+    level = revision.level.replace("_", " ")
+    yield indented(f"then a {level}: {revision.ended_by}", "yellow")
+
+
+def step_lines(step: ShownStep) -> Iterator[Line]:
+    """Yield the line of a step in a checklist, then why it failed."""
+    mark, style = _MARKS[step.status]
+    text = Line((Span("   "), Span(f"{mark} ", style), *line(step.step, "bold").spans), 5)
+    if step.name != step.step:
+        text += Line((Span("  "), *line(step.name).spans))
+    facts = list(_facts(step))
+    if facts:
+        text += Line((Span("  "), *line(f"({', '.join(facts)})", "dim").spans))
+    yield text
+    if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN, StepStatus.RUNNING, StepStatus.WAITING):
+        for finding in step.findings[:FINDINGS_MAX]:
+            yield indented(f"{finding.code}: {finding.message.splitlines()[0]}", "red", columns=5)
+
+
+def _facts(step: ShownStep) -> Iterator[str]:
+    if step.status is StepStatus.NOT_NEEDED:
+        yield "not needed"
+    if step.status is StepStatus.PENDING and step.contingent:
+        yield "only after a failure"
+    if step.status is StepStatus.SUCCEEDED and not step.attempts:
+        yield "by hand"
+    if step.phase:
+        yield step.phase
+    if step.attempts > 1 or (step.attempts and step.status is not StepStatus.SUCCEEDED):
+        yield f"{counted(step.attempts, 'attempt')} of {step.retry_budget}"
+    if step.visits > 1:
+        yield counted(step.visits, "visit")
+    if step.seconds is not None and step.seconds >= 0.05:
+        yield f"{step.seconds:.1f} s"
+
+
+def _tokens(name: str, tokens: tuple[str, ...]) -> Line:
+    shown = ", ".join(tokens[:TOKENS_MAX]) or "nothing"
+    more = f" and {len(tokens) - TOKENS_MAX} more" if len(tokens) > TOKENS_MAX else ""
+    return Line((Span("   "), Span(f"{name:<6}", "cyan"), *line(f"{shown}{more}").spans), 9)
+
+
+def _next(result: ExecutionResult, program: str) -> list[Line]:
+    step = advice(result, program)
+    if not step and result.reopened_by == "requirement":
+        tell = f"`{program} tell {result.run_id} TEXT --as requirement`"
+        step = f"{tell}, then `{program} resume {result.run_id}` plans anew"
+    return [line(f"Next: {step}.", "cyan")] if step else []

@@ -1,0 +1,296 @@
+"""The state of an execution: a frozen value that only `evolve` makes anew.
+
+What survives every replan: the tokens, the goals as a projection of them (`actors.execution.goals`), the history of
+failures, the revision, and what was settled in earlier revisions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from actors.execution.config import ExecutionConfig, ReadyPlan
+from actors.execution.events import Cause, ExecutionCall, StepOutcome
+from actors.execution.ids import attempt_node, phase_node
+from actors.plans.semantics import Configuration
+from actors.policy.table import BacktrackLevel
+from actors.run.state import NotStarted, RunState
+from actors.values.artifacts import Feedback
+from actors.values.findings import Finding, Verdict
+
+WHY_MAX = 300
+"""Characters of a finding that a reason in one line quotes."""
+
+
+class Phase(StrEnum):
+    """The phases of an attempt, each with a request of its own; a step has only those that its uses need."""
+
+    APPROVE = "approve"  # a person approves it
+    PRE_CHECK = "pre"  # the tool's pre-check is called
+    READ = "read"  # the files that a model needs are read
+    ACT = "act"  # the tool is called, the model is asked, or a person does it
+    WRITE = "write"  # the model's file is written
+    SNAPSHOT = "snapshot"  # the workspace is recorded, and compared with what it was before
+    CHECK_PRE = "check_pre"  # the check's own pre-check is called
+    CHECK = "check"  # the guard's tool is called, or a person looks at the result
+
+
+Result = Literal["", "passed", "failed", "unknown"]
+"""How an attempt ended; empty while it has not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt at a step that is not settled."""
+
+    step: str
+    """The step's id in the plan."""
+    name: str
+    """The step as nodes name it."""
+    revision: int
+    """The plan's revision that it belongs to."""
+    visit: int
+    """The visit of the step, from 1."""
+    number: int
+    """The number of the attempt in the visit, from 1."""
+    todo: tuple[Phase, ...]
+    """The phases that are left; the first one is at work or comes next."""
+    begun: bool = False
+    """Whether its first request was made, so that it counts against the plan's budget."""
+    open: bool = False
+    """Whether the request of the first phase is open."""
+    unsure: bool = False
+    """Whether a person is to say, or is asked, what a tool has done that did not get to its end."""
+    tries: int = 0
+    """The calls of tools of the current phase."""
+    acted: bool = False
+    """Whether a call was requested that is not repeatable: the attempt is then brought to its end."""
+    read: str = ""
+    """The files that a model is shown, as `workspace:read` has returned them."""
+    text: str = ""
+    """The file that a model has written, until it is in the workspace."""
+    result: Result = ""
+    """How it ended."""
+    findings: tuple[Finding, ...] = ()
+    """Why it failed."""
+    skipped: bool = False
+    """Whether the policy skips the attempts that are left."""
+    rest_seconds: float = 0.0
+    """The back-off before it begins, until that is over."""
+    since: float = 0.0
+    """When its visit began, in UTC seconds since 1970."""
+
+    @property
+    def node(self) -> str:
+        """The name of the attempt."""
+        return attempt_node(self.name, self.revision, self.visit, self.number)
+
+    @property
+    def phase(self) -> Phase | None:
+        """The phase that is at work or comes next; None after the last one."""
+        return self.todo[0] if self.todo else None
+
+    @property
+    def at_work(self) -> str:
+        """The node of the phase that is at work or comes next; of the attempt after the last one."""
+        return phase_node(self.node, self.todo[0]) if self.todo else self.node
+
+    @property
+    def question_node(self) -> str:
+        """The node of the question what a tool has done."""
+        return phase_node(self.node, "outcome")
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step of the current plan came to in its last visit."""
+
+    outcome: StepOutcome
+    """How the visit ended."""
+    attempts: int
+    """The attempts of the visit; 0 where a person has settled it by hand."""
+    visits: int
+    """The visits of the step in this revision so far."""
+    seconds: float
+    """How long the visit took, in seconds."""
+    findings: tuple[Finding, ...] = ()
+    """Why it failed."""
+
+
+class Revision(NamedTuple):
+    """A revision of the plan that is over."""
+
+    number: int
+    """Its number, from 1."""
+    plan: ReadyPlan
+    """Its plan."""
+    results: Mapping[str, StepResult]
+    """What its steps came to, by id."""
+    trace: tuple[str, ...]
+    """The outcomes of its steps, in order."""
+    why: str
+    """What ended it, in one line."""
+    level: BacktrackLevel
+    """How far back the replan went."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why the plan does not go on by itself, until that is decided."""
+
+    cause: Cause
+    """What happened."""
+    step: str = ""
+    """The step that it happened at; empty for none."""
+    findings: tuple[Finding, ...] = ()
+    """What was found."""
+    number: int = 0
+    """The number of the question about it, from 1; 0 until the policy has decided to ask."""
+    question: str = ""
+    """The id of that question; empty until it is asked."""
+    level: BacktrackLevel = BacktrackLevel.CLARIFY
+    """How far back the policy wanted to go, where a person is asked whether it may."""
+    root: str = ""
+    """What a replan was to mend that has failed or has a question; empty where nothing came before."""
+    answer: str | None = None
+    """The person's answer; empty where nobody gave one, None until the question is closed."""
+
+    @property
+    def why(self) -> str:
+        """What happened in the first place, in one line."""
+        place = f" at {self.step}" if self.step else ""
+        first = self.findings[0].message.splitlines()[0] if self.findings else ""
+        return self.root or f"{self.cause}{place}: {first[:WHY_MAX]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Replan:
+    """A replan that is decided and not yet carried out."""
+
+    level: BacktrackLevel
+    """Whether the goals stay or may change."""
+    trouble: Trouble
+    """What made it necessary."""
+    number: int
+    """The number of the replan in the run, from 1."""
+    node: str = ""
+    """The node of the planning run's request; empty until it is made."""
+    plan: str = ""
+    """The new plan as JSON, once the planning run has brought one."""
+    verdict: Verdict | None = None
+    """The verdict of the guard on it."""
+    proving: bool = False
+    """Whether the guard is asked."""
+
+
+class Settled(NamedTuple):
+    """A failure that was handed over, for the recognition of stagnation."""
+
+    step: str
+    """The step that failed; empty for none."""
+    signature: frozenset[tuple[str, str]]
+    """The codes and places of its findings."""
+
+
+class Ending(NamedTuple):
+    """The end that is decided, which waits for tools at work."""
+
+    outcome: str
+    """The outcome of the run."""
+    why: str
+    """The reason, in one line."""
+
+
+@dataclass(frozen=True)
+class State:
+    """An execution, from its first event on."""
+
+    run: RunState[ExecutionCall]
+    """The common part: calls, tools, waits, questions, messages, ledger and end."""
+    config: ExecutionConfig
+    """What it is pinned to."""
+    plan: ReadyPlan
+    """The plan of this revision."""
+    now: Configuration
+    """The pending steps, and the tokens that hold among those that the plan names."""
+    ready: tuple[int, ...]
+    """The indices of the steps that may start."""
+    assurance: str | None
+    """The assurance of the plan, as the guard has measured it."""
+    plan_of: str = ""
+    """The id of the planning run that made the first plan; empty for a plan of a file."""
+    revision: int = 1
+    """The number of the plan's revision."""
+    unnamed: frozenset[str] = frozenset()
+    """The tokens that hold and that the plan does not name."""
+    active: Mapping[str, Attempt] = field(default_factory=dict)
+    """The attempts that are not settled, by the name of their step, in the order in which they began."""
+    visits: Mapping[str, int] = field(default_factory=dict)
+    """The visits of each step in this revision, by name."""
+    used: int = 0
+    """The attempts of this revision, since the run was last reopened."""
+    starts: int = 0
+    """The visits of all steps in this revision."""
+    started: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """When a step of a policy was last started in a token set (tokens, index), as a number of visits."""
+    trace: tuple[str, ...] = ()
+    """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
+    results: Mapping[str, StepResult] = field(default_factory=dict)
+    """What the steps of this revision came to, by id."""
+    feedback: Mapping[str, tuple[Feedback, ...]] = field(default_factory=dict)
+    """Why earlier files that models wrote for a step were rejected, by the step's name, the newest last."""
+    earlier: tuple[Revision, ...] = ()
+    """The revisions that are over."""
+    history: tuple[Settled, ...] = ()
+    """The failures that were handed over, oldest first, until a requirement changes."""
+    trouble: Trouble | None = None
+    """Why the plan does not go on by itself; None where it does."""
+    replan: Replan | None = None
+    """The replan that is decided."""
+    ending: Ending | None = None
+    """The end that is decided."""
+    violations: tuple[Finding, ...] = ()
+    """The requirements that were violated so far, and by which step."""
+    replans: int = 0
+    """The replans of the run."""
+    replans_left: int = 0
+    """The replans that it may still make."""
+    questions: int = 0
+    """The questions about troubles of the run."""
+    questions_left: int = 0
+    """The questions about troubles that it may still ask."""
+    replan_nodes: tuple[str, ...] = ()
+    """The nodes of the requests for planning runs, the oldest first."""
+    snapshot: str | None = None
+    """The id of the last snapshot of the workspace; empty where none could be taken, None before the first one."""
+    first_snapshot: str = ""
+    """The id of the snapshot that was taken before the first step; empty for none."""
+    not_compared: int = 0
+    """The snapshots of which nobody knows which paths have changed."""
+    told: int = 0
+    """The user's requirements that the current plan takes into account, as their number."""
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        """All tokens that hold now."""
+        return self.unnamed.union(self.plan.program.names(self.now.tokens))
+
+    @property
+    def draining(self) -> bool:
+        """Whether nothing new begins: a replan, a question about a trouble, or the end is decided."""
+        return self.trouble is not None or self.replan is not None or self.ending is not None
+
+    @property
+    def proving(self) -> bool:
+        """Whether the guard is asked about a new plan."""
+        return self.replan is not None and self.replan.proving and self.run.finished is None
+
+    def attempt_at(self, node: str) -> Attempt | None:
+        """Return the attempt whose current phase has the node; None where no such phase is at work."""
+        attempt = self.active.get(node.partition("/")[0])
+        if attempt is None or not attempt.open or attempt.at_work != node:
+            return None
+        return attempt
+
+
+ExecutionState = State | NotStarted

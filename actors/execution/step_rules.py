@@ -1,0 +1,291 @@
+"""The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
+
+from typing import Any
+
+from actors.execution import faults
+from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, person_use, phases_of, tool_use
+from actors.execution.choice import choose
+from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
+from actors.execution.requests import file_request
+from actors.execution.schedule import covers, is_spent, next_step
+from actors.execution.state import Attempt, Phase, State
+from actors.execution.workspace_rules import first_snapshot
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER
+from actors.policy.table import BacktrackLevel
+from actors.run.ending import Outcome, RunFinished, exhausted
+from actors.run.questions import ClarificationRequested, ClarificationWithdrawn, new_id
+from actors.run.tools import OUTCOME_SCHEMA, ToolRequested
+from actors.run.waits import WaitRequested
+from actors.tools.uses import ModelUse, PersonUse
+from actors.values.answers import YES_NO, choice
+from actors.values.findings import Code, Finding
+from runtime.core.ledger import Amount, Limit
+
+QUESTION_TEXT_MAX = 2_000
+"""Characters of a plan's or a tool's text that a question quotes."""
+REFUSED = "user"
+"""The rule of the decision about an attempt that a person has refused."""
+NOTHING = Amount()
+"""What a call of a tool takes of the limits, beside time."""
+
+
+def settle(state: State) -> AttemptDecided | StepSettled | None:
+    """Settle a step whose attempt has ended, or ask the policy whether it is attempted again.
+
+    A failure that is handed over is recorded once the steps still running have ended.
+    """
+    held: StepSettled | None = None
+    for attempt in state.active.values():
+        match attempt.result:
+            case "passed":
+                return _settled(state, attempt, StepOutcome.OK)
+            case "failed":
+                if not (attempt.skipped or state.draining or _is_last(state, attempt)):
+                    return _decided(state, attempt)
+                event = _settled_failure(state, attempt)
+                if not event.handed_over:
+                    return event
+                held = held or event
+            case "unknown":
+                event = _settled(state, attempt, StepOutcome.UNKNOWN, attempt.findings, handed_over=not state.draining)
+                held = held or event
+            case _:
+                pass
+    if held is not None and all(attempt.result for attempt in state.active.values()):
+        return held
+    return None
+
+
+def held(state: State) -> bool:
+    """Return whether a failure that will be handed over waits for the steps still running."""
+    for attempt in state.active.values():
+        if attempt.result == "unknown":
+            return True
+        if attempt.result == "failed" and (attempt.skipped or _is_last(state, attempt)):
+            return _settled_failure(state, attempt).handed_over
+    return False
+
+
+def _is_last(state: State, attempt: Attempt) -> bool:
+    return attempt.number >= state.plan.by_id[attempt.step].retry_budget
+
+
+def _settled(
+    state: State,
+    attempt: Attempt,
+    outcome: StepOutcome,
+    findings: tuple[Finding, ...] = (),
+    *,
+    handed_over: bool = False,
+) -> StepSettled:
+    return StepSettled(
+        step=attempt.step,
+        node=attempt.node,
+        outcome=outcome,
+        handed_over=handed_over,
+        late=state.draining,
+        findings=findings,
+    )
+
+
+def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
+    findings = attempt.findings
+    if state.draining:
+        return _settled(state, attempt, StepOutcome.FAIL, findings)
+    if any(finding.code == Code.VIOLATED for finding in findings):
+        return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=True)
+    match state.plan.by_id[attempt.step].on_failure:
+        case "never":
+            findings, over = (*findings, faults.assumption_broken(attempt.step)), True
+        case "escalate":
+            over = True
+        case "continue":
+            over = False
+        case _:
+            over = not covers(state, state.plan.index[attempt.step])
+    return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=over)
+
+
+def _decided(state: State, attempt: Attempt) -> AttemptDecided:
+    """Return what the policy says about a failed attempt. One that a person has refused is not tried again."""
+    chosen = choose(state.config.policy, attempt.findings)
+    refused = attempt.findings[0].code == Code.NOT_APPROVED
+    again = chosen.level is BacktrackLevel.LOCAL_RETRY and not refused
+    return AttemptDecided(
+        node=attempt.node,
+        again=again,
+        level=chosen.level,
+        rule=REFUSED if refused else chosen.row.id,
+        code=chosen.finding.code,
+        known=chosen.known or refused,
+        delay_seconds=chosen.delay_seconds(attempt.number - 1) if again else 0.0,
+    )
+
+
+def withdraw(state: State) -> ClarificationWithdrawn | None:
+    """Withdraw a question about an attempt or a trouble that is over."""
+    for name, question in state.run.open_questions.items():
+        node = question.node
+        if node.startswith("tool:"):
+            continue  # The common run asks what became of a call.
+        trouble = state.trouble is not None and state.trouble.question == name
+        attempt = state.active.get(node.partition("/")[0])
+        asked = attempt is not None and attempt.open and node in (attempt.at_work, attempt.question_node)
+        if not (trouble or asked):
+            return ClarificationWithdrawn(question_id=name)
+    return None
+
+
+def rest(state: State) -> WaitRequested | None:
+    """Wait before an attempt that the policy delays."""
+    run = state.run
+    if run.parked:
+        return None
+    for attempt in state.active.values():
+        name = f"rest:{attempt.node}"
+        if attempt.rest_seconds and not attempt.begun and name not in run.waits:
+            until = run.wall + attempt.rest_seconds
+            return WaitRequested(request_id=name, until=until, why="back-off", node=attempt.node)
+    return None
+
+
+StepRequest = ToolRequested | FileRequested | ClarificationRequested
+
+
+def request(state: State) -> StepRequest | RunFinished | None:
+    """Make the next request of an attempt, or begin a step; end the run where a limit allows none and nothing is open.
+
+    While a failure waits to be handed over, and while a replan is decided, no step and no further attempt begins.
+    """
+    run = state.run
+    if run.parked or run.renewing:
+        return None
+    short: Limit | None = None
+    for attempt in state.active.values():
+        made = _next(state, attempt)
+        if isinstance(made, Limit):
+            short = made
+        elif made is not None:
+            return made
+    first = first_snapshot(state)
+    if first is not None or (state.config.snapshots and state.snapshot is None):
+        return first
+    made = None if state.draining or held(state) else _begin(state)
+    if isinstance(made, Limit):
+        short = made
+    elif made is not None:
+        return made
+    return None if short is None or is_working(state) else exhausted(short)
+
+
+def is_working(state: State) -> bool:
+    """Return whether anything is open that may bring the run on."""
+    run = state.run
+    tries = any(tries.phase != "rested" for tries in run.calls.tries.values())
+    rests = any(wait.node is not None for wait in run.waits.values())
+    return bool(run.calls.open or tries or rests or run.tools or run.open_questions or state.proving)
+
+
+def _begin(state: State) -> StepRequest | RunFinished | Limit | None:
+    index = next_step(state)
+    if index is None:
+        return None
+    if is_spent(state):
+        return None if state.active else _spent(state)
+    step = state.plan.program.steps[index].step_id
+    name = state.plan.names[step]
+    attempt = Attempt(
+        step=step,
+        name=name,
+        revision=state.revision,
+        visit=state.visits.get(name, 0) + 1,
+        number=1,
+        todo=phases_of(state.config, state.plan, step),
+    )
+    return _next(state, attempt)
+
+
+def _spent(state: State) -> RunFinished:
+    total = state.plan.plan.total_retry_budget
+    why = f"the {total} attempts of the plan's total_retry_budget are used up"
+    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
+
+
+def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
+    """Return the request of the attempt's phase, or the limit that does not allow it; None where nothing is to do."""
+    run = state.run
+    if attempt.result or attempt.open or attempt.rest_seconds:
+        return None
+    if not attempt.begun and is_spent(state):
+        return None if len(state.active) > 1 else _spent(state)
+    if attempt.unsure:
+        return _ask_outcome(state, attempt)
+    use = tool_use(state.config, state.plan, attempt, state.snapshot or "")
+    if use is not None:
+        short = run.ledger.shortfall(NOTHING, run.now)
+        return short or ToolRequested(
+            node=attempt.at_work,
+            tool=use.tool,
+            arguments=use.arguments,
+            repeatable=use.repeatable,
+            timeout_seconds=use.timeout_seconds,
+            try_number=attempt.tries + 1,
+        )
+    person = person_use(state.config, state.plan, attempt)
+    if person is not None:
+        return _ask_person(state, attempt, person)
+    if attempt.phase is Phase.APPROVE:
+        return _ask_approval(state, attempt)
+    return file_request(state, attempt)
+
+
+def _ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
+    uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
+    lines = [
+        f"a model writes {use.file}" if isinstance(use, ModelUse) else f"{use.tool} {use.arguments}" for use in uses
+    ]
+    calls = "; ".join(_short(line) for line in lines)
+    again = f", attempt {attempt.number}" if attempt.number > 1 else ""
+    text = f"May the step {attempt.step!r}{_title(state, attempt)} run{again}? It calls: {calls}"
+    return _question(state, attempt, text, "a person approves it first", YES_NO)
+
+
+def _ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
+    if attempt.phase is Phase.ACT:
+        text = f"Please do the step {attempt.step!r}{_title(state, attempt)}: {person.instructions}"
+        return _question(state, attempt, text, "a person does it", choice([DONE, NOT_DONE]))
+    text = f"Please check the step {attempt.step!r}{_title(state, attempt)}: {person.instructions}"
+    return _question(state, attempt, text, "a person checks it", choice([HOLDS, HOLDS_NOT]))
+
+
+def _ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
+    use = tool_use(state.config, state.plan, attempt)
+    tool = "" if use is None else f" {use.tool!r}"
+    text = f"The tool{tool} of the step {attempt.step!r} did not get to its end, and may have done its work."
+    text = f"{text} What became of the call?"
+    return _question(state, attempt, text, "the outcome is unknown", OUTCOME_SCHEMA, node=attempt.question_node)
+
+
+def _question(
+    state: State, attempt: Attempt, text: str, why: str, schema: dict[str, Any], *, node: str = ""
+) -> ClarificationRequested:
+    return ClarificationRequested(
+        question_id=new_id(state.run.questions),
+        node=node or attempt.at_work,
+        text=text,
+        why=f"{attempt.step}: {why}",
+        blocks=(attempt.step,),
+        answer_schema=schema,
+    )
+
+
+def _title(state: State, attempt: Attempt) -> str:
+    name = state.plan.by_id[attempt.step].name
+    return f" ({_short(name)})" if name and name != attempt.step else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= QUESTION_TEXT_MAX else f"{text[: QUESTION_TEXT_MAX - 1]}…"
+
+
+assert {ESCALATE, CONTINUE, NEVER} == {"escalate", "continue", "never"}, "`_settled_failure` matches these words"

@@ -1,0 +1,209 @@
+"""What an execution came to, as plain values: steps with their statuses, goals, revisions and the phase. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+from actors.execution.config import ReadyPlan
+from actors.execution.events import StepOutcome
+from actors.execution.goals import GoalStatus, goals_of, statuses
+from actors.execution.state import Phase, Revision, State
+from actors.plans.contingency import contingent_steps
+from actors.values.findings import Finding
+
+RunPhase = Literal["planning", "executing", "validating", "replanning", "asking"]
+"""The phase of an execution (S118)."""
+
+
+class StepStatus(StrEnum):
+    """The status of a step, as people see it."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"  # for a person, or for the end of a back-off
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # nobody knows what its tool has done
+    NOT_NEEDED = "not_needed"  # the run is over, and its tokens never held
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step of a plan, as views show it."""
+
+    step: str
+    """Its id in the plan."""
+    name: str
+    """Its title."""
+    status: StepStatus
+    """Its status."""
+    phase: str
+    """The phase of the attempt that is at work; empty for none."""
+    attempts: int
+    """The attempts of its last visit."""
+    retry_budget: int
+    """The attempts that a visit may have."""
+    visits: int
+    """Its visits in this revision."""
+    seconds: float | None
+    """How long its last visit took, in seconds; None while it is at work or has not begun."""
+    contingent: bool
+    """Whether it runs only after a failure."""
+    findings: tuple[Finding, ...]
+    """Why its last visit, or its last attempt, failed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the step as plain data."""
+        return {
+            "step": self.step,
+            "name": self.name,
+            "status": str(self.status),
+            "phase": self.phase or None,
+            "attempts": self.attempts,
+            "retry_budget": self.retry_budget,
+            "visits": self.visits,
+            "seconds": self.seconds,
+            "contingent": self.contingent,
+            "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGoal:
+    """A goal, as views show it."""
+
+    id: str
+    """The id of its requirement, or `goal`."""
+    text: str
+    """What is demanded."""
+    status: GoalStatus
+    """Its status."""
+    tokens: tuple[str, ...]
+    """The tokens that hold once it is achieved, sorted."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the goal as plain data."""
+        return {"id": self.id, "text": self.text, "status": str(self.status), "tokens": list(self.tokens)}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRevision:
+    """A revision of the plan, as views show it."""
+
+    number: int
+    """Its number, from 1."""
+    plan_id: str
+    """The name of its plan."""
+    trace: tuple[str, ...]
+    """The outcomes of its steps, in order."""
+    ended_by: str
+    """What made a new plan necessary; empty for the last revision."""
+    level: str
+    """How far back the replan after it went; empty for the last revision."""
+    steps: tuple[ShownStep, ...]
+    """Its steps."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the revision as plain data."""
+        return {
+            "revision": self.number,
+            "plan_id": self.plan_id,
+            "trace": list(self.trace),
+            "ended_by": self.ended_by or None,
+            "level": self.level or None,
+        }
+
+
+def shown_goals(state: State) -> tuple[ShownGoal, ...]:
+    """Return the goals of the current plan with their statuses."""
+    goals = goals_of(state.plan.plan, state.plan.json)
+    found = statuses(goals, state.plan.program, state.now, state.tokens)
+    return tuple(ShownGoal(goal.id, goal.text, found[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
+
+
+def shown_steps(state: State) -> tuple[ShownStep, ...]:
+    """Return the steps of the current plan, in the order of its dependencies."""
+    later, over = contingent_steps(state.plan.plan), state.run.finished is not None
+    return tuple(_shown(state, step.step_id, step.step_id in later, over=over) for step in state.plan.program.steps)
+
+
+def _shown(state: State, step: str, contingent: bool, *, over: bool) -> ShownStep:
+    plan, name = state.plan.by_id[step], state.plan.names[step]
+    attempt, result = state.active.get(name), state.results.get(step)
+    pending = state.now.pending >> state.plan.index[step] & 1
+    status, phase, findings = StepStatus.PENDING, "", () if result is None else result.findings
+    if attempt is not None:
+        asked = attempt.unsure or any(q.node.startswith(f"{name}/") for q in state.run.open_questions.values())
+        status = StepStatus.WAITING if asked or attempt.rest_seconds else StepStatus.RUNNING
+        phase, findings = str(attempt.phase or ""), attempt.findings
+    elif result is not None and (result.outcome is StepOutcome.UNKNOWN or not pending or state.plan.program.repeats):
+        status = _STATUS[result.outcome]
+    elif over:
+        status = StepStatus.NOT_NEEDED if result is None else _STATUS[result.outcome]
+    return ShownStep(
+        step=step,
+        name=plan.name or step,
+        status=status,
+        phase=phase,
+        attempts=attempt.number if attempt is not None else 0 if result is None else result.attempts,
+        retry_budget=plan.retry_budget,
+        visits=state.visits.get(name, 0),
+        seconds=None if attempt is not None or result is None else result.seconds,
+        contingent=contingent,
+        findings=findings,
+    )
+
+
+_STATUS = {
+    StepOutcome.OK: StepStatus.SUCCEEDED,
+    StepOutcome.FAIL: StepStatus.FAILED,
+    StepOutcome.UNKNOWN: StepStatus.UNKNOWN,
+}
+
+
+def shown_revisions(state: State) -> tuple[ShownRevision, ...]:
+    """Return all revisions, the current one last."""
+    earlier = [_earlier(revision) for revision in state.earlier]
+    now = ShownRevision(state.revision, state.plan.plan.plan_id, state.trace, "", "", shown_steps(state))
+    return (*earlier, now)
+
+
+def _earlier(revision: Revision) -> ShownRevision:
+    steps = tuple(_past_steps(revision.plan, revision))
+    plan_id = revision.plan.plan.plan_id
+    return ShownRevision(revision.number, plan_id, revision.trace, revision.why, str(revision.level), steps)
+
+
+def _past_steps(plan: ReadyPlan, revision: Revision) -> Iterator[ShownStep]:
+    later = contingent_steps(plan.plan)
+    for step in plan.program.steps:
+        result = revision.results.get(step.step_id)
+        yield ShownStep(
+            step=step.step_id,
+            name=step.name or step.step_id,
+            status=StepStatus.NOT_NEEDED if result is None else _STATUS[result.outcome],
+            phase="",
+            attempts=0 if result is None else result.attempts,
+            retry_budget=step.retry_budget,
+            visits=0 if result is None else result.visits,
+            seconds=None if result is None else result.seconds,
+            contingent=step.step_id in later,
+            findings=() if result is None else result.findings,
+        )
+
+
+def run_phase(state: State) -> RunPhase:
+    """Return the phase that the execution is in, or was in last."""
+    if state.replan is not None and state.replan.node and not state.replan.plan:
+        return "planning"
+    if state.proving:
+        return "validating"
+    checks = (Phase.CHECK, Phase.CHECK_PRE)
+    if state.run.open_questions and not state.run.tools:
+        return "asking"
+    if state.draining and state.ending is None:
+        return "replanning"
+    if state.active and all(attempt.phase in checks for attempt in state.active.values()):
+        return "validating"
+    return "executing"

@@ -1,0 +1,160 @@
+"""The rules for when the plan does not go on by itself: what the policy decides, and what a person says. Pure."""
+
+from actors.execution import faults
+from actors.execution.choice import choose, streak
+from actors.execution.events import Cause, StepOutcome, StepSettled, TroubleDecided
+from actors.execution.ids import trouble_node
+from actors.execution.schedule import covers_again, missing_goal
+from actors.execution.state import State, Trouble
+from actors.execution.trouble_questions import BY_HAND, LEVELS, question_of
+from actors.plans.semantics import Configuration, goal_holds, is_ready
+from actors.policy.table import REPLANS, BacktrackLevel
+from actors.run.ending import Outcome, RunFinished
+from actors.run.questions import ClarificationRequested, new_id
+from actors.values.findings import Code, Finding
+
+USER = "user"
+"""The rule of a decision that a person has taken."""
+NOTHING_LEFT = "budget"
+"""The rule of a decision that follows because nothing else is left."""
+ONLY_A_PERSON = "only_a_person"
+"""The rule of a question about what no table can say."""
+_ASKS_AT_ONCE = frozenset({Cause.PLANNER_ASKS, Cause.REPLAN_FAILED, Cause.UNKNOWN_OUTCOME})
+"""The troubles about which only a person knows more; a step that a person has refused is another one."""
+
+
+def decide(state: State) -> TroubleDecided | StepSettled | None:
+    """Decide what follows where the plan does not go on by itself, or after a person was asked about that."""
+    told = state.run.texts_of("requirement")
+    if len(told) > state.told:  # Whatever is decided or asked, the user has said something else since.
+        finding = faults.requirements_changed(told[state.told :])
+        return _by_table(state, Trouble(Cause.REQUIREMENTS_CHANGED, "", (finding,)))
+    if state.replan is not None or state.ending is not None:
+        return None
+    trouble = state.trouble or _dead_end(state)
+    if trouble is None:
+        return None
+    if trouble.number:
+        return None if trouble.answer is None else _answered(trouble, trouble.answer)
+    return _by_table(state, trouble)
+
+
+def _dead_end(state: State) -> Trouble | None:
+    if state.active or state.ready or goal_holds(state.plan.program, state.now):
+        return None
+    missing = missing_goal(state.plan.program, state.now.tokens)
+    return Trouble(Cause.DEAD_END, "", (faults.dead_end(missing),))
+
+
+def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
+    """Return what the policy says, or the next level farther back that the budgets allow."""
+    told = trouble.cause is Cause.REQUIREMENTS_CHANGED
+    repeated = not told and streak(state.history, trouble.step, trouble.findings) >= state.config.r_patience
+    chosen = choose(state.config.policy, trouble.findings, repeated=repeated)
+    level, rule = chosen.level, chosen.row.id
+    refused = any(finding.code == Code.NOT_APPROVED for finding in trouble.findings)
+    if refused or trouble.cause in _ASKS_AT_ONCE:
+        level, rule = BacktrackLevel.CLARIFY, ONLY_A_PERSON
+    if level is BacktrackLevel.LOCAL_RETRY and not may_try_again(state, trouble):
+        level = BacktrackLevel.PARTIAL_REPLAN
+    if level in REPLANS and not may_replan(state, trouble):
+        level = BacktrackLevel.CLARIFY
+    by_the_users_word = level is BacktrackLevel.FULL_REPLAN and trouble.cause is not Cause.REQUIREMENTS_CHANGED
+    asks = by_the_users_word or level is BacktrackLevel.CLARIFY
+    if asks and questions_left(state, trouble) < 1:
+        asks, rule = False, NOTHING_LEFT
+        level = BacktrackLevel.PARTIAL_REPLAN if by_the_users_word else BacktrackLevel.GIVE_UP
+    delay = chosen.delay_seconds(0) if level is BacktrackLevel.LOCAL_RETRY else 0.0
+    return _decided(trouble, level, rule, chosen.finding.code, asks=asks, delay_seconds=delay)
+
+
+def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled:
+    """Return what a person's answer decides; without one nothing is left."""
+    if answer == BY_HAND:
+        return StepSettled(step=trouble.step, node="", outcome=StepOutcome.OK)
+    if trouble.cause is Cause.PLANNER_ASKS:
+        level = BacktrackLevel.PARTIAL_REPLAN if trouble.level not in REPLANS else trouble.level
+    else:
+        level = LEVELS.get(answer, BacktrackLevel.GIVE_UP)
+    code = trouble.findings[0].code
+    return _decided(trouble, level, USER, code, question_id=trouble.question)
+
+
+def _decided(
+    trouble: Trouble,
+    level: BacktrackLevel,
+    rule: str,
+    code: str,
+    *,
+    asks: bool = False,
+    question_id: str | None = None,
+    delay_seconds: float = 0.0,
+) -> TroubleDecided:
+    return TroubleDecided(
+        cause=trouble.cause,
+        step=trouble.step,
+        level=level,
+        rule=rule,
+        code=code,
+        findings=trouble.findings,
+        asks=asks,
+        question_id=question_id,
+        delay_seconds=delay_seconds,
+    )
+
+
+def may_try_again(state: State, trouble: Trouble) -> bool:
+    """Return whether the step of a trouble may be visited again: the plan's total covers it, and its tokens hold."""
+    return is_ready_again(state, trouble) and covers_again(state, state.plan.index[trouble.step])
+
+
+def is_ready_again(state: State, trouble: Trouble) -> bool:
+    """Return whether the step of a trouble would be ready if it were pending; False for a trouble of no step."""
+    if not trouble.step:
+        return False
+    index, now = state.plan.index[trouble.step], state.now
+    return is_ready(state.plan.program, Configuration(now.pending | 1 << index, now.tokens), index)
+
+
+def may_replan(state: State, trouble: Trouble) -> bool:
+    """Return whether a new plan can be made: a changed requirement gives the replans back."""
+    left = state.config.replans_max if trouble.cause is Cause.REQUIREMENTS_CHANGED else state.replans_left
+    return state.config.planning is not None and left > 0
+
+
+def questions_left(state: State, trouble: Trouble) -> int:
+    """Return the questions about troubles that may still be asked: a changed requirement gives them back."""
+    return state.config.questions_max if trouble.cause is Cause.REQUIREMENTS_CHANGED else state.questions_left
+
+
+def ask(state: State) -> ClarificationRequested | None:
+    """Ask a person what follows."""
+    trouble = state.trouble
+    if trouble is None or not trouble.number or trouble.question or state.run.parked:
+        return None
+    text, schema = question_of(state, trouble, again=is_ready_again(state, trouble), plan=may_replan(state, trouble))
+    return ClarificationRequested(
+        question_id=new_id(state.run.questions),
+        node=trouble_node(trouble.number, planner_asks=trouble.cause is Cause.PLANNER_ASKS),
+        text=text,
+        why=f"{trouble.step or 'the plan'}: {trouble.cause}",
+        blocks=(trouble.step,) if trouble.step else (),
+        answer_schema=schema,
+    )
+
+
+def finish(state: State) -> RunFinished | None:
+    """End the run where its end is decided, or where no step is ready and the goal holds."""
+    if state.active or state.run.tools:
+        return None
+    if state.ending is not None:
+        return RunFinished(outcome=state.ending.outcome, why=state.ending.why)
+    if state.draining or state.ready or not goal_holds(state.plan.program, state.now):
+        return None
+    return RunFinished(outcome=Outcome.SUCCESS, why="every token of the goal holds, and no step is ready")
+
+
+def reason(findings: tuple[Finding, ...]) -> str:
+    """Return what was found, in one line."""
+    first = findings[0].message.splitlines()[0] if findings else ""
+    return first[:300]

@@ -1,0 +1,201 @@
+"""Formulas: arithmetic over the names of fields, parsed into a closed set of nodes; nothing is ever executed.
+
+A formula has numbers, names such as `market.buildings`, `+ - * / **`, parentheses, and the functions `min`, `max` and
+`sum`.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias, assert_never
+
+from actors.quantities import measures
+from actors.quantities.measures import Measure
+from actors.quantities.quantity import MAGNITUDE_MAX
+
+FORMULA_CHARACTERS_MAX = 2000
+"""Characters of a formula."""
+NODES_MAX = 400
+"""Numbers, names and operators in a formula."""
+DEPTH_MAX = 40
+"""Levels of nesting in a formula; a chain such as `a + b + c` counts as its length."""
+
+Operator = Literal["+", "-", "*", "/", "**"]
+"""The arithmetic operators."""
+Function = Literal["min", "max", "sum"]
+"""The functions, each of one or more arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A plain number in a formula."""
+
+    value: float
+    """The number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The path of a field in a formula."""
+
+    path: str
+    """The path, such as `market.buildings`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """A term with a minus sign."""
+
+    term: "Node"
+    """The term without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Two terms joined by an operator."""
+
+    operator: Operator
+    """The operator."""
+    left: "Node"
+    """The first term."""
+    right: "Node"
+    """The second term."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of some terms."""
+
+    function: Function
+    """The function."""
+    arguments: "tuple[Node, ...]"
+    """The terms, at least one."""
+
+
+Node: TypeAlias = Number | Name | Negated | Operation | Call
+"""A part of a formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A parsed formula."""
+
+    text: str
+    """The formula as it was written."""
+    root: Node
+    """The outermost part."""
+    names: tuple[str, ...]
+    """The paths of the fields in it, each once, in the order in which they stand."""
+
+
+class FormulaUnreadable(ValueError):
+    """A text is no formula; the message is the reason."""
+
+
+_OPERATORS: Mapping[type[ast.operator], Operator] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+}
+_FUNCTIONS: Mapping[str, Function] = {"min": "min", "max": "max", "sum": "sum"}
+
+
+@lru_cache(maxsize=1024)
+def parse_formula(text: str) -> Formula:
+    """Return the formula that a text is. Raises `FormulaUnreadable`."""
+    if len(text) > FORMULA_CHARACTERS_MAX:
+        raise FormulaUnreadable(f"over {FORMULA_CHARACTERS_MAX} characters")
+    if not text.strip():
+        raise FormulaUnreadable("the formula is empty")
+    if re.search(r"[^\w\s.+\-*/(),]", text):
+        found = re.search(r"[^\w\s.+\-*/(),]", text)
+        raise FormulaUnreadable(f"{found[0] if found else ''!r} has no meaning in a formula")
+    try:
+        tree = ast.parse(" ".join(text.split()), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise FormulaUnreadable("not arithmetic over the names of fields") from None
+    reader = _Reader()
+    root = reader.node(tree.body, 0)
+    return Formula(text, root, tuple(dict.fromkeys(reader.names)))
+
+
+class _Reader:
+    """Turns Python's syntax tree into the closed set of nodes."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.count = 0
+
+    def node(self, tree: ast.expr, depth: int) -> Node:
+        self.count += 1
+        if self.count > NODES_MAX or depth > DEPTH_MAX:
+            raise FormulaUnreadable(f"over {NODES_MAX} parts, or nested over {DEPTH_MAX} levels")
+        match tree:
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return self._number(value)
+            case ast.Name() | ast.Attribute():
+                path = self._path(tree)
+                self.names.append(path)
+                return Name(path)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Negated(self.node(operand, depth + 1))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.node(operand, depth + 1)
+            case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
+                first, second = self.node(left, depth + 1), self.node(right, depth + 1)
+                return Operation(_OPERATORS[type(operator)], first, second)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS and arguments:
+                return Call(_FUNCTIONS[name], tuple(self.node(argument, depth + 1) for argument in arguments))
+            case ast.Call():
+                raise FormulaUnreadable("the only functions are min, max and sum, each of one or more terms")
+            case _:
+                raise FormulaUnreadable("only numbers, names of fields, + - * / **, parentheses, min, max and sum")
+
+    def _number(self, value: float) -> Number:
+        if abs(value) > MAGNITUDE_MAX:
+            raise FormulaUnreadable(f"a number over {MAGNITUDE_MAX:g}")
+        return Number(float(value))
+
+    def _path(self, tree: ast.expr) -> str:
+        parts: list[str] = []
+        while isinstance(tree, ast.Attribute):
+            parts.append(tree.attr)
+            tree = tree.value
+        if not isinstance(tree, ast.Name):
+            raise FormulaUnreadable("a name is words joined by points, such as market.buildings")
+        return ".".join([tree.id, *reversed(parts)])
+
+
+_BINARY: Mapping[Operator, Callable[[Measure, Measure], Measure]] = {
+    "+": measures.add,
+    "-": measures.subtract,
+    "*": measures.multiply,
+    "/": measures.divide,
+    "**": measures.power,
+}
+_OF_MANY: Mapping[Function, Callable[[Sequence[Measure]], Measure]] = {
+    "min": measures.least,
+    "max": measures.greatest,
+    "sum": measures.total,
+}
+
+
+def evaluate(node: Node, values: Mapping[str, Measure]) -> Measure:
+    """Return the value of a formula's part. Raises `Blockage`; every name must have a value."""
+    match node:
+        case Number(value=value):
+            return Measure(value, value)
+        case Name(path=path):
+            return values[path]
+        case Negated(term=term):
+            return measures.negate(evaluate(term, values))
+        case Operation(operator=operator, left=left, right=right):
+            return _BINARY[operator](evaluate(left, values), evaluate(right, values))
+        case Call(function=function, arguments=arguments):
+            return _OF_MANY[function]([evaluate(argument, values) for argument in arguments])
+        case _:
+            assert_never(node)

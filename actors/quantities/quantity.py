@@ -1,0 +1,72 @@
+"""Quantities: a range of numbers with a unit, and refusals, which say why a text gave none."""
+
+from enum import StrEnum
+
+from pydantic import model_validator
+
+from runtime.core.events import Value
+
+MAGNITUDE_MAX = 1e30
+"""The largest number that a text may state and that a calculation may give; a larger one is out of range."""
+
+
+class Quantity(Value):
+    """A value with its unit, as a range: `low` equals `high` where it is exact."""
+
+    low: float
+    """The lowest value that it may have."""
+    high: float
+    """The highest value that it may have."""
+    unit: str = ""
+    """The unit as text, such as `EUR/kWh`; empty for a plain number."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Quantity":
+        if self.low > self.high:
+            raise ValueError(f"low {self.low:g} is above high {self.high:g}")
+        return self
+
+    @property
+    def exact(self) -> bool:
+        """Whether the range is one number."""
+        return self.low == self.high
+
+    @property
+    def text(self) -> str:
+        """The quantity for people, with a decimal point and thousands in commas, and a dash in a range."""
+        shown = plain(self.low) if self.exact else f"{plain(self.low)}\u2013{plain(self.high)}"
+        return f"{shown} {self.unit}".rstrip()
+
+
+class RefusalCode(StrEnum):
+    """Why a text or a conversion gave no quantity."""
+
+    NO_NUMBER = "no_number"  # the text has no number
+    SEVERAL_NUMBERS = "several_numbers"  # the text has more than one, and no range
+    AMBIGUOUS_NUMBER = "ambiguous_number"  # such as 1.234 where nothing tells what the point means
+    UNKNOWN_UNIT = "unknown_unit"  # the unit has no meaning here
+    WRONG_UNIT = "wrong_unit"  # the unit is known, but it measures something else
+    TOO_LONG = "too_long"  # the text is over its limit
+    OUT_OF_RANGE = "out_of_range"  # larger than `MAGNITUDE_MAX`
+    QUOTE_MISSING = "quote_missing"  # the quote does not stand in the source
+    VALUE_NOT_IN_QUOTE = "value_not_in_quote"  # the quote stands there, but not with this number
+
+
+class Refusal(Value):
+    """Why there is no quantity: a result, never an exception."""
+
+    code: RefusalCode
+    """The reason as a code."""
+    message: str
+    """The reason in one line; it may quote the text, so it is data."""
+    readings: tuple[str, ...] = ()
+    """Of an ambiguous number, what it may mean, such as `1.234` and `1,234`; else empty."""
+
+
+def plain(number: float) -> str:
+    """Return a number for people: up to 12 significant digits, thousands in commas, an exponent if tiny or huge."""
+    if number and not 1e-9 <= abs(number) < 1e18:
+        return f"{number:.6g}"
+    digits = max(0, 11 - len(str(int(abs(number))))) if abs(number) >= 1 else 15
+    whole = f"{float(f'{number:.12g}'):,.{digits}f}"
+    return whole.rstrip("0").rstrip(".") if "." in whole else whole

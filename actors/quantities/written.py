@@ -1,0 +1,187 @@
+"""Numbers as they stand in a text: sign, scale word, percent and currency beside them, and ranges of two of them."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from actors.quantities.currencies import SIGNS, currencies_named
+from actors.quantities.numerals import ENGLISH_NUMERAL, NUMERAL, DecimalMark, fold, readings
+from actors.quantities.quantity import plain
+from actors.quantities.scales import scale_at
+
+TEXT_MAX = 20_000
+"""Characters of a text in which numbers are looked for; the rest is not read."""
+
+_GAP = "[ \u00a0\u2009\u202f]?"
+_SIGNS = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))
+_BEFORE = re.compile(rf"(?P<name>(?<![A-Za-z]){_SIGNS}|(?<![A-Za-z])[A-Z]{{3}}){_GAP}$")
+_AFTER = re.compile(rf"{_GAP}(?P<name>(?:{_SIGNS}|[A-Z]{{3}})(?![A-Za-z$]))")
+_MONEY_AFTER = re.compile(rf"{_GAP}[A-Za-z]{{1,2}}{_GAP}(?:{_SIGNS}|(?:EUR|USD|GBP)\b)")
+_OF_MONEY = re.compile(rf"{_GAP}(?:de|di|of)[ \u00a0](?={_SIGNS})")
+_PERCENT = re.compile(
+    r"[ \u00a0\u202f]?(?P<sign>%|٪|‰"
+    r"|(?:percent|per cent|por cento|por ciento|Prozent|pour cent|per cento|pct)\b(?! points?))"
+)
+_POWER = re.compile(r"(?:[eE](?P<e>[+-]?\d{1,3})(?!\w)|[ \u00a0]?[×x*][ \u00a0]?10(?:\^|\*\*)(?P<p>-?\d{1,3})(?!\d))")
+_FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75}
+_LINK = re.compile(
+    r"[ \u00a0]?(?P<link>-|\u2013|—|\u2012|~|\uff5e|to|through|a|à|až|até|hasta|bis|tot|do|до|至|到)[ \u00a0]?"
+)
+_BETWEEN = re.compile(r"\b(?:between|entre|zwischen|tra|fra|tussen)[ \u00a0]$", re.IGNORECASE)
+_AND = re.compile(r"[ \u00a0](?:and|e|y|et|und|en)[ \u00a0]")
+_PLUS_MINUS = re.compile(r"[ \u00a0]?(?:±|\+/-)[ \u00a0]?")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNumber:
+    """A number, or a range of numbers, as it stands in a text."""
+
+    start: int
+    """Where it begins in the text, with its sign or currency."""
+    end: int
+    """Where it ends, with its scale word, percent sign or currency."""
+    readings: tuple[tuple[float, float], ...]
+    """What it may mean, as (low, high); more than one where it is ambiguous."""
+    currencies: tuple[str, ...] = ()
+    """The currencies that its sign may stand for; empty where none is written."""
+    share: str = ""
+    """`percent` or `permille` where its sign is written; else empty."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The readings for people, such as `1.234` and `1,234`."""
+        return tuple(plain(low) if low == high else f"{plain(low)}\u2013{plain(high)}" for low, high in self.readings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One number before ranges are joined: its values where the decimal mark is a point, and where it is a comma."""
+
+    start: int
+    end: int
+    values: tuple[float, float]
+    factors: tuple[float, ...]
+    currencies: tuple[str, ...]
+    share: str
+
+    def readings(self, factors: tuple[float, ...]) -> list[float]:
+        return [value * factor for value in self.values for factor in factors]
+
+
+def written_numbers(text: str, mark: DecimalMark = "", language: str = "") -> list[WrittenNumber]:
+    """Return the numbers of a text in their order.
+
+    `mark` and `language` (a code such as `pt`) settle what is ambiguous.
+    Dates, times of day, versions and numbers inside words are left out.
+    """
+    folded = fold(text[:TEXT_MAX])
+    return list(_joined(folded, list(_parts(folded, mark, language))))
+
+
+def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
+    """Yield each number; text and end positions are those of the folded text."""
+    previous: _Part | None = None
+    for match in (ENGLISH_NUMERAL if language == "en" else NUMERAL).finditer(text):
+        read, last = readings(match[0]), previous.end if previous else 0
+        start, end = match.span()
+        if read is None or start < last or _in_word(text, start):
+            continue
+        if mark and not read.certain:
+            value = read.point if mark == "point" else read.comma
+            read = read._replace(point=value, comma=value)
+        values = (read.point, read.comma)
+        if text[end : end + 1] in _FRACTIONS and read.certain and read.point == int(read.point):
+            values = (read.point + _FRACTIONS[text[end]],) * 2
+            end += 1
+        before = _BEFORE.search(text, max(last, start - 6), start)
+        currencies = currencies_named(before["name"]) if before else ()
+        start = before.start() if before and currencies else start
+        if text[start - 1 : start] == "-" and (start == 1 or text[start - 2].isspace() or text[start - 2] in "(:="):
+            start, values = start - 1, (-values[0], -values[1])
+        money = bool(previous and previous.currencies and _LINK.fullmatch(text[last:start]))
+        previous = _decorated(text, _Part(start, end, values, (1.0,), currencies, ""), language, money=money)
+        yield previous
+
+
+def _in_word(text: str, start: int) -> bool:
+    """Tell whether a number is a part of a word, such as of `A4`; a currency before it is none."""
+    if not (text[start - 1 : start].isalpha() and text[start - 1].isascii()):
+        return False
+    match = _BEFORE.search(text, max(0, start - 6), start)
+    return not (match and currencies_named(match["name"]))
+
+
+def _decorated(text: str, part: _Part, language: str, *, money: bool) -> _Part:
+    """Return the number with what stands behind it: a power of ten, a scale word, a percent sign, a currency."""
+    end, factors, currencies = part.end, part.factors, part.currencies
+    if power := _POWER.match(text, end):
+        exponent = int(power["e"] or power["p"])
+        end, factors = power.end(), (10.0**exponent if abs(exponent) <= 300 else float("inf"),)
+    money = money or bool(currencies) or bool(_MONEY_AFTER.match(text[end : end + 12]))
+    scaled, scales = scale_at(text, end, money=money, language=language)
+    if scaled > end:
+        end, factors = scaled, tuple(factor * scale for factor in factors for scale in scales)
+    share = ""
+    if percent := _PERCENT.match(text, end):
+        end, share = percent.end(), "permille" if percent["sign"] == "‰" else "percent"
+    elif not currencies:
+        linked = _OF_MONEY.match(text[end : end + 20])
+        after = _AFTER.match(text, end + linked.end() if linked else end)
+        if after and currencies_named(after["name"]):
+            end, currencies = after.end(), currencies_named(after["name"])
+    return replace(part, end=end, factors=factors, currencies=currencies, share=share)
+
+
+def _joined(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
+    """Yield ranges for two numbers that are joined, and other numbers alone."""
+    left = 0
+    while left < len(parts):
+        if left + 1 < len(parts) and (both := _range(text, parts[left], parts[left + 1])):
+            yield both
+            left += 2
+            continue
+        part = parts[left]
+        values = dict.fromkeys((value, value) for value in part.readings(part.factors))
+        yield WrittenNumber(part.start, part.end, tuple(values), part.currencies, part.share)
+        left += 1
+
+
+def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
+    """Return the range of two numbers; None where they are two numbers."""
+    between = text[low.end : high.start]
+    if text[high.start : high.start + 1] == "-":
+        return None
+    shares, currencies = {low.share, high.share} - {""}, {low.currencies, high.currencies} - {()}
+    if len(shares) + len(currencies) > 1:
+        return None
+    joined = _LINK.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(text[: low.start][-12:]))
+    around = _PLUS_MINUS.fullmatch(between)
+    if not (joined or around) or (around and low.share != high.share):
+        return None
+    shared = low.factors == (1.0,) and high.factors != (1.0,)
+    pairs = list(
+        itertools.chain.from_iterable(
+            _pairs(low, high, factor, low_factor, around=bool(around))
+            for factor in high.factors
+            for low_factor in ((factor, 1.0) if shared else low.factors)
+        )
+    )
+    if not pairs:
+        return None
+    if shared:  # Of `3-5 million`, the first number has the same scale, unless that would not be a range.
+        pairs = [pair for pair in pairs if pair[2]] or pairs
+    found = dict.fromkeys((first, last) for first, last, _ in pairs)
+    return WrittenNumber(low.start, high.end, tuple(found), low.currencies or high.currencies, low.share or high.share)
+
+
+def _pairs(
+    low: _Part, high: _Part, factor: float, low_factor: float, *, around: bool
+) -> Iterator[tuple[float, float, bool]]:
+    """Yield (low, high, whether both have the same scale) for each decimal mark under which they are a range."""
+    for first, last in zip(low.values, high.values, strict=True):
+        start, end = first * low_factor, last * factor
+        if around:
+            yield start - abs(end), start + abs(end), low_factor == factor
+        elif start <= end:
+            yield start, end, low_factor == factor

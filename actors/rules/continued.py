@@ -1,0 +1,39 @@
+"""Fits a template's plan to facts that a run is given: it goes on from the state that holds, and repeats no work."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def continued(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plan from the given state to the given goal, without the first steps if their effects hold already.
+
+    A step stays where it depends on one that stays, deletes something that holds, satisfies a requirement, or where a
+    failure goes back to it.
+    """
+    state, goal = given.get("initial_state"), given.get("goal_state")
+    if not isinstance(state, Sequence):
+        return plan
+    steps: list[dict[str, Any]] = plan["steps"]
+    targets = {step["on_failure"] for step in steps}
+    done = {step["step_id"] for step in steps if _done(step, set(state)) and step["step_id"] not in targets}
+    while held := {step["step_id"] for step in steps if not done.issuperset(step["dependencies"])} & done:
+        done -= held
+    if len(done) == len(steps):
+        done.remove(steps[-1]["step_id"])
+    kept = [
+        {**step, "dependencies": [name for name in step["dependencies"] if name not in done]}
+        for step in steps
+        if step["step_id"] not in done
+    ]
+    return {
+        **plan,
+        "initial_state": list(state),
+        "goal_state": list(goal) if isinstance(goal, Sequence) else plan["goal_state"],
+        "steps": kept,
+    }
+
+
+def _done(step: Mapping[str, Any], state: set[str]) -> bool:
+    """Tell whether a step would change nothing in a state, and need not be shown for a requirement."""
+    changes = not set(step["effects"]) <= state or bool(set(step.get("delete_effects", ())) & state)
+    return bool(step["effects"]) and not changes and not step.get("satisfies")

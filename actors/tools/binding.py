@@ -1,0 +1,119 @@
+"""What the bindings of a tools file come to: each a use, its arguments checked against the parameters. Pure."""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from actors.files.document import Document, KeyPath
+from actors.files.suggestions import nearest
+from actors.tools.parameters import first_problem, with_defaults
+from actors.tools.tools_file import AnyTool, Binding, CommandTool, HumanTool, ModelTool, PythonTool, ToolsFile
+from actors.tools.uses import ModelUse, PersonUse, ToolUse, Use, canonical
+
+
+def bound(file: ToolsFile, document: Document) -> tuple[dict[str, Use], dict[str, Use]]:
+    """Return the uses that the file binds generators to, and those of guards.
+
+    Raises:
+        UsageProblem: a binding or a pre-check names no tool or one that cannot serve there, or has wrong arguments.
+    """
+    for name, tool in file.tools.items():
+        if not isinstance(tool, HumanTool) and tool.pre_check is not None:
+            _pre_check(file, tool.pre_check, document, ("tools", name, "pre_check"))
+    generators = {name: _use(file, each, document, ("generators", name)) for name, each in file.generators.items()}
+    guards = {name: _check(file, each, document, ("guards", name)) for name, each in file.guards.items()}
+    return generators, guards
+
+
+def _check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> Use:
+    """Return the use of a guard: anything but a file that a model writes."""
+    use = _use(file, binding, document, path)
+    if isinstance(use, ModelUse):
+        hint = "bind it to a command that checks the file, such as its tests"
+        raise document.problem(f"the tool {binding.tool!r} writes a file, so it checks nothing", path, hint)
+    return use
+
+
+def _use(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> Use:
+    tool = _named(file, binding, document, path)
+    match tool:
+        case CommandTool() | PythonTool():
+            before = None
+            if tool.pre_check is not None:
+                before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
+            return _call(tool, binding, document, path, before)
+        case ModelTool():
+            _takes_nothing(binding, document, path)
+            before = None
+            if tool.pre_check is not None:
+                before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
+            return ModelUse(
+                name=binding.tool,
+                file=tool.model.file,
+                instructions=tool.model.instructions,
+                context_files=tool.model.context_files,
+                missing=tool.model.missing,
+                file_bytes_max=tool.model.file_bytes,
+                risky=tool.risk == "risky",
+                pre_check=before,
+            )
+        case HumanTool():
+            _takes_nothing(binding, document, path)
+            return PersonUse(name=binding.tool, instructions=tool.human)
+        case _:
+            assert_never(tool)
+
+
+def _call(
+    tool: CommandTool | PythonTool, binding: Binding, document: Document, path: KeyPath, before: ToolUse | None
+) -> ToolUse:
+    arguments = with_defaults(tool.parameters, binding.with_)
+    if problem := first_problem(tool.parameters, {**binding.with_, **arguments}):
+        name, cause, hint = problem
+        own = name in binding.with_
+        place = (*path, "with", name) if own else path
+        if not own and name in arguments:
+            place = ("tools", binding.tool, "parameters", name, "default")
+        raise document.problem(cause, place, hint)
+    return ToolUse(
+        tool=binding.tool,
+        arguments=canonical(arguments),
+        repeatable=tool.repeatable,
+        risky=tool.risk == "risky",
+        timeout_seconds=tool.timeout_seconds,
+        pre_check=before,
+    )
+
+
+def _pre_check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> ToolUse:
+    tool = _named(file, binding, document, path)
+    if not isinstance(tool, CommandTool | PythonTool):
+        raise document.problem(f"the tool {binding.tool!r} is no command and no Python function", path)
+    if tool.pre_check is not None:
+        hint = "name a tool without one"
+        raise document.problem(f"the tool {binding.tool!r} has a pre-check of its own", path, hint)
+    return _call(tool, binding, document, path, None)
+
+
+def _named(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> AnyTool:
+    if binding.tool not in file.tools:
+        raise document.problem(f"there is no tool {binding.tool!r}", path, nearest(binding.tool, file.tools))
+    return file.tools[binding.tool]
+
+
+def _takes_nothing(binding: Binding, document: Document, path: KeyPath) -> None:
+    if binding.with_:
+        raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
+
+
+def unused(file: ToolsFile) -> tuple[str, ...]:
+    """Return the names of the tools that no binding and no pre-check names, in the file's order."""
+    bindings = [*file.generators.values(), *file.guards.values()]
+    checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
+    named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
+    return tuple(name for name in file.tools if name not in named)
+
+
+def environment_of(allowed: tuple[str, ...], outside: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment that a tool sees: the variables that are set, and those passed on that there are."""
+    passed = {name: outside[name] for name in allowed if "=" not in name and name in outside}
+    return passed | dict(entry.split("=", 1) for entry in allowed if "=" in entry)

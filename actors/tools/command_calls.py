@@ -1,0 +1,105 @@
+"""Calls of command tools: a program in the workspace, in a process group of its own, with what it may see and say."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.run.tools import ToolOutcome
+from actors.tools.arguments import check_arguments, ready
+from actors.tools.binding import environment_of
+from actors.tools.patterns import matches_line
+from actors.tools.programs import ProgramMissing, find_programs
+from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.specs import CommandSpec, filled
+from actors.tools.workspace import Workspace
+from runtime.process.group import CommandNotStarted, Exit, GatedProcess, start_gated
+
+
+def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
+    """Return a command tool. `outside` is the driver's environment, of which it sees what its file allows.
+
+    A call is a success with exit code 0, unless a line of its output matches `failure_pattern`. It is a transient
+    failure with one of `transient_exit_codes`, where it takes too long, and where the system has no room for it for the
+    moment; a permanent one where the program is missing or may not be executed; else a failure.
+    """
+
+    @asynccontextmanager
+    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+        async with AsyncExitStack() as stack:
+            call: PreparedCall
+            try:
+                await ready(workspace)
+                check_arguments(spec.parameters, arguments, workspace)
+                gated = start_gated(
+                    words_of(spec, arguments, outside),
+                    folder=workspace.folder,
+                    environment=environment_of(spec.environment, outside),
+                    inherited=workspace.lock.inherited,
+                    output_bytes_max=spec.output_bytes,
+                )
+                call = _CommandCall(spec, await stack.enter_async_context(gated))
+            except CallRefused as refused:
+                call = RefusedCall(refused.result)
+            except OSError as error:
+                call = RefusedCall(refused_by_system(error, "it cannot be started").result)
+            yield call
+
+    return Tool(spec.name, prepare)
+
+
+def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[str, str]) -> list[str]:
+    """Return the words of a call: each program by its path, each parameter filled in. Raises `CallRefused`."""
+    try:
+        programs = find_programs(spec, outside)
+    except ProgramMissing as error:
+        raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
+    wrap = [programs["wrap"], *(filled(word, {}) for word in spec.wrap[1:])] if spec.wrap else []
+    return [*wrap, programs["command"], *(filled(word, arguments) for word in spec.argv[1:])]
+
+
+@dataclass(frozen=True, slots=True)
+class _CommandCall:
+    """A call of a program, which waits behind its gate until the call is recorded."""
+
+    spec: CommandSpec
+    """The tool."""
+    gated: GatedProcess
+    """The process that waits, and becomes the program."""
+
+    @property
+    def process(self) -> str:
+        """The name of the leader of its process group."""
+        return self.gated.name
+
+    async def run(self) -> ToolResult:
+        """Run it to its end."""
+        try:
+            done = await self.gated.run()
+        except CommandNotStarted as error:
+            return refused_by_system(error, "it cannot be started").result
+        return result_of(self.spec, done)
+
+
+def result_of(spec: CommandSpec, done: Exit) -> ToolResult:
+    """Return what the end of a program comes to."""
+    output = kept(done.output, done.dropped, spec.output_bytes)
+    if done.code == 0:
+        if spec.failure_pattern and matches_line(spec.failure_pattern, output):
+            reason = f"exit code 0, and a line of its output matches failure_pattern {json.dumps(spec.failure_pattern)}"
+            return ToolResult(ToolOutcome.FAILED, output, reason)
+        return ToolResult(ToolOutcome.SUCCEEDED, output)
+    outcome = ToolOutcome.TRANSIENT if done.code in spec.transient_exit_codes else ToolOutcome.FAILED
+    how = f"exit code {done.code}" if done.code > 0 else f"ended by signal {-done.code}"
+    return ToolResult(outcome, output, how)
+
+
+def kept(output: bytes, dropped: int, bytes_max: int) -> str:
+    """Return output as text of at most so many bytes; where some is missing, its last line says how much."""
+    text = output.decode(errors="replace").encode()
+    if not dropped and len(text) <= bytes_max:
+        return text.decode()
+    note = f"\n[{dropped + len(text) - min(len(text), bytes_max):,} more bytes]\n"
+    return text[: max(0, bytes_max - len(note))].decode(errors="ignore") + note[:bytes_max]

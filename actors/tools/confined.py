@@ -1,0 +1,123 @@
+"""Files below an open folder: each part of a path is opened without following a symbolic link, so none leads out."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+
+from actors.tools.parameters import path_problem
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class OutOfBounds(Exception):
+    """A path leads out of the folder or is no regular file; the text is the cause, in one line."""
+
+
+class TooLarge(Exception):
+    """A file has more bytes than are allowed; the text is the cause, in one line."""
+
+
+def check_inside(folder: int, path: str) -> bool:
+    """Return whether a path below an open folder is there. Raises `OutOfBounds` where a part is a symbolic link.
+
+    It says what is there now. A program that gets the path as an argument opens it by name later.
+    """
+    try:
+        with _parent_of(folder, path) as (parent, name):
+            mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISLNK(mode):
+        raise OutOfBounds(f"{path!r} is a symbolic link")
+    return True
+
+
+def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
+    """Return the content of a file below an open folder; None where it is not there.
+
+    Raises `OutOfBounds` for what is no regular file, `TooLarge`, and `OSError`.
+    """
+    try:
+        with _parent_of(folder, path) as (parent, name):
+            handle = _opened(name, parent, path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OutOfBounds(f"{path!r} is not a file")
+    with os.fdopen(handle, "rb") as file:
+        data = file.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise TooLarge(f"{path!r} has more than the {bytes_max:,} bytes that are allowed")
+    return data
+
+
+def write_inside(folder: int, path: str, content: bytes) -> None:
+    """Replace a file below an open folder as a whole, or create it with the folders above it; its mode is kept.
+
+    After a crash the old or the new content is there. Raises `OutOfBounds` for what is no regular file, and `OSError`.
+    """
+    with _parent_of(folder, path, make=True) as (parent, name):
+        mode = None
+        with suppress(FileNotFoundError):
+            status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if not stat.S_ISREG(status.st_mode):
+                raise OutOfBounds(f"{path!r} is not a file")
+            mode = status.st_mode & 0o777
+        temporary = f".replan-{sha256(name.encode()).hexdigest()[:16]}.tmp"
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=parent)  # What a killed process has left.
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                if mode is not None:
+                    os.fchmod(handle, mode)
+                os.fsync(handle)
+            os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=parent)
+            raise
+        os.fsync(parent)
+
+
+@contextmanager
+def _parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """Open the folder that a path is in and yield it with the last part; `.` where the path is the folder itself."""
+    if cause := path_problem(path):
+        raise OutOfBounds(cause)
+    *above, name = [part for part in path.split("/") if part not in ("", ".")] or ["."]
+    parent = os.dup(folder)
+    try:
+        for part in above:
+            try:
+                below = _folder_in(parent, part, make=make)
+            except NotADirectoryError:
+                raise OutOfBounds(f"{path!r} leads through {part!r}, which is not a folder") from None
+            os.close(parent)
+            parent = below
+        yield parent, name
+    finally:
+        os.close(parent)
+
+
+def _folder_in(parent: int, name: str, *, make: bool) -> int:
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=parent)
+    return os.open(name, _FOLDER, dir_fd=parent)  # A symbolic link is no folder here: ENOTDIR.
+
+
+def _opened(name: str, parent: int, path: str) -> int:
+    try:
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+    except OSError as error:
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode):
+            raise
+        what = "a symbolic link" if stat.S_ISLNK(mode) else "not a file"
+        raise OutOfBounds(f"{path!r} is {what}") from error

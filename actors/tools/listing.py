@@ -1,0 +1,147 @@
+"""Listings of a workspace that is no git repository: the names of its files with hashes of their contents.
+
+They are kept in the home, the newest few, to be compared with later ones. No symbolic link is followed.
+"""
+
+import hashlib
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+
+import orjson
+
+from actors.tools.repository import shown
+from actors.tools.workspace_lock import key_of
+from runtime.journal.folder import prepare_folder
+
+FILES_MAX = 20_000
+"""Files in a listing."""
+DEPTH_MAX = 64
+"""Folders within folders."""
+TOTAL_BYTES_MAX = 512 * 1024 * 1024
+"""Bytes of files that are read for one listing; files as they were in the last one are not read again."""
+KEPT = 50
+"""Listings of a workspace that are kept."""
+PREFIX = "listing:"
+"""The beginning of a listing's id."""
+
+Listing = Mapping[str, tuple[str, str]]
+"""The files by path: the hash of the content, and a mark of size and times by which an unchanged file is known."""
+
+
+class TooMuch(Exception):
+    """A folder has more files than a listing holds; the text is the cause, in one line."""
+
+
+def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
+    """Return the listing of an open folder; files that have the mark of an earlier listing are not read.
+
+    Raises `TooMuch`, `OSError`.
+    """
+    listing: dict[str, tuple[str, str]] = {}
+    left = TOTAL_BYTES_MAX
+    with closing(_walk(folder, b"", 0)) as entries:
+        for path, status, parent, name in entries:
+            if len(listing) >= FILES_MAX:
+                raise TooMuch(f"there are more than {FILES_MAX:,} files")
+            text, mark = shown(path), ".".join(map(str, _marks(status)))
+            if before.get(text, ("", ""))[1] == mark:
+                listing[text] = before[text]
+                continue
+            left -= status.st_size if stat.S_ISREG(status.st_mode) else 0
+            if left < 0:
+                raise TooMuch(f"more than {TOTAL_BYTES_MAX:,} bytes have changed")
+            with suppress(FileNotFoundError):  # It was removed meanwhile.
+                listing[text] = (_hash(parent, name, status), mark)
+    return listing
+
+
+def changes(before: Listing, after: Listing) -> set[str]:
+    """Return the paths that are in one listing only or have another content."""
+    return {path for path in {*before, *after} if before.get(path, ("", ""))[0] != after.get(path, ("", ""))[0]}
+
+
+def id_of(listing: Listing) -> str:
+    """Return the id of a listing, made from names and contents alone."""
+    contents = sorted((path, digest) for path, (digest, _) in listing.items())
+    return f"{PREFIX}{hashlib.sha256(orjson.dumps(contents)).hexdigest()[:32]}"
+
+
+def keep(listing: Listing, workspace: Path, home: Path) -> str:
+    """Write a listing into the home and return its id; the oldest ones go. Raises `UsageProblem`, `OSError`."""
+    folder = _folder(workspace, home)
+    prepare_folder(folder)
+    name = id_of(listing)
+    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    with os.fdopen(handle, "wb") as file:
+        file.write(orjson.dumps(listing))
+    Path(temporary).replace(folder / f"{name.removeprefix(PREFIX)}.json")
+    for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)[:-KEPT]:
+        old.unlink(missing_ok=True)
+    return name
+
+
+def kept_listing(name: str, workspace: Path, home: Path) -> Listing | None:
+    """Return a listing by its id; None where it is not kept any more."""
+    if not re.fullmatch(rf"{PREFIX}[0-9a-f]{{32}}", name):
+        return None
+    with suppress(FileNotFoundError, orjson.JSONDecodeError, ValueError):
+        value = orjson.loads((_folder(workspace, home) / f"{name.removeprefix(PREFIX)}.json").read_bytes())
+        return {path: (digest, mark) for path, (digest, mark) in value.items()}
+    return None
+
+
+def _folder(workspace: Path, home: Path) -> Path:
+    return home / "workspaces" / f"{key_of(workspace)}.listings"
+
+
+def _marks(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.stat_result, int, bytes]]:
+    """Yield each entry below an open folder that is no folder: its path, its status, the open folder, and its name.
+
+    Folders named `.git` are left out. A folder that may not be read is an entry itself.
+    """
+    if depth > DEPTH_MAX:
+        raise TooMuch(f"folders are nested over {DEPTH_MAX} deep")
+    for name in sorted(os.fsencode(each) for each in os.listdir(folder)):
+        path = prefix + name
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:  # It was removed meanwhile.
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            yield path, status, folder, name
+            continue
+        if name == b".git":
+            continue
+        try:
+            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        except OSError:
+            yield path, status, folder, name
+            continue
+        try:
+            yield from _walk(below, path + b"/", depth + 1)
+        finally:
+            os.close(below)
+
+
+def _hash(parent: int, name: bytes, status: os.stat_result) -> str:
+    """Return the hash of a file with whether it may be executed, of a link's target, or what it is instead."""
+    if stat.S_ISLNK(status.st_mode):
+        return f"l{hashlib.sha256(os.readlink(name, dir_fd=parent)).hexdigest()[:32]}"
+    if not stat.S_ISREG(status.st_mode):
+        return f"s{stat.S_IFMT(status.st_mode):o}"
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+    except PermissionError:
+        return "u"
+    with os.fdopen(handle, "rb") as file:
+        kind = "x" if status.st_mode & stat.S_IXUSR else "f"
+        return f"{kind}{hashlib.file_digest(file, 'sha256').hexdigest()[:32]}"

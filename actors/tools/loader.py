@@ -1,0 +1,116 @@
+"""Reads a tools file and pins it: every program, Python file and binding is checked before anything runs."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+from pydantic import ValidationError
+
+from actors.files.document import Document
+from actors.files.validation_errors import usage_problem
+from actors.files.yaml_document import read_document
+from actors.tools.binding import bound, unused
+from actors.tools.programs import ProgramMissing, find_programs
+from actors.tools.python_code import CodeUnusable, check_code, check_module
+from actors.tools.specs import CommandSpec, PythonSpec, ToolSpec
+from actors.tools.tools_file import CommandTool, PythonTool, ToolsFile
+from actors.tools.uses import ToolSet
+from runtime.core.errors import UsageProblem
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTools:
+    """A tools file as it was read."""
+
+    toolset: ToolSet
+    """What a run pins."""
+    notices: tuple[str, ...]
+    """Lines for the user, such as one about tools that no binding names."""
+
+
+def load_tools(
+    path: str | Path, *, workspace: Path | None = None, environment: Mapping[str, str] = os.environ
+) -> LoadedTools:
+    """Return the tools of a file. Nothing is run; `environment` is what the programs are looked for with.
+
+    Neither the file nor Python code that it names may be in `workspace`, where tools and models write.
+
+    Raises:
+        UsageProblem: the file cannot be read or is invalid, a program or a function is missing, or code is in the
+            workspace; with file, line and key.
+    """
+    source = Path(path).expanduser()
+    document = read_document(source)
+    place = source.resolve()
+    if workspace is not None and place.is_relative_to(workspace.resolve()):
+        hint = "move it out of the workspace: what tools may write must not say which tools there are"
+        raise UsageProblem("a tools file may not be in the workspace", place=document.source, hint=hint)
+    try:
+        file = ToolsFile.model_validate(document.value)
+    except ValidationError as error:
+        raise usage_problem(error, document) from None
+    generators, guards = bound(file, document)
+    tools: dict[str, ToolSpec] = {}
+    for name, tool in file.tools.items():
+        match tool:
+            case CommandTool():
+                tools[name] = _command(name, tool, document, place.parent, environment)
+            case PythonTool():
+                tools[name] = _python(name, tool, document, place.parent, workspace)
+            case _:
+                continue
+    digest = sha256(orjson.dumps(document.value, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    toolset = ToolSet(source=document.source, sha256=digest, tools=tools, generators=generators, guards=guards)
+    idle = unused(file)
+    notices = (f"{document.source}: nothing is bound to {', '.join(idle)}",) if idle else ()
+    return LoadedTools(toolset, notices)
+
+
+def _command(
+    name: str, tool: CommandTool, document: Document, folder: Path, environment: Mapping[str, str]
+) -> CommandSpec:
+    spec = CommandSpec(
+        name=name,
+        argv=tool.command,
+        wrap=tool.wrap,
+        folder=str(folder),
+        parameters=tool.parameters,
+        environment=tool.environment,
+        output_bytes=tool.output_bytes,
+        transient_exit_codes=tool.transient_exit_codes,
+        failure_pattern=tool.failure_pattern,
+    )
+    try:
+        find_programs(spec, environment)
+    except ProgramMissing as error:
+        raise document.problem(str(error), ("tools", name, error.key), "install it, or name another program") from None
+    return spec
+
+
+def _python(name: str, tool: PythonTool, document: Document, folder: Path, workspace: Path | None) -> PythonSpec:
+    place, _, function = tool.python.rpartition(":")
+    path = ("tools", name, "python")
+    digest = ""
+    try:
+        if place.endswith(".py"):
+            code: Path | None = (folder / place).resolve()
+            assert code is not None
+            digest = check_code(code, function)
+        else:
+            code = check_module(place)
+    except CodeUnusable as error:
+        raise document.problem(str(error), path, "name module:function or ./FILE.py:function") from None
+    if workspace is not None and code is not None and code.is_relative_to(workspace.resolve()):
+        raise document.problem("code that runs in Replan's process may not be in the workspace", path, "move it out")
+    return PythonSpec(
+        name=name,
+        function=function,
+        module="" if digest else place,
+        file=str(code) if digest else "",
+        sha256=digest,
+        parameters=tool.parameters,
+        output_bytes=tool.output_bytes,
+    )

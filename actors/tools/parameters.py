@@ -1,0 +1,154 @@
+"""The parameters of a tool: values that a binding fills into its arguments, each with a type and bounds. Pure."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, assert_never
+
+from pydantic import Field, field_validator
+
+from actors.files.config_model import Config, config_error
+from actors.files.suggestions import nearest
+from actors.tools.patterns import PATTERN_CHARACTERS_MAX, matches_all, pattern_problem
+
+TEXT_CHARACTERS_MAX = 1_000
+"""Characters of one argument."""
+PATH_BYTES_MAX = 1_024
+"""Bytes of a path below the workspace."""
+INTEGER_MAX = 2**53
+"""The largest magnitude of an integer: every JSON reader keeps it exactly."""
+
+Bound = Annotated[int, Field(ge=-INTEGER_MAX, le=INTEGER_MAX, strict=True)]
+"""A bound of an integer parameter."""
+
+
+class StringParameter(Config):
+    """A text that matches a pattern."""
+
+    type: Literal["string"]
+    """The kind of value: `string`."""
+    pattern: str = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
+    """The regular expression that the whole text matches, in the syntax of Rust's `regex`, which needs linear time."""
+    default: str | None = None
+    """The value where a binding gives none; without it, every binding must give one."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str) -> str:
+        if cause := pattern_problem(pattern):
+            raise config_error(cause)
+        return pattern
+
+
+class IntegerParameter(Config):
+    """A whole number within bounds."""
+
+    type: Literal["integer"]
+    """The kind of value: `integer`."""
+    minimum: Bound
+    """The smallest value."""
+    maximum: Bound
+    """The largest value."""
+    default: Annotated[int, Field(strict=True)] | None = None
+    """The value where a binding gives none; without it, every binding must give one."""
+
+
+class PathParameter(Config):
+    """The path of a file or folder below the workspace."""
+
+    type: Literal["path"]
+    """The kind of value: `path`."""
+    exists: bool = False
+    """Whether it must be there when the tool is called."""
+    default: str | None = None
+    """The value where a binding gives none; without it, every binding must give one."""
+
+
+class ChoiceParameter(Config):
+    """One of some texts."""
+
+    type: Literal["choice"]
+    """The kind of value: `choice`."""
+    choices: tuple[Annotated[str, Field(max_length=TEXT_CHARACTERS_MAX)], ...] = Field(min_length=1, max_length=100)
+    """The texts."""
+    default: str | None = None
+    """The value where a binding gives none; without it, every binding must give one."""
+
+
+Parameter = Annotated[StringParameter | IntegerParameter | PathParameter | ChoiceParameter, Field(discriminator="type")]
+"""A parameter of any type."""
+Parameters = Mapping[str, Parameter]
+"""Parameters by name."""
+
+
+def with_defaults(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments given and the defaults of the others, in the order of the parameters."""
+    values = {name: given.get(name, parameter.default) for name, parameter in parameters.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def first_problem(parameters: Parameters, arguments: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Return the first wrong argument as its name, the cause and a hint; None where all are right.
+
+    A path is checked as text only: whether it leads out of the workspace is seen when the tool is called.
+    """
+    for name in arguments:
+        if name not in parameters:
+            return name, f"unknown parameter {name!r}", nearest(name, parameters, kind="parameters")
+    for name, parameter in parameters.items():
+        if name not in arguments:
+            return name, f"the parameter {name!r} has no value", f"give it under `with`, or give {name!r} a default"
+        if cause := problem_with(parameter, arguments[name]):
+            return name, cause, ""
+    return None
+
+
+def problem_with(parameter: Parameter, value: Any) -> str:
+    """Return why a value is wrong for a parameter, as half a sentence; empty where it is right."""
+    match parameter:
+        case StringParameter():
+            if cause := _not_text(value):
+                return cause
+            return (
+                "" if matches_all(parameter.pattern, value) else f"should match {parameter.pattern}, not {value[:60]!r}"
+            )
+        case IntegerParameter():
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if whole and parameter.minimum <= value <= parameter.maximum:
+                return ""
+            bounds = f"{parameter.minimum:,} to {parameter.maximum:,}"
+            return f"should be a whole number from {bounds}, not {str(value)[:60]!r}"
+        case PathParameter():
+            return _not_text(value) or path_problem(value)
+        case ChoiceParameter():
+            listed = ", ".join(parameter.choices)
+            return "" if value in parameter.choices else f"should be one of {listed}, not {str(value)[:60]!r}"
+        case _:
+            assert_never(parameter)
+
+
+def path_problem(path: str) -> str:
+    """Return why a text is no path below the workspace, as half a sentence; empty where it is one.
+
+    A path is relative, names no parent folder, has no control characters, and cannot be taken for an option.
+    """
+    if not path or not path.isprintable():
+        return "should be a path without control characters" if path else "should be a path, not an empty text"
+    if len(path.encode(errors="replace")) > PATH_BYTES_MAX:
+        return f"is a path of over {PATH_BYTES_MAX:,} bytes"
+    if path.startswith(("/", "~")):
+        return f"should be a path below the workspace, not {path[:60]!r}"
+    if ".." in path.split("/"):
+        return f"should stay below the workspace, without '..', not {path[:60]!r}"
+    return f"could be taken for an option: {path[:60]!r}" if path.startswith("-") else ""
+
+
+def _not_text(value: Any) -> str:
+    if not isinstance(value, str):
+        return f"should be text, not {str(value)[:60]!r}"
+    if "\0" in value or (not value.isascii() and not _is_unicode(value)):
+        return "holds characters that no argument can hold"
+    return f"has over {TEXT_CHARACTERS_MAX:,} characters" if len(value) > TEXT_CHARACTERS_MAX else ""
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether a text has no lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

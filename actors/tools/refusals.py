@@ -1,0 +1,44 @@
+"""Calls that cannot begin: their outcome is known before anything is done."""
+
+import errno
+from dataclasses import dataclass
+
+from actors.handlers.tools import ToolResult
+from actors.run.tools import ToolOutcome
+
+_PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errno.EIO, errno.EMFILE, errno.ENFILE}) | {
+    *(errno.ENOMEM, errno.ENOSPC, errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY),
+}
+"""The system's errors that may pass, such as a full disk."""
+
+
+class CallRefused(Exception):
+    """A call cannot begin; `result` is its outcome."""
+
+    def __init__(self, outcome: ToolOutcome, reason: str) -> None:
+        self.result = ToolResult(outcome, reason=reason)
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """`actors.handlers.tools.PreparedCall` for a call that cannot begin."""
+
+    result: ToolResult
+    """Its outcome."""
+
+    @property
+    def process(self) -> str:
+        """Empty: there is none."""
+        return ""
+
+    async def run(self) -> ToolResult:
+        """Return the outcome."""
+        return self.result
+
+
+def refused_by_system(error: OSError, doing: str) -> CallRefused:
+    """Return the refusal that an error of the operating system comes to; `doing` says at what, as half a sentence."""
+    outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
+    cause = (error.strerror or str(error)).lower()
+    return CallRefused(outcome, f"{doing}: {cause}")

@@ -1,0 +1,176 @@
+"""Snapshots of a workspace that is a git repository: commits under `refs/replan/`, made without touching anything else.
+
+HEAD, index, branches and files stay as they are. Contents are stored byte for byte: no filter, no conversion of line
+ends. Files that the repository ignores are left out, as are nested repositories, devices, and very large files.
+"""
+
+import os
+import re
+import shutil
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from actors.tools.confined import OutOfBounds, write_inside
+from actors.tools.git_commands import Git, GitFailed, null_terminated
+from actors.tools.snapshot_texts import ref_of
+from actors.tools.workspace_lock import key_of
+
+FILES_MAX = 50_000
+"""Files in a snapshot."""
+FILE_BYTES_MAX = 16 * 1024 * 1024
+"""Bytes of one file; a larger one is left out."""
+TOTAL_BYTES_MAX = 1024 * 1024 * 1024
+"""Bytes of all files together."""
+_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The repository whose files a workspace is."""
+
+    workspace: Path
+    """The folder of its files."""
+    common: Path
+    """Its folder of objects and refs."""
+    theirs: Git
+    """git with this repository; only for commands that read no files of the workspace."""
+    ours: Git
+    """git with a repository in the home, which has these objects, its own index and its own configuration."""
+    index: Path
+    """The index in the home, which remembers the files of the last snapshot."""
+
+    def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
+        """Record the files as a commit after another one, and return the commit, its ref, and what is left out.
+
+        Without a parent it follows HEAD. Raises `GitFailed`, `OSError`.
+        """
+        if parent and not re.fullmatch(r"[0-9a-f]{40,64}", parent):
+            raise GitFailed("the snapshot to compare with is no commit")
+        left_out = self._fill_index()
+        try:
+            tree = self.ours.text("write-tree")
+        except GitFailed:  # Objects that only the index in the home names may have been removed as unused.
+            self.index.unlink(missing_ok=True)
+            left_out = self._fill_index()
+            tree = self.ours.text("write-tree")
+        if not parent:
+            with suppress(GitFailed):  # A repository without a commit has none.
+                parent = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
+        after = ("-p", parent) if parent else ()
+        commit = self.ours.text("commit-tree", tree, *after, "-m", f"{name}\n\nReplan run {run}")
+        ref = ref_of(run, name)
+        handle = os.open(self.common, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            write_inside(handle, ref, f"{commit}\n".encode())
+        except OutOfBounds as error:
+            raise GitFailed(f"the ref cannot be written: {error}") from None
+        finally:
+            os.close(handle)
+        return commit, ref, left_out
+
+    def changed(self, before: str, after: str) -> set[str]:
+        """Return the paths that differ between two commits. Raises `GitFailed`."""
+        paths = self.ours.paths("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", before, after)
+        return {shown(path) for path in paths}
+
+    def _fill_index(self) -> list[str]:
+        """Bring the index in the home up to the files, and return the paths of what is left out."""
+        excludes = self.common / "info" / "exclude"
+        excluded = [f"--exclude-from={excludes}"] if excludes.is_file() else []
+        known = self.ours.paths("ls-files", "-z")
+        other = self.ours.paths("ls-files", "-z", "-o", "--exclude-per-directory=.gitignore", *excluded)
+        found = known | other | self.theirs.paths("ls-files", "-z")
+        if len(found) > FILES_MAX:
+            raise GitFailed(f"there are more than {FILES_MAX:,} files")
+        held, left_out, total = [], [], 0
+        folders: dict[bytes, bool] = {}
+        for path in sorted(found):
+            size = _size(os.fsencode(self.workspace), path, folders)
+            if size is None:
+                left_out.append(shown(path))
+            elif size >= 0:
+                held.append(path)
+                total += size
+        if total > TOTAL_BYTES_MAX:
+            raise GitFailed(f"the files have more than {TOTAL_BYTES_MAX:,} bytes")
+        gone = sorted(known - set(held))
+        if gone:
+            self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=null_terminated(gone))
+        self.ours.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=null_terminated(held))
+        return left_out
+
+
+def find_repository(workspace: Path, home: Path) -> Repository | None:
+    """Return the repository whose files a folder is; None for any other folder, one within a repository included.
+
+    Raises `GitFailed`, `OSError`.
+    """
+    if not os.path.lexists(workspace / ".git"):
+        return None
+    program = shutil.which("git")
+    if program is None:
+        raise GitFailed("git is not installed")
+    found = Git(program, workspace, {})
+    questions = ("--show-toplevel", "--git-common-dir", "--git-dir", "--show-object-format")
+    top, common, folder, form = found.text("rev-parse", "--path-format=absolute", *questions).split("\n")
+    if Path(top).resolve() != workspace:
+        return None
+    if not (Path(common) / "refs").is_dir() or _has_reftable(found, Path(common)):
+        raise GitFailed("refs are stored in a form that Replan does not write")
+    store = home / "workspaces" / f"{key_of(workspace)}.git"
+    if not (store / "info" / "attributes").exists():
+        found.run("init", "-q", "--bare", "--template=", f"--object-format={form}", str(store))
+        (store / "info").mkdir(exist_ok=True)
+        (store / "info" / "attributes").write_text(_ATTRIBUTES, encoding="utf-8")
+    index = store / "snapshot.index"
+    own = {
+        "GIT_DIR": str(store),
+        "GIT_WORK_TREE": str(workspace),
+        "GIT_INDEX_FILE": str(index),
+        "GIT_OBJECT_DIRECTORY": str(Path(common) / "objects"),
+    }
+    theirs = Git(program, workspace, {"GIT_DIR": folder, "GIT_WORK_TREE": str(workspace)})
+    return Repository(workspace, Path(common), theirs, Git(program, workspace, own), index)
+
+
+def shown(path: bytes) -> str:
+    """Return a path as text; bytes that are no UTF-8 are escaped."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def _has_reftable(git: Git, common: Path) -> bool:
+    with suppress(GitFailed):  # Exit code 1 where the key is not there.
+        return git.text("config", "-f", str(common / "config"), "--get", "extensions.refStorage") not in ("", "files")
+    return False
+
+
+def _size(workspace: bytes, path: bytes, folders: dict[bytes, bool]) -> int | None:
+    """Return the size of a file or symbolic link; -1 for one that is not there, None for what a snapshot leaves out.
+
+    A path that leads through a symbolic link is not there. `folders` remembers which folders are real.
+    """
+    above = path.rpartition(b"/")[0]
+    if above and not _is_real(workspace, above, folders):
+        return -1
+    full = os.path.join(workspace, path)  # noqa: PTH118 - bytes
+    try:
+        status = os.lstat(full)
+    except (FileNotFoundError, NotADirectoryError):
+        return -1
+    if stat.S_ISLNK(status.st_mode):
+        return 0
+    readable = stat.S_ISREG(status.st_mode) and status.st_size <= FILE_BYTES_MAX and os.access(full, os.R_OK)
+    return status.st_size if readable else None
+
+
+def _is_real(workspace: bytes, folder: bytes, folders: dict[bytes, bool]) -> bool:
+    if folder not in folders:
+        above = folder.rpartition(b"/")[0]
+        try:
+            mode = os.lstat(os.path.join(workspace, folder)).st_mode  # noqa: PTH118 - bytes
+        except OSError:
+            mode = 0
+        folders[folder] = stat.S_ISDIR(mode) and (not above or _is_real(workspace, above, folders))
+    return folders[folder]

@@ -1,0 +1,80 @@
+"""Snapshots as values: how one is asked for, and what it says about the paths that changed. Pure."""
+
+import re
+from collections.abc import Collection
+from hashlib import sha256
+
+from actors.tools.uses import ToolUse, canonical
+from runtime.core.events import Value
+
+WORKSPACE_SNAPSHOT = "workspace:snapshot"
+"""The built-in tool that records the state of the workspace."""
+SNAPSHOT_SECONDS = 300.0
+"""The time limit of a snapshot, in seconds."""
+PATHS_BYTES_MAX = 200_000
+"""Bytes of each list of paths in a snapshot."""
+_NAME_CHARACTERS_MAX = 80
+
+
+class Snapshot(Value):
+    """What a call of `workspace:snapshot` brought."""
+
+    id: str
+    """A commit, or `listing:` and the hash of the names and contents of the files; empty where there are too many."""
+    ref: str = ""
+    """The ref in the workspace's repository that keeps the commit; empty where there is none."""
+    changed: tuple[str, ...] | None = None
+    """The paths that were added, changed or removed since the snapshot given, sorted; None where that is not known."""
+    more: int = 0
+    """How many changed paths beside those were left out."""
+    left_out: tuple[str, ...] = ()
+    """The first of the paths that the snapshot does not hold, such as very large files and nested repositories."""
+    notice: str = ""
+    """Why changes are not known, or why there is no commit, in one line; empty where all is well."""
+
+
+def snapshot_use(name: str, since: str = "") -> ToolUse:
+    """Return the call that takes a snapshot under a name, and compares it with the one whose id is `since`."""
+    return ToolUse(
+        tool=WORKSPACE_SNAPSHOT,
+        arguments=canonical({"name": name, "since": since}),
+        repeatable=True,
+        risky=False,
+        timeout_seconds=SNAPSHOT_SECONDS,
+    )
+
+
+def snapshot_taken(output: str) -> Snapshot:
+    """Return the snapshot in an output of `workspace:snapshot`. Raises `pydantic.ValidationError` for another text."""
+    return Snapshot.model_validate_json(output)
+
+
+def touched(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
+    """Return the changed paths that are one of some paths or are below one, sorted."""
+    folded = [path.strip("/").removeprefix("./") for path in paths]
+    return tuple(sorted(one for one in changed if any(one == path or one.startswith(f"{path}/") for path in folded)))
+
+
+def ref_of(run: str, name: str) -> str:
+    """Return the ref that keeps a run's snapshot of a name: `refs/replan/RUN/NAME`, each made fit for a ref."""
+    return f"refs/replan/{_part(run)}/{_part(name)}"
+
+
+def bounded_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
+    """Return the first paths in `PATHS_BYTES_MAX` bytes, sorted, and how many are left out."""
+    kept: list[str] = []
+    left = PATHS_BYTES_MAX
+    for path in sorted(paths):
+        left -= len(path.encode(errors="replace")) + 4
+        if left < 0:
+            break
+        kept.append(path)
+    return tuple(kept), len(paths) - len(kept)
+
+
+def _part(text: str) -> str:
+    """Return a text as one part of a ref; one that had to be changed or cut ends with its hash."""
+    fit = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")
+    if text and fit == text and len(fit) <= _NAME_CHARACTERS_MAX:
+        return fit
+    return f"{fit[:_NAME_CHARACTERS_MAX]}-{sha256(text.encode(errors='replace')).hexdigest()[:8]}".lstrip("-")

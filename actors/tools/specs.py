@@ -1,0 +1,78 @@
+"""The tools that a run may call, as its start event pins them: all that their actors need to make a call. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from actors.tools.parameters import Parameter
+from runtime.core.events import Value
+
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}")
+"""A parameter in an argument, `{name}`; `{{` and `}}` stand for a brace."""
+
+
+class CommandSpec(Value):
+    """A program with its arguments, run in the workspace without a shell."""
+
+    kind: Literal["command"] = "command"
+    name: str
+    """The tool's name in the tools file."""
+    argv: tuple[str, ...]
+    """The program and its arguments, in which `{name}` stands for a parameter."""
+    wrap: tuple[str, ...] = ()
+    """The arguments before them, such as those of the user's own sandbox."""
+    folder: str
+    """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
+    parameters: Mapping[str, Parameter]
+    """The parameters by name."""
+    environment: tuple[str, ...]
+    """The environment variables that it sees: `NAME` is passed on, `NAME=value` is set."""
+    output_bytes: int
+    """Bytes of its output that are kept."""
+    transient_exit_codes: tuple[int, ...]
+    """Exit codes of failures that may pass."""
+    failure_pattern: str
+    """A regular expression for a line of output that makes exit code 0 a failure; empty for none."""
+
+
+class PythonSpec(Value):
+    """A Python function, written against anyio or synchronous, that runs in the driver's process."""
+
+    kind: Literal["python"] = "python"
+    name: str
+    """The tool's name in the tools file."""
+    function: str
+    """The name of the function in its module or file."""
+    module: str
+    """The module to import; empty where `file` is given."""
+    file: str
+    """The absolute path of the file that defines it; empty where `module` is given."""
+    sha256: str
+    """The hash of the file's content when the run was started, in hex; empty for a module."""
+    parameters: Mapping[str, Parameter]
+    """The parameters by name."""
+    output_bytes: int
+    """Bytes of its result that are kept."""
+
+
+ToolSpec = Annotated[CommandSpec | PythonSpec, Field(discriminator="kind")]
+"""A tool of any kind that has an actor."""
+
+
+def filled(argument: str, values: Mapping[str, Any]) -> str:
+    """Return an argument with its parameters filled in, each once: values are never read for further parameters.
+
+    Raises `KeyError` for a parameter without a value.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        return match.group()[0] if match.group(1) is None else str(values[match.group(1)])
+
+    return PLACEHOLDER.sub(value, argument)
+
+
+def parameters_in(argument: str) -> tuple[str, ...]:
+    """Return the names of the parameters in an argument, in their order."""
+    return tuple(match.group(1) for match in PLACEHOLDER.finditer(argument) if match.group(1) is not None)

@@ -1,0 +1,226 @@
+"""The tools file as data: the user's tools, and which of them a plan's generators and guards stand for. Pure."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, StringConstraints, Tag, field_validator
+from pydantic import model_validator as checks
+
+from actors.files.config_model import Config, config_error
+from actors.tools.command_words import USE_A_SCRIPT, as_list, program_problem, shell_code, word_problem
+from actors.tools.parameters import Parameter, path_problem
+from actors.tools.patterns import PATTERN_CHARACTERS_MAX, pattern_problem
+from actors.tools.specs import parameters_in
+
+TIMEOUT_SECONDS = 300.0
+"""The time limit of a call where the tools file names none, in seconds."""
+OUTPUT_BYTES = 65_536
+"""Bytes of a call's output that are kept where the tools file says nothing."""
+OUTPUT_BYTES_MAX = 1024 * 1024
+"""The most bytes of output that a tools file may ask for."""
+FILE_BYTES = 65_536
+"""The most bytes of the files that a model reads or writes where the tools file says nothing."""
+FILE_BYTES_MAX = 262_144
+"""The most bytes of files that a tools file may ask for."""
+ENVIRONMENT = ("PATH", "HOME", "LANG")
+"""The environment variables that a command sees where the tools file says nothing."""
+
+ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+"""The name of a tool."""
+ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""The name of a parameter."""
+PlanName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+"""A generator's or a guard's name in a plan."""
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$", max_length=4_000)]
+"""An environment variable: `NAME` is passed on from Replan's own environment, `NAME=value` is set."""
+
+
+class Binding(Config):
+    """A tool with its arguments."""
+
+    tool: ToolName
+    """The tool's name under `tools`."""
+    with_: dict[ParameterName, str | int] = Field(default_factory=dict, validation_alias=AliasChoices("with"))
+    """The arguments by parameter; those that are not given have their default."""
+
+
+def _as_binding(value: Any) -> Any:
+    return {"tool": value} if isinstance(value, str) else value
+
+
+Bound = Annotated[Binding, BeforeValidator(_as_binding, json_schema_input_type=ToolName | Binding)]
+"""A tool's name, or a tool with arguments."""
+
+
+class _Called(Config):
+    """What every tool has whose calls have an effect."""
+
+    risk: Literal["none", "risky"] = "risky"
+    """Whether a person approves each call under `--approve risky`: `risky`, also where nothing is said."""
+    pre_check: Bound | None = None
+    """A command or Python tool that must succeed before each call."""
+
+
+class _Run(_Called):
+    """What a tool has that runs code."""
+
+    parameters: dict[ParameterName, Parameter] = Field(default_factory=dict, max_length=50)
+    """The values that bindings fill in, by name."""
+    repeatable: bool = False
+    """Whether a second call does no harm, so that it may be made again after a crash or an interruption."""
+    timeout_seconds: float = Field(default=TIMEOUT_SECONDS, gt=0, le=86_400)
+    """The time limit of a call in seconds; a call that takes longer is ended, which counts as a transient failure."""
+    output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
+    """Bytes of output that are kept: the first ones; the rest is read and dropped."""
+
+
+class CommandTool(_Run):
+    """A program that runs in the workspace, without a shell."""
+
+    command: tuple[str, ...] = Field(min_length=1, max_length=200)
+    """The program and its arguments, as a list; `{name}` stands for a parameter."""
+    wrap: tuple[str, ...] = Field(default=(), max_length=200)
+    """A program and arguments to put before the command, such as a sandbox; no parameters."""
+    environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
+    """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
+    transient_exit_codes: tuple[Annotated[int, Field(ge=1, le=255, strict=True)], ...] = Field(
+        default=(), max_length=255
+    )
+    """Exit codes of failures that may pass, so that the call is worth repeating."""
+    failure_pattern: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
+    """A regular expression; a line of the kept output in which it is found makes exit code 0 a failure."""
+
+    @field_validator("command", "wrap", mode="before")
+    @classmethod
+    def _no_line(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            words = as_list(value)
+            hint = f"write {words}" if words else USE_A_SCRIPT
+            raise config_error("should be a list of a program and its arguments, which no shell reads", hint=hint)
+        return value
+
+    @field_validator("failure_pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str) -> str:
+        if cause := pattern_problem(pattern):
+            raise config_error(cause)
+        return pattern
+
+    @checks(mode="after")
+    def _check_words(self) -> "CommandTool":
+        for key, words in (("command", self.command), ("wrap", self.wrap)):
+            for position, word in enumerate(words):
+                if not position and (cause := program_problem(word)):
+                    raise config_error(cause, (key, 0), USE_A_SCRIPT if set(word) & set("|&;<>$`") else "")
+                if cause := word_problem(word):
+                    raise config_error(cause, (key, position), USE_A_SCRIPT if "shell" in cause else "")
+        words = (*self.wrap, *self.command)
+        code = shell_code(words)
+        if code is not None:
+            inside = code - len(self.wrap)
+            path = ("command", inside) if inside >= 0 else ("wrap", code)
+            raise config_error("a shell would run the next argument as code", path, USE_A_SCRIPT)
+        self._check_parameters()
+        return self
+
+    def _check_parameters(self) -> None:
+        used = {name: position for position, word in enumerate(self.command) for name in parameters_in(word)}
+        for name, position in used.items():
+            if name not in self.parameters:
+                listed = f"parameters: {', '.join(self.parameters)}" if self.parameters else "add it under `parameters`"
+                raise config_error(f"there is no parameter {name!r}", ("command", position), listed)
+        for position, word in enumerate(self.wrap):
+            if parameters_in(word):
+                raise config_error("takes no parameters", ("wrap", position))
+        for name in self.parameters:
+            if name not in used:
+                raise config_error("no argument uses it", ("parameters", name), f"write {{{name}}} where it belongs")
+
+
+class PythonTool(_Run):
+    """A Python function that runs in Replan's process, async and written against anyio, or synchronous."""
+
+    python: str = Field(max_length=500)
+    """`module:function`, or `./FILE.py:function`, whose path counts from the tools file's folder."""
+
+    @field_validator("python")
+    @classmethod
+    def _check_entry(cls, entry: str) -> str:
+        place, colon, function = entry.rpartition(":")
+        named = place.endswith(".py") or all(part.isidentifier() for part in place.split("."))
+        if not (colon and named and function.isidentifier()):
+            raise config_error(f"should be module:function or ./FILE.py:function, not {entry[:60]!r}")
+        return entry
+
+
+class ModelFile(Config):
+    """A file of the workspace that the run's model writes."""
+
+    file: str
+    """The path of the file below the workspace; it is replaced as a whole, or created."""
+    instructions: str = Field(min_length=1, max_length=20_000)
+    """What the model is to write."""
+    context_files: tuple[str, ...] = Field(default=(), max_length=50)
+    """Paths of other files below the workspace that the model is shown."""
+    missing: Literal["empty", "failure"] = "failure"
+    """What a context file that is not there counts as: an empty one, or a failure of the step."""
+    file_bytes: int = Field(default=FILE_BYTES, ge=1, le=FILE_BYTES_MAX)
+    """The most bytes of the file written, and of all files read together."""
+
+    @checks(mode="after")
+    def _check_paths(self) -> "ModelFile":
+        if cause := path_problem(self.file):
+            raise config_error(cause, ("file",))
+        for position, path in enumerate(self.context_files):
+            if cause := path_problem(path):
+                raise config_error(cause, ("context_files", position))
+        return self
+
+
+class ModelTool(_Called):
+    """A file that the run's model writes, to be judged by a guard."""
+
+    model: ModelFile
+    """The file and what to write."""
+
+
+class HumanTool(Config):
+    """Work that a person does and reports, or a result that a person checks."""
+
+    human: str = Field(min_length=1, max_length=20_000)
+    """What the person is asked to do or to check."""
+
+
+_KINDS = ("command", "python", "model", "human")
+
+
+def _kind_of(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return next((f"a {kind}" for kind in _KINDS if hasattr(value, kind)), None)
+    kinds = [kind for kind in _KINDS if kind in value]
+    return f"a {kinds[0]}" if len(kinds) == 1 else None
+
+
+AnyTool = Annotated[
+    Annotated[CommandTool, Tag("a command")]
+    | Annotated[PythonTool, Tag("a python")]
+    | Annotated[ModelTool, Tag("a model")]
+    | Annotated[HumanTool, Tag("a human")],
+    Discriminator(
+        _kind_of,
+        custom_error_type="config",
+        custom_error_message="should have one of the keys command, python, model, human",
+        custom_error_context={"path": (), "hint": ""},
+    ),
+]
+"""A tool: its one key `command`, `python`, `model` or `human` says of which kind."""
+
+
+class ToolsFile(Config):
+    """A tools file: what steps of plans may do, and by which names plans ask for it."""
+
+    tools: dict[ToolName, AnyTool] = Field(max_length=200)
+    """The tools by name."""
+    generators: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
+    """The tool that executes the steps with a generator of this name: a tool's name, or `{tool, with}`."""
+    guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
+    """The tool that checks the steps with a guard of this name. A name here means nothing under `generators`."""

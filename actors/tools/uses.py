@@ -1,0 +1,149 @@
+"""What the names of a plan stand for: the uses that a tools file binds generators and guards to, as a run pins them.
+
+Pure. The closed union `Use`: a call of a tool, a file that a model writes, or work of a person. A plan's own texts are
+in none of them: all arguments come from the tools file.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import Field
+
+from actors.plans.plan import Plan, Step
+from actors.tools.specs import ToolSpec
+from runtime.core.events import Value
+
+WORKSPACE_READ = "workspace:read"
+"""The built-in tool that reads files of the workspace."""
+WORKSPACE_WRITE = "workspace:write"
+"""The built-in tool that replaces a file of the workspace."""
+FILE_SECONDS = 60.0
+"""The time limit of a call of a built-in tool, in seconds."""
+
+
+def canonical(arguments: Mapping[str, Any]) -> str:
+    """Return arguments as the canonical text of a JSON object: equal arguments give equal texts."""
+    return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+class ToolUse(Value):
+    """A call of a tool with fixed arguments."""
+
+    kind: Literal["tool"] = "tool"
+    tool: str
+    """The tool's name: its actor has the address `tool:NAME`."""
+    arguments: str
+    """The arguments, the canonical text of a JSON object."""
+    repeatable: bool
+    """Whether a second call does no harm."""
+    risky: bool
+    """Whether a person approves each call under `--approve risky`."""
+    timeout_seconds: float
+    """The time limit of the call, in seconds."""
+    pre_check: Union["ToolUse", None] = None
+    """The call that must succeed before this one; None for none. It has no such call itself."""
+
+
+class ModelUse(Value):
+    """A file of the workspace that a model writes: three requests, of which the second is a call of the model.
+
+    `reading` is the first, `writing` the third.
+    """
+
+    kind: Literal["model"] = "model"
+    name: str
+    """The tool's name in the tools file."""
+    file: str
+    """The path of the file below the workspace."""
+    instructions: str
+    """What the model is told to write, from the tools file."""
+    context_files: tuple[str, ...]
+    """Paths of other files that the model is shown; the file itself is always shown."""
+    missing: Literal["empty", "failure"]
+    """What a file that is not there counts as: an empty one, or a failure of the step. `file` itself may be missing."""
+    file_bytes_max: int
+    """The most bytes of the file written, and of all files read together."""
+    repeatable: Literal[True] = True
+    """True: the file is replaced as a whole, so a second call does no harm."""
+    risky: bool
+    """Whether a person approves each call under `--approve risky`."""
+    pre_check: ToolUse | None = None
+    """The call that must succeed before anything is read; None for none."""
+
+    def reading(self) -> ToolUse:
+        """Return the call that reads the file and its context; `file_texts.files_read` reads its output."""
+        arguments = {
+            "files": [self.file, *(path for path in self.context_files if path != self.file)],
+            "missing": self.missing,
+            "optional": [self.file],
+            "bytes_max": self.file_bytes_max,
+        }
+        return _built_in(WORKSPACE_READ, arguments, risky=False)
+
+    def writing(self, content: str) -> ToolUse:
+        """Return the call that replaces the file by a content."""
+        arguments = {"file": self.file, "content": content, "bytes_max": self.file_bytes_max}
+        return _built_in(WORKSPACE_WRITE, arguments, risky=self.risky)
+
+
+class PersonUse(Value):
+    """Work that a person does and reports, or a result that a person checks."""
+
+    kind: Literal["person"] = "person"
+    name: str
+    """The tool's name in the tools file."""
+    instructions: str
+    """What the person is asked to do or to check, from the tools file."""
+
+
+Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
+"""What a generator or a guard of a plan stands for."""
+
+
+class ToolSet(Value):
+    """A tools file as a run pins it: its tools, and what a plan's names stand for."""
+
+    source: str
+    """The path of the tools file, as the user wrote it; empty where there is none."""
+    sha256: str
+    """The hash of the tools file's content, in hex; empty where there is none."""
+    tools: Mapping[str, ToolSpec]
+    """The tools that have actors, by name; the built-in ones are not among them."""
+    generators: Mapping[str, Use]
+    """What each generator's name stands for."""
+    guards: Mapping[str, Use]
+    """What each guard's name stands for; a name here means nothing among the generators."""
+
+    def generator_use(self, step: Step) -> Use:
+        """Return what executes a step. Raises `KeyError` where its generator is not bound, which `unbound` reports."""
+        return self.generators[step.generator]
+
+    def guard_use(self, step: Step) -> Use | None:
+        """Return what checks a step; None for a step without a guard. Raises `KeyError` as `generator_use` does."""
+        return self.guards[step.guard] if step.guard else None
+
+    def unbound(self, plan: Plan) -> tuple[str, ...]:
+        """Return the names of a plan that are not bound, such as `guard 'all_tests_pass'`, sorted, each once."""
+        generators = {f"generator {step.generator!r}" for step in plan.steps if step.generator not in self.generators}
+        guards = {f"guard {step.guard!r}" for step in plan.steps if step.guard and step.guard not in self.guards}
+        return (*sorted(generators), *sorted(guards))
+
+    def stored_form(self) -> str:
+        """Return the text that a start event pins."""
+        return self.model_dump_json()
+
+
+NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
+"""The tools of a run without a tools file: none."""
+
+
+def read_stored(text: str) -> ToolSet:
+    """Return the tools that a start event pins. Raises `pydantic.ValidationError`."""
+    return ToolSet.model_validate_json(text)
+
+
+def _built_in(tool: str, arguments: Mapping[str, Any], *, risky: bool) -> ToolUse:
+    return ToolUse(
+        tool=tool, arguments=canonical(arguments), repeatable=True, risky=risky, timeout_seconds=FILE_SECONDS
+    )

@@ -1,0 +1,63 @@
+"""Facts that a planning run is given: the state to plan from, the names that can be executed, and why it is needed.
+
+What a plan's author writes against a given fact is replaced by it before any guard judges the plan. A fact that is None
+is left to the author.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.core.events import Value
+
+
+class GivenAnswer(Value):
+    """A question that was asked for an earlier planning run, with a person's answer."""
+
+    question: str
+    """The question, as the person saw it."""
+    answer: str = ""
+    """The answer; empty where the person declined or the question expired."""
+    unanswered: str = ""
+    """Why there is no answer: `declined` or `expired`; empty where there is one."""
+
+
+class Given(Value):
+    """The facts that a planning run is given, by an execution that needs a plan."""
+
+    initial_state: tuple[str, ...] | None = None
+    """The tokens that hold now, from which the plan starts; None leaves them to the author."""
+    goal_state: tuple[str, ...] | None = None
+    """The tokens that must hold at the end; None leaves them to the author."""
+    invariants: tuple[Mapping[str, Any], ...] | None = None
+    """The plan's invariants as JSON objects; None leaves them to the author."""
+    requirements: tuple[Mapping[str, Any], ...] | None = None
+    """The stated requirements as JSON objects; None leaves them to the author."""
+    generators: tuple[str, ...] | None = None
+    """The names that steps may use as their generator, since tools implement them; None allows all."""
+    guards: tuple[str, ...] | None = None
+    """The same for the guards of steps."""
+    failure_summary: str = ""
+    """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty where nothing failed."""
+    achieved: tuple[str, ...] = ()
+    """What has been achieved already and need not be done again, as tokens or texts for people."""
+    answers: tuple[GivenAnswer, ...] = ()
+    """The questions that earlier planning runs needed an answer to, oldest first."""
+    asks_nobody: bool = False
+    """Whether a question ends the run, with the question in its result, in place of waiting for a person."""
+
+    @property
+    def values(self) -> dict[str, list[Any]]:
+        """The facts that replace what a plan says, by the plan's key."""
+        fixed: dict[str, Sequence[Any] | None] = {
+            "initial_state": self.initial_state,
+            "goal_state": self.goal_state,
+            "invariants": None if self.invariants is None else [dict(item) for item in self.invariants],
+            "requirements": None if self.requirements is None else [dict(item) for item in self.requirements],
+        }
+        return {key: list(value) for key, value in fixed.items() if value is not None}
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """All that prompts show as given, by its name: the values, and the names that steps may use."""
+        names = {"generators": self.generators, "guards": self.guards, "achieved": self.achieved or None}
+        return {**self.values, **{key: list(value) for key, value in names.items() if value is not None}}

@@ -1,0 +1,62 @@
+"""`serve`: serves the home to browsers and programs on this machine, and drives its runs."""
+
+import json
+import sys
+import time
+from typing import IO, cast
+
+import click
+import trio
+
+from actors.values.format import clock, stamp
+from replan.cli.exits import Exit
+from replan.cli.home import opened
+from replan.cli.host_notices import reporter, watch_signals
+from replan.cli.options import Invocation
+from replan.cli.terminal.console import Lossy
+from replan.setup.gc_tuning import tune
+from replan.setup.home_folder import locate_home, prepare_home
+from replan.setup.settings import read_user_config
+from replan.web.access import SIGN_IN_SECONDS
+from replan.web.serving import serve_home, sign_in_addresses
+from replan.web.store import Store
+from runtime.drive.options import Stop
+from runtime.host.notices import Stopped
+
+
+def serve_page(invocation: Invocation, port: int, *, hosts: bool, as_json: bool) -> int:
+    """Serve the home until a signal asks to stop. Return the exit code."""
+    tune()
+    return trio.run(_serve, invocation, port, hosts, as_json)
+
+
+def print_sign_in(*, as_json: bool) -> int:
+    """Print a new one-time address of each server of the home. Return the exit code."""
+    home = prepare_home()
+    for address in sign_in_addresses(Store(home.folder), time.time()):
+        _print_address(address, as_json=as_json)
+    return Exit.OK
+
+
+async def _serve(invocation: Invocation, port: int, hosts: bool, as_json: bool) -> int:
+    stop, report = Stop(handover=True), reporter(as_json=as_json)
+    async with opened(invocation, make=True, drives=True) as engine:
+        home = locate_home()
+        config = read_user_config(home.config)
+
+        def announce(address: str) -> None:
+            _print_address(address, as_json=as_json)
+
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watch_signals, stop, report)
+            await serve_home(engine, home, config, port=port, hosts=hosts, stop=stop, report=report, opened=announce)
+            nursery.cancel_scope.cancel()
+    report(Stopped())
+    return Exit.OK
+
+
+def _print_address(address: str, *, as_json: bool) -> None:
+    until = time.time() + SIGN_IN_SECONDS
+    fields = {"at": stamp(time.time()), "event": "sign_in", "url": address, "until": stamp(until)}
+    text = json.dumps(fields) if as_json else f"open once, before {clock(until)}: {address}"
+    click.echo(text, file=cast("IO[str]", Lossy(sys.stdout)))

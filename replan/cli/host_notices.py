@@ -1,0 +1,136 @@
+"""The notices of a host on stdout, as lines or as JSON, and the signals that stop it."""
+
+import json
+import os
+import shlex
+import signal
+import sys
+import time
+from typing import IO, assert_never, cast
+
+import click
+import trio
+
+from actors.values.format import clock, stamp
+from replan.cli.terminal.console import Lossy
+from replan.setup.command_name import program
+from replan.setup.home_folder import locate_home
+from runtime.drive.options import TERMINATED_SECONDS, Stop
+from runtime.host.notices import (
+    Changed,
+    Failed,
+    Finished,
+    Left,
+    NotDrivable,
+    Notice,
+    Parked,
+    Ready,
+    Report,
+    Resting,
+    Stopped,
+    Stopping,
+    TakenUp,
+    Trouble,
+    Waiting,
+)
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.logs.terminal_text import clean
+
+ELSEWHERE = "another process drives it"
+
+
+def reporter(*, as_json: bool) -> Report:
+    """Return a function that prints a notice on stdout."""
+    stdout, redactor = cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
+
+    def report(notice: Notice) -> None:
+        text = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)
+        click.echo(text, file=stdout)
+
+    return report
+
+
+async def watch_signals(
+    stop: Stop, report: Report, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Park all runs at the first signal, and wait for nothing at the next."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        async for number in received:
+            if number == signal.SIGTERM and not stop.requested.is_set():
+                stop.grace = TERMINATED_SECONDS
+            if stop.requested.is_set():
+                stop.forced.set()
+            else:
+                report(Stopping())
+                stop.requested.set()
+
+
+def _as_json(notice: Notice, redactor: Redactor) -> str:
+    fields = {"at": stamp(time.time()), "event": notice.event}
+    run, (key, text) = _run_of(notice), _detail(notice)
+    if run:
+        fields["run_id"] = run
+    if text:
+        fields[key] = redactor.text(text)  # The text of an error in a plug-in may hold a secret.
+    return json.dumps(fields)
+
+
+def _detail(notice: Notice) -> tuple[str, str]:
+    """Return the key and the text of a notice's detail in JSON; an empty text is left out."""
+    match notice:
+        case Waiting(run, question):
+            return "question", f"{run}/{question}"
+        case Resting(_, until, _):
+            return "until", "" if until is None else stamp(round(until))
+        case Finished(_, outcome):
+            return "outcome", outcome
+        case Left():
+            return "text", ELSEWHERE
+        case Parked(_, text) | NotDrivable(_, text) | Failed(_, text) | Changed(_, text) | Trouble(_, text):
+            return "text", text
+        case Ready() | TakenUp() | Stopping() | Stopped():
+            return "text", ""
+        case _:
+            assert_never(notice)
+
+
+def _run_of(notice: Notice) -> str:
+    """Return the run that a notice is about; empty where it is about the host."""
+    return "" if isinstance(notice, Ready | Stopping | Stopped) else notice.run
+
+
+def _as_line(notice: Notice, redactor: Redactor) -> str:
+    text = clean(redactor.text(_words(notice)), one_line=True)
+    return f"{clock(time.time())} {_run_of(notice) or 'host'}: {text}"
+
+
+def _words(notice: Notice) -> str:
+    match notice:
+        case Ready():
+            return f"serving {locate_home().folder}; Ctrl-C parks all runs"
+        case TakenUp():
+            return "taken up"
+        case Left():
+            return ELSEWHERE
+        case Waiting(run, question):
+            return f"waits for an answer: {program()} answer {shlex.quote(f'{run}/{question}')} TEXT"
+        case Resting(_, until, why):
+            text = "waits" if until is None else f"waits until {stamp(round(until))}"
+            return f"{text} for its provider: {why}" if why else text
+        case Parked(run, reason):
+            return f"parked; then go on with: {program()} resume {run}" if reason else "parked"
+        case Finished(_, outcome):
+            return f"finished: {outcome}"
+        case NotDrivable(_, reason):
+            return f"cannot be driven here: {reason}"
+        case Failed(_, error):
+            return f"ended by a bug: {error}"
+        case Changed(_, text) | Trouble(_, text):
+            return text or notice.event
+        case Stopping():
+            return "parking all runs, once the replies in flight are in; once more to wait for nothing"
+        case Stopped():
+            return "stopped"
+        case _:
+            assert_never(notice)

@@ -1,0 +1,72 @@
+"""The open questions of the home's runs, for a list of them, and what a face says about a posted answer."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from actors.run.ids import is_child
+from replan.runs.run_ids import ALL
+from replan.views.questions import open_questions
+from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, UsageProblem
+from runtime.journal.port import RunRow
+
+if TYPE_CHECKING:
+    from replan.runs.inbox import Heard
+    from replan.runs.reader import Reading
+
+SHOWN_MAX = 200
+"""Characters that are shown of an answer that was given before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The open questions of several runs."""
+
+    questions: tuple[dict[str, Any], ...]
+    """The questions as plain data."""
+    problems: tuple[tuple[str, ReplanError], ...]
+    """The runs that cannot be read, each with the error."""
+    more: bool = False
+    """Whether there are more questions than were asked for."""
+
+
+async def questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
+    """Return the open questions of a run as plain data, the oldest first. Raises as `Reading.read` does."""
+    loaded = await reader.read(run)
+    return open_questions(loaded.kind, run, await reader.with_inbox(run, loaded))
+
+
+async def all_questions(reader: "Reading", *, limit: int | None = None, oldest: bool = False) -> Asked:
+    """Return the open questions of all runs that have not finished, at most `limit`.
+
+    The newest run comes first; with `oldest`, the question that has waited longest does. A run that cannot be read does
+    not hide the questions of the others.
+    """
+    # Not only the runs that wait: a question may be open while other steps go on.
+    rows = [row for row in await reader.journal.runs(ALL) if not is_child(row.run) and _may_ask(row)]
+    if oldest:
+        rows.sort(key=lambda row: (row.summary.waiting_since is None, row.summary.waiting_since or row.created))
+    questions: list[dict[str, Any]] = []
+    problems: list[tuple[str, ReplanError]] = []
+    for row in rows:
+        if limit is not None and len(questions) > limit:
+            break
+        try:
+            questions += await questions_of(reader, row.run)
+        except (JournalDamaged, KindUnknown, UsageProblem) as error:
+            problems.append((row.run, error))
+    if oldest:
+        questions.sort(key=lambda question: str(question["asked"]))
+    shown = questions if limit is None else questions[:limit]
+    return Asked(tuple(shown), tuple(problems), more=len(shown) < len(questions))
+
+
+def _may_ask(row: RunRow) -> bool:
+    return row.summary.status != "finished"
+
+
+def check_heard(receipt: "Heard", question: str) -> None:
+    """Raise `UsageProblem` where another answer stands."""
+    if receipt.result == "conflict":
+        first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])
+        cause = f"another answer was given before: {first}"
+        raise UsageProblem(cause, place=question, hint="the first answer counts")

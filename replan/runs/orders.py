@@ -1,0 +1,139 @@
+"""Runs that clients of a server order: the names and limits that its settings allow, and the start of such a run.
+
+A client gives text, bytes and names. Names stand for workflows and models in the server's config file; a path, an
+address, a plug-in or a prompt is never taken from a client.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from actors.config.loader import shipped_workflows
+from actors.files.suggestions import nearest
+from actors.handlers.registry import Registry
+from actors.planning.prepare import RunOptions
+from actors.values.attachments import Attachment
+from replan.runs.attaching import check_sizes, uploaded
+from replan.runs.changes import Changes
+from replan.runs.prepare import Prepared, prepare
+from replan.setup.settings import UserConfig
+from runtime.core.errors import UsageProblem
+from runtime.logs.redact import Redactor, secrets_in
+
+DEFAULT = "default"
+"""The name of the home's own model."""
+UPLOADS_MAX = 20
+"""Files that one run is started with."""
+
+_FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
+_CEILINGS = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a client wants to be planned."""
+
+    problem: str
+    """The text of the problem."""
+    workflow: str = "search"
+    """The name of a workflow."""
+    model: str = DEFAULT
+    """The name of a model."""
+    max_calls: int | None = None
+    """Model calls at most; None for the workflow's limit."""
+    max_tokens: int | None = None
+    """Tokens at most; None for the server's limit."""
+    max_cost_usd: float | None = None
+    """Dollars at most; None for the server's limit."""
+    active_seconds: float | None = None
+    """Seconds in which models and guards work, at most; None for the server's limit."""
+    deadline_seconds: float | None = None
+    """Seconds from the start until the run ends."""
+    uploads: Sequence[tuple[str, bytes]] = ()
+    """Files, each by its name and its bytes."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a server lets its clients choose."""
+
+    config: UserConfig
+    """The settings of the home."""
+    folder: Path
+    """The folder that paths in the settings begin at."""
+    root: Path
+    """The folder of the shipped workflows."""
+
+    @property
+    def workflows(self) -> Mapping[str, str]:
+        """The workflows by the name that clients use."""
+        own = {name: str(self.folder / path) for name, path in self.config.clients.workflows.items()}
+        return {**{name: name for name in shipped_workflows(self.root)}, **own}
+
+    @property
+    def models(self) -> Mapping[str, str | None]:
+        """The models by the name that clients use; None is the home's own."""
+        return {DEFAULT: None, "rules": "rules", **self.config.clients.models}
+
+    def prepare(self, order: Order, registry: Registry, environment: Mapping[str, str] = os.environ) -> Prepared:
+        """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
+        options = self._options(order)
+        prepare_with = {
+            "model": _named(order.model, self.models, "model"),
+            "registry": registry,
+            "environment": environment,
+            "config": self.config,
+            "attachments": _attachments(order, environment),
+        }
+        prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
+        if prepared.request.limits.calls > self.config.clients.max_calls:
+            options = replace(options, max_calls=self.config.clients.max_calls)
+            prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
+        prepared.check_model()
+        return prepared
+
+    def check_changes(self, changes: Changes) -> None:
+        """Raise `UsageProblem`, whose place is the field, where a client wants a limit above the server's."""
+        self._check(changes)
+
+    def _options(self, order: Order) -> RunOptions:
+        self._check(order)
+        clients = self.config.clients
+        return RunOptions(
+            workflow=_named(order.workflow, self.workflows, "workflow") or "",
+            max_calls=order.max_calls,
+            max_tokens=clients.max_tokens if order.max_tokens is None else order.max_tokens,
+            max_cost_usd=clients.max_cost_usd if order.max_cost_usd is None else order.max_cost_usd,
+            active_seconds=clients.active_seconds if order.active_seconds is None else order.active_seconds,
+            deadline_seconds=order.deadline_seconds,
+        )
+
+    def _check(self, wanted: Order | Changes) -> None:
+        for name in _CEILINGS:
+            value, ceiling = getattr(wanted, name), getattr(self.config.clients, name)
+            if value is not None and ceiling is not None and not value <= ceiling:
+                hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
+                raise UsageProblem(f"the most that clients may ask for is {ceiling:,}", place=name, hint=hint)
+
+
+def _named(name: str, known: Mapping[str, str | None], place: str) -> str | None:
+    if name not in known:
+        hint = nearest(name[:100], known, kind=f"{place}s") or ", ".join(known)
+        raise UsageProblem(f"there is no {place} {name[:100]!r} here", place=place, hint=hint)
+    return known[name]
+
+
+def _attachments(order: Order, environment: Mapping[str, str]) -> tuple[Attachment, ...]:
+    if len(order.uploads) > UPLOADS_MAX:
+        raise UsageProblem(f"a run has at most {UPLOADS_MAX} files", place="attachments", hint="leave some out")
+    redactor, names = Redactor(secrets_in(environment)), set[str]()
+    for name, _ in order.uploads:
+        if not _FILE_NAME.fullmatch(name) or name in names:
+            hint = "letters, digits, dots, dashes and blanks, each name once; no path"
+            raise UsageProblem(f"{name[:60]!r} cannot name a file", place="attachments", hint=hint)
+        names.add(name)
+    attachments = [uploaded(name, data, redactor) for name, data in order.uploads]
+    check_sizes(attachments, "attachments")
+    return tuple(attachments)

@@ -1,0 +1,54 @@
+"""A run as every face shows it: its row, records, status and result, after the messages of its inbox."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from replan.runs.loaded import Loaded
+from replan.runs.status import status_of
+from replan.runs.tops import top_of
+from runtime.journal.port import RunRow
+
+if TYPE_CHECKING:
+    from actors.run.result import RunResult
+    from actors.run.state import RunState
+    from replan.runs.reader import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    """What a face needs to show one run; nothing is read again."""
+
+    row: RunRow
+    """The status row, after the last record."""
+    loaded: Loaded
+    """The run's kind, state and records."""
+    status: str
+    """The status for people: `running`, `waiting`, `parked` or `finished`."""
+    result: "RunResult"
+    """What the run has come to."""
+    with_inbox: Any
+    """The state after the unread messages of the inbox."""
+    top: str
+    """The run that it is a step of, however far up, or itself."""
+    hosted: bool
+    """Whether a host that drives runs of this kind serves the home."""
+
+    @property
+    def common(self) -> "RunState[Any] | None":
+        """The common part of the state after the inbox; None before the run began."""
+        return self.loaded.kind.run_state(self.with_inbox)
+
+    @property
+    def driven(self) -> bool:
+        """Whether the run goes on by itself: a process drives it, or a host takes it up."""
+        return self.row.owner is not None or self.hosted
+
+
+async def read_shown(reader: "Reading", run: str) -> ShownRun:
+    """Return one run to be shown. Raises as `Reading.read` does."""
+    loaded, row = await reader.read_with_row(run)
+    with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
+    hosted = await reader.hosted(row.kind, row.format)
+    status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
+    result = reader.view(run, loaded.kind, loaded.state, status, with_inbox)
+    return ShownRun(row, loaded, status, result, with_inbox, top, hosted)

@@ -1,0 +1,50 @@
+"""The database that holds the journal instead of the home's file: `REPLAN_JOURNAL`, and the way around a pooler.
+
+The home keeps the settings and the log. No message shows the URL, which may hold a password.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from runtime.host.wakeup import WakeUp
+
+JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
+
+LEASE_SECONDS = 6.0
+"""The length of a lease in a database: another machine takes over this long after a driver was killed.
+
+On one machine a killed process is recognised at once.
+"""
+
+
+def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the URL of the database; None where the journal is the home's file. Raises `UsageProblem`."""
+    url = environment.get(JOURNAL) or None
+    if url is not None and not url.startswith(("postgresql://", "postgres://")):
+        hint = "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
+        raise UsageProblem("this is not the URL of a Postgres database", place=JOURNAL, hint=hint)
+    return url
+
+
+def database_place(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the part of the database's URL that may be shown; None where there is none. Raises `UsageProblem`."""
+    url = database_url(environment)
+    if url is None:
+        return None
+    from runtime.open_journal import place_of  # noqa: PLC0415 -- commands that only read a file need no event loop
+
+    return place_of(url, JOURNAL)
+
+
+def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
+    """Return what wakes hosts through the database; None where they only poll it. Raises `UsageProblem`."""
+    url = environment.get(DIRECT) or None
+    if url is None:
+        return None
+    from runtime.open_journal import open_wakeup  # noqa: PLC0415 -- as above
+
+    return open_wakeup(url, DIRECT)

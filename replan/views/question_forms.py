@@ -1,0 +1,58 @@
+"""Forms that answer questions on a page: what is offered, and the answer that a filled form stands for. Pure."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from actors.guards.review import APPROVE, REJECT
+from actors.guards.review import SCHEMA as REVIEW
+from actors.run.tools import OUTCOME_SCHEMA
+from actors.values.answers import TEXT, Kind, expected_answer, kind_of, options_of
+
+FormKind = Kind | Literal["review"]
+"""The form in which a question is answered on a page."""
+
+
+def for_people_only(question: Mapping[str, Any]) -> bool:
+    """Tell whether only a person may answer: a review, or what became of a tool that may have run."""
+    return question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
+
+
+def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question with its form: `kind`, `choices`, `hint`, `version`."""
+    schema = question["answer_schema"]
+    hint = "" if schema == TEXT or form_choices(question) else expected_answer(schema)
+    form = {"kind": form_kind(question), "choices": form_choices(question), "hint": hint}
+    return {**question, **form, "version": version_of(question)}
+
+
+def version_of(question: Mapping[str, Any]) -> str:
+    """Return a text that is another one if anything about the question is: a form that answers it carries it."""
+    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def form_kind(question: Mapping[str, Any]) -> FormKind:
+    """Return the form in which a question is answered on a page."""
+    schema = question["answer_schema"]
+    return "review" if schema == REVIEW else kind_of(schema)
+
+
+def form_choices(question: Mapping[str, Any]) -> list[str]:
+    """Return the answers that a form offers beside each other; empty where the answer is typed."""
+    match form_kind(question):
+        case "choice":
+            return options_of(question["answer_schema"])
+        case "yes_no":
+            return ["yes", "no"]
+        case "review":
+            return [APPROVE, REJECT.removesuffix(":")]
+        case _:
+            return []
+
+
+def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
+    """Return the answer of a form: the choice that was picked, or the text; for a rejection the reason is the text."""
+    if form_kind(question) == "review" and picked != APPROVE:
+        return f"{REJECT} {typed}"
+    return picked if form_choices(question) else typed

@@ -1,0 +1,76 @@
+"""The app: which address is answered by what, behind the guard."""
+
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from replan.web import inbox, run_actions, run_page, runs_page, sign_in, start_page, streams
+from replan.web.guarding import Guard
+from replan.web.rendering import static_files
+from replan.web.requests import problem, reading, writing
+from replan.web.site import Site
+
+LARGE = frozenset({"/runs", "/api/runs"})
+"""The paths whose bodies hold a problem and files."""
+CACHED = "public, max-age=31536000, immutable"
+"""How long browsers keep the files that pages load: their addresses change with their content."""
+
+
+def make_app(site: Site) -> ASGIApp:
+    """Return the app of a site."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        response = problem(site, site.visitor(request), error.status_code, error.detail)
+        response.headers.update(error.headers or {})
+        return response
+
+    app = Starlette(routes=pages(site), exception_handlers={HTTPException: refused})
+    hosts = frozenset(f"{name}:{site.port}" for name in ("127.0.0.1", "localhost"))
+    return Guard(app, hosts, LARGE)
+
+
+def pages(site: Site) -> Sequence[BaseRoute]:
+    """Return the routes of the pages."""
+
+    async def show_sign_in(request: Request) -> Response:
+        return await sign_in.show_sign_in(site, request)
+
+    async def do_sign_in(request: Request) -> Response:
+        return await sign_in.sign_in(site, request)
+
+    question = "/questions/{run}/{name}"
+    return [
+        Route("/", reading(site, inbox.inbox)),
+        Route("/sign-in", show_sign_in),
+        Route("/sign-in", do_sign_in, methods=["POST"]),
+        Route("/runs", reading(site, runs_page.runs)),
+        Route("/runs", writing(site, start_page.start_run), methods=["POST"]),
+        Route("/new", reading(site, start_page.show_form)),
+        Route("/runs/{run}", reading(site, run_page.show_run)),
+        Route("/runs/{run}/records", reading(site, run_page.show_records)),
+        Route("/runs/{run}/attempts/{node:path}", reading(site, run_page.show_attempt)),
+        Route("/runs/{run}/export/{form}", reading(site, run_page.export)),
+        Route("/runs/{run}/tell", writing(site, run_actions.tell), methods=["POST"]),
+        Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),
+        Route("/runs/{run}/resume", writing(site, run_actions.go_on), methods=["POST"]),
+        Route("/runs/{run}/cancel", writing(site, run_actions.cancel), methods=["POST"]),
+        Route("/sign-out", writing(site, sign_in.sign_out), methods=["POST"]),
+        Route(question, reading(site, inbox.show_question)),
+        Route(question, writing(site, inbox.answer), methods=["POST"]),
+        Route("/live", reading(site, streams.live)),
+        Route("/static/{name}", _static),
+    ]
+
+
+async def _static(request: Request) -> Response:
+    found = static_files().get(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404, "no such file")
+    data, kind, _ = found
+    return Response(data, media_type=kind, headers={"cache-control": CACHED})

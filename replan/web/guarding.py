@@ -1,0 +1,150 @@
+"""The first thing that every request meets: who it is addressed to, where it comes from, and how large and slow it is.
+
+Also the headers of every response, and what is answered to a request that fails in an unexpected way.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import trio
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from runtime.logs import log
+
+BODY_MAX = 512 * 1024
+"""The bytes of a request's body, other than of one that starts a run."""
+START_BODY_MAX = 2 * 1024 * 1024
+"""The bytes of a request that starts a run: a problem and its attachments."""
+BODY_SECONDS = 10.0
+"""How long a body may take in all."""
+BODY_RATE = 1024
+"""The bytes of a body that must come in each second, on average."""
+BODY_START_SECONDS = 2.0
+"""How long a body may take before its rate counts."""
+HEADERS_MAX = 100
+"""Header lines of a request."""
+HEADER_BYTES_MAX = 16 * 1024
+"""Bytes of all header lines."""
+TARGET_MAX = 2048
+"""Bytes of a request's path and query."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # With `no-referrer`, browsers would send `Origin: null` with our own forms.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+"""The headers of every response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Wraps the app. Requests to other names than the server's own are refused: a page elsewhere could use them."""
+
+    app: ASGIApp
+    """The app that answers the requests that pass."""
+    hosts: frozenset[str]
+    """The values of `Host` that name this server, with its port."""
+    large: frozenset[str]
+    """The paths whose bodies may have `START_BODY_MAX` bytes."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message = {**message, "headers": with_headers(message.get("headers", ()))}
+            await send(message)
+
+        refused = self._refused(scope)
+        if refused is not None:
+            await refused(scope, receive, sending)
+            return
+        try:
+            await self.app(scope, self._limited(scope, receive), sending)
+        except HTTPException as error:  # The body was too large or too slow where nothing else answers for it.
+            if not started:
+                await _plain(error.status_code, error.detail)(scope, receive, sending)
+        except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
+            log.get_logger("web").exception("request.failed", method=scope["method"])
+            if not started:
+                await _plain(500, "internal error; the log has the details")(scope, receive, sending)
+
+    def _refused(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        if scope["http_version"] not in ("1.0", "1.1"):
+            return _plain(505, "only HTTP/1.1 is served")
+        size = sum(len(name) + len(value) for name, value in scope["headers"])
+        if len(scope["headers"]) > HEADERS_MAX or size > HEADER_BYTES_MAX:
+            return _plain(431, f"more than {HEADERS_MAX} headers, or {HEADER_BYTES_MAX:,} bytes of them")
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_MAX:
+            return _plain(414, f"an address has at most {TARGET_MAX:,} bytes")
+        named = headers.getlist("host")
+        if len(named) != 1 or named[0].lower() not in self.hosts:
+            return _plain(421, "this server has another name; use the address that it printed")
+        origins = headers.getlist("origin")
+        if any(origin.lower() != f"http://{named[0].lower()}" for origin in origins):
+            return _plain(403, "the request comes from another site")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return _plain(403, "the request comes from another site; open the address in a new tab")
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()) or int(length[:18]) > self._most(scope):
+            return _plain(413, f"a body has at most {self._most(scope):,} bytes")
+        return None
+
+    def _most(self, scope: Scope) -> int:
+        return START_BODY_MAX if scope["path"] in self.large else BODY_MAX
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a `receive` that refuses a body that is too large, or that comes too slowly."""
+        begun, count, whole = trio.current_time(), 0, False
+
+        async def limited() -> Message:
+            nonlocal count, whole
+            if whole:  # What follows a body is that the client has gone, whenever that is.
+                return await receive()
+            ends = begun + min(BODY_SECONDS, BODY_START_SECONDS + count / BODY_RATE)
+            with trio.move_on_at(ends) as timer:
+                message = await receive()
+            if timer.cancelled_caught:
+                raise HTTPException(408, "the body came too slowly")
+            if message["type"] == "http.request":
+                count += len(message.get("body", b""))
+                whole = not message.get("more_body", False)
+                if count > self._most(scope):
+                    raise HTTPException(413, f"a body has at most {self._most(scope):,} bytes")
+            return message
+
+        return limited
+
+
+def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return a response's headers with those of every response; nothing is kept in caches unless it says so."""
+    own = list(headers)
+    names = {name.lower() for name, _ in own}
+    added = {**HEADERS, "cache-control": "no-store"}
+    return own + [(name.encode(), value.encode()) for name, value in added.items() if name.encode() not in names]
+
+
+def _plain(status: int, text: str) -> PlainTextResponse:
+    phrase = HTTPStatus(status).phrase
+    return PlainTextResponse(f"{status} {phrase}: {text}\n", status, headers={"connection": "close"})

@@ -1,0 +1,77 @@
+"""Pages from templates: every value is text, escaped and without control characters."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from actors.values.format import ago, counted, money, stamp
+from runtime.logs.terminal_text import clean
+
+TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+"""The types of the files that pages load, by suffix."""
+
+
+@cache
+def static_files() -> Mapping[str, tuple[bytes, str, str]]:
+    """Return the files that pages load, by name: bytes, type, and the start of their hash."""
+    found = {}
+    for entry in files("replan.web").joinpath("static").iterdir():
+        suffix = f".{entry.name.rpartition('.')[2]}"
+        if suffix in TYPES:
+            data = entry.read_bytes()
+            found[entry.name] = data, TYPES[suffix], hashlib.sha256(data).hexdigest()[:16]
+    return found
+
+
+def render(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+    """Return a page."""
+    return HTMLResponse(_environment().get_template(template).render(values), status)
+
+
+@cache
+def _environment() -> Environment:
+    folder = str(files("replan.web").joinpath("templates"))
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals |= {"asset": _asset}
+    environment.filters |= {
+        "since": _since,
+        "ago": ago,
+        "counted": counted,
+        "money": money,
+        "stamp": stamp,
+        "style": _style,
+    }
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Return a value as it is shown: a text of a model or a user may hold controls of the writing direction."""
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _asset(name: str) -> str:
+    return f"/static/{name}?v={static_files()[name][2]}"
+
+
+def _since(at: str) -> str:
+    """Return how long ago a time in ISO 8601 was."""
+    return ago((datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds())
+
+
+def _style(style: str) -> str:
+    return f"s-{style.replace(' ', '-')}" if style else "s"

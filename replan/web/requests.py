@@ -1,0 +1,142 @@
+"""What requests of browsers have in common: the session, the form with its token, and errors as pages."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from replan.views.errors import line_of_error
+from replan.web.access import Principal, same
+from replan.web.rendering import render
+from replan.web.site import Site
+from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
+
+Read = Callable[[Site, Request, Principal], Awaitable[Response]]
+"""Answers a GET of a browser that is signed in."""
+Write = Callable[[Site, Request, Principal, "Form"], Awaitable[Response]]
+"""Answers a POST of one, whose form has the session's token."""
+
+FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
+
+
+class Form:
+    """The fields of a form."""
+
+    def __init__(self, data: FormData) -> None:
+        self.data = data
+
+    def check(self, who: Principal) -> None:
+        """Raise `HTTPException` for a form that does not carry the token of the session."""
+        if not same(self.text("csrf"), who.csrf):
+            raise HTTPException(403, "the form is not from this session; open the page again")
+
+    def text(self, name: str) -> str:
+        """Return a field's text; empty where it is missing."""
+        value = self.data.get(name, "")
+        return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+
+    def whole(self, name: str) -> int | None:
+        """Return a field's whole number; None for an empty one. Raises `UsageProblem`."""
+        value = self.number(name)
+        if value is None:
+            return None
+        if value != int(value):
+            raise UsageProblem(f"{self.text(name)[:40]!r} is no whole number", place=name)
+        return int(value)
+
+    def number(self, name: str) -> float | None:
+        """Return a field's number; None for an empty one. Raises `UsageProblem`."""
+        text = self.text(name).strip()
+        if not text:
+            return None
+        try:
+            value = float(text[:40])
+        except ValueError:
+            value = float("nan")
+        if not abs(value) <= 10**15:
+            raise UsageProblem(f"{text[:40]!r} is no number", place=name)
+        return value
+
+    async def uploads(self, name: str) -> tuple[tuple[str, bytes], ...]:
+        """Return the uploaded files of a field, by name and bytes; an input without a file is left out."""
+        found = [item for item in self.data.getlist(name) if isinstance(item, UploadFile) and item.filename]
+        return tuple([(item.filename or "", await item.read()) for item in found])
+
+
+def status_of_error(error: ReplanError) -> int:
+    """Return the HTTP status of an error."""
+    match error:
+        case RunNotFound():
+            return 404
+        case UsageProblem():
+            return 422
+        case Held() | RunExists() | KindUnknown():
+            return 409
+        case JournalError() if error.passing:
+            return 503
+        case _:
+            return 500
+
+
+def reading(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint for GET: who is not signed in is led to the page for that."""
+
+    async def endpoint(request: Request) -> Response:
+        who = site.visitor(request)
+        if who is None:
+            if request.headers.get("hx-request"):
+                return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
+            return RedirectResponse("/sign-in", 303)
+        try:
+            return await read(site, request, who)
+        except ReplanError as error:
+            return problem(site, who, status_of_error(error), line_of_error(error))
+        except HTTPException as error:
+            return problem(site, who, error.status_code, error.detail)
+
+    return endpoint
+
+
+def writing(site: Site, write: Write) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint for POST: the form must carry the token of the session that it is sent with."""
+
+    async def endpoint(request: Request) -> Response:
+        who = site.visitor(request)
+        if who is None:
+            return RedirectResponse("/sign-in", 303)
+        try:
+            site.count_write(who)
+            async with request.form(max_files=FILES_MAX, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
+                form = Form(data)
+                form.check(who)
+                return await write(site, request, who, form)
+        except ReplanError as error:
+            return problem(site, who, status_of_error(error), line_of_error(error))
+        except HTTPException as error:
+            return problem(site, who, error.status_code, error.detail)
+
+    return endpoint
+
+
+def page(site: Site, who: Principal, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    """Return a page for a browser that is signed in."""
+    common = {"csrf": who.csrf, "signed_in": True, "now": site.now(), "live": None, "here": "", "notice": ""}
+    return render(template, {**common, **values}, status)
+
+
+def problem(site: Site, who: Principal | None, status: int, text: str) -> Response:
+    """Return the page about a request that failed."""
+    values = {"status": status, "phrase": HTTPStatus(status).phrase, "text": text}
+    if who is not None:
+        return page(site, who, "problem.html", values, status)
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": ""}
+    return render("problem.html", {**common, **values}, status)
+
+
+def back_to(place: str, notice: str = "") -> Response:
+    """Return a redirect after a form was taken; `notice` names a text of the layout."""
+    return RedirectResponse(f"{place}?done={notice}" if notice else place, 303)

@@ -1,0 +1,71 @@
+"""The list of runs: filtered, searched, at most `ROWS_MAX` rows a page."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from replan.runs.run_ids import ALL
+from replan.runs.status import STATUSES
+from replan.views.rows import row_to_json
+from replan.web.access import Principal
+from replan.web.requests import page
+from replan.web.site import Site
+from runtime.core.cost import MICRO
+from runtime.journal.port import RunFilter, RunRow
+
+ROWS_MAX = 100
+"""Runs of one page."""
+QUERY_MAX = 100
+"""Characters of a search."""
+
+
+async def runs(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of the runs that match the query."""
+    status = request.query_params.get("status", "")
+    query = request.query_params.get("q", "")[:QUERY_MAX]
+    number = page_number(request)
+    rows = await site.reader.rows(RunFilter(status=status if status in STATUSES else None, limit=ALL.limit))
+    found = [each for each in rows if matches(each[0], query)]
+    begin = number * ROWS_MAX
+    values = {
+        "rows": [shown_row(row, word) for row, word in found[begin : begin + ROWS_MAX]],
+        "total": len(found),
+        "status": status if status in STATUSES else "",
+        "statuses": STATUSES,
+        "q": query,
+        "before": _address(status, query, number - 1) if number else "",
+        "after": _address(status, query, number + 1) if begin + ROWS_MAX < len(found) else "",
+        "here": "runs",
+        "live": "/live",
+        "notice": request.query_params.get("done", ""),
+    }
+    return page(site, who, "runs.html", values)
+
+
+def page_number(request: Request) -> int:
+    """Return the number of the page, from 0; 0 for what is no number."""
+    text = request.query_params.get("page", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else 0
+
+
+def matches(row: RunRow, query: str) -> bool:
+    """Tell whether a run's id, title or kind has the text that is searched for."""
+    wanted = query.strip().casefold()
+    return not wanted or wanted in f"{row.run} {row.title} {row.kind}".casefold()
+
+
+def shown_row(row: RunRow, status: str) -> dict[str, Any]:
+    """Return a row as the table shows it."""
+    committed = row.summary.committed
+    word = row.summary.detail if status == "finished" else status
+    if status == "running" and row.summary.status == "running" and row.summary.detail:
+        word = "held up"
+    usd = committed.micro_usd / MICRO if committed.micro_usd else None
+    return {**row_to_json(row, status), "word": word, "calls": committed.calls, "usd": usd, "at": row.updated}
+
+
+def _address(status: str, query: str, number: int) -> str:
+    fields = {"status": status, "q": query, "page": str(number) if number else ""}
+    return f"/runs?{urlencode({name: value for name, value in fields.items() if value})}"

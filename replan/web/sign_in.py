@@ -1,0 +1,57 @@
+"""Signing in with the one-time token that `replan serve` prints, and signing out."""
+
+import re
+from functools import partial
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from replan.setup.command_name import program
+from replan.web.access import Principal, signed_in, signed_out
+from replan.web.rendering import render
+from replan.web.requests import Form, problem
+from replan.web.site import Site
+
+PASTED_MAX = 500
+"""Characters of what is pasted: a token, or the whole address."""
+
+_TOKEN = re.compile(r"[\w-]{20,100}")
+
+
+async def show_sign_in(site: Site, request: Request) -> Response:
+    """Return the page with the form. A script fills it with the token of the address, which no server is sent."""
+    if site.visitor(request) is not None:
+        return RedirectResponse("/", 303)
+    return _sign_in(site, "")
+
+
+async def sign_in(site: Site, request: Request) -> Response:
+    """Begin a session where the token is right. There is no session yet, so the form has no token of one."""
+    try:
+        async with request.form(max_files=0, max_fields=5, max_part_size=4096) as form:
+            pasted = form.get("token", "")
+        found = _TOKEN.search(str(pasted)[:PASTED_MAX].rpartition("#")[2])
+        token = found[0] if found else ""
+        session = await site.change(partial(signed_in, token=token, now=site.now()))
+        if not session:
+            await site.failed()
+    except HTTPException as error:
+        return problem(site, None, error.status_code, error.detail)
+    if not session:
+        cause = "This token is wrong, was used before, or is older than a minute."
+        return _sign_in(site, f"{cause} `{program()} serve --sign-in` prints a new address.", 403)
+    return RedirectResponse("/", 303, {"set-cookie": site.cookie_header(session)})
+
+
+async def sign_out(site: Site, request: Request, who: Principal, form: Form) -> Response:
+    """End the session, or with the field `everywhere` all sessions."""
+    del request
+    session = "" if form.text("everywhere") else who.session
+    await site.change(lambda state: signed_out(state, session))
+    return RedirectResponse("/sign-in", 303, {"set-cookie": site.cookie_header("")})
+
+
+def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": ""}
+    return render("sign_in.html", {**common, "trouble": trouble, "program": program()}, status)

@@ -1,0 +1,65 @@
+// Signs in with the token of the address, and keeps the page current: a stream says that something has changed, and htmx
+// fetches the page again and puts its part `#live` in place. The stream is closed while nobody sees the page.
+(function () {
+  "use strict";
+
+  var form = document.getElementById("sign-in");
+  if (form && location.hash.length > 1) {
+    form.elements.token.value = location.hash.slice(1);
+    history.replaceState(null, "", location.pathname);
+    form.submit();
+    return;
+  }
+
+  var address = document.body.dataset.live;
+  if (!address || !window.EventSource || !window.htmx) return;
+  var source = null, cursor = "", pending = false, busy = false, retry = 0;
+  var offline = document.getElementById("offline");
+
+  function refresh() {
+    if (busy || document.hidden) { pending = true; return; }
+    busy = true; pending = false;
+    htmx.ajax("GET", location.pathname + location.search.replace(/[?&]done=\w+/, ""), {
+      source: document.getElementById("live"), target: "#live", select: "#live", swap: "outerHTML"
+    }).catch(function () {}).finally(function () {
+      busy = false;
+      if (pending) setTimeout(refresh, 100);
+    });
+  }
+
+  function open() {
+    if (source || document.hidden) return;
+    source = new EventSource(address + (cursor ? (address.indexOf("?") < 0 ? "?" : "&") + "after=" + encodeURIComponent(cursor) : ""));
+    source.addEventListener("at", function (event) { cursor = event.lastEventId; offline.hidden = true; retry = 0; });
+    source.addEventListener("changed", function (event) { cursor = event.lastEventId; refresh(); });
+    source.addEventListener("gone", function () { location.assign("/runs"); });
+    source.onerror = function () {
+      var ended = source.readyState === EventSource.CLOSED;
+      offline.hidden = false;
+      if (!ended) return;
+      close();
+      refresh();  // A session that has ended leads to the page for signing in.
+      retry = Math.min(retry + 1, 30);
+      setTimeout(open, 1000 * retry);
+    };
+  }
+
+  function close() {
+    if (source) source.close();
+    source = null;
+  }
+
+  // What a person has opened stays open after the page was renewed.
+  var opened = new Set();
+  document.addEventListener("toggle", function (event) {
+    if (event.target.id) opened[event.target.open ? "add" : "delete"](event.target.id);
+  }, true);
+  document.addEventListener("htmx:afterSwap", function () {
+    opened.forEach(function (id) { var part = document.getElementById(id); if (part) part.open = true; });
+  });
+
+  document.addEventListener("visibilitychange", function () { if (document.hidden) close(); else { open(); if (pending) refresh(); } });
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", open);
+  open();
+})();

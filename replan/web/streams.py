@@ -1,0 +1,114 @@
+"""The streams of server-sent events that keep pages current.
+
+The event `at` says where a stream begins, `changed` that there is something new, `gone` that the run was deleted. The
+id of each is a cursor: the run and the number of its last record, and a mark for what no record says, such as a driver
+that has left. A browser that reconnects sends its last cursor, so that nothing is missed.
+"""
+
+import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import trio
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from replan.web.access import Principal
+from replan.web.site import Site
+from runtime.core.errors import JournalError, RunNotFound
+from runtime.core.names import RUN_ID
+from runtime.journal.port import RunFilter, RunRow
+
+CURSOR_MAX = 120
+"""Characters of a cursor; a longer one counts as none."""
+RETRY_MILLISECONDS = 1000
+"""How long a browser waits before it reconnects."""
+
+
+async def live(site: Site, request: Request, who: Principal) -> Response:
+    """Return the stream of one run, or of the whole home."""
+    run = request.query_params.get("run", "")
+    if run and not RUN_ID.fullmatch(run):
+        raise HTTPException(404, "no such run")
+    if run:
+        await site.engine.journal.row(run)
+    if site.streams.full(who.client):
+        raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
+    after = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    return EventStream(_events(site, who, run, after if len(after) <= CURSOR_MAX else ""))
+
+
+class EventStream(Response):
+    """A response of server-sent events, which ends with its generator or when the client has gone."""
+
+    def __init__(self, events: AsyncGenerator[str, None]) -> None:
+        super().__init__(headers={"content-type": "text/event-stream", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events as they come."""
+        del scope
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async with trio.open_nursery() as nursery, aclosing(self._events) as events:
+            nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
+            async for text in events:
+                await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+            nursery.cancel_scope.cancel()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def event(name: str, cursor: str, data: str = "{}") -> str:
+    """Return an event as it is sent; the data are one line."""
+    return f"id: {cursor}\nevent: {name}\ndata: {data}\n\n"
+
+
+async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGenerator[str, None]:
+    with site.streams.one(who.client):
+        yield f"retry: {RETRY_MILLISECONDS}\n\n"
+        known = after
+        first = True
+        async with aclosing(site.hub.changes(site.stop)) as changes:
+            async for changed in changes:
+                if site.visitor_ended(who):
+                    return
+                try:
+                    cursor = await (_cursor_of_run(site, run) if run else _cursor_of_home(site))
+                except RunNotFound:
+                    yield event("gone", "")
+                    return
+                except JournalError:  # It may be busy; the next change, or the next ping, tells.
+                    continue
+                if first:
+                    yield event("at" if known in ("", cursor) else "changed", cursor)
+                elif cursor != known:
+                    yield event("changed", cursor)
+                elif not changed:
+                    yield ": ping\n\n"
+                first, known = False, cursor
+
+
+async def _cursor_of_run(site: Site, run: str) -> str:
+    row = await site.engine.journal.row(run)
+    return f"{run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
+
+
+async def _cursor_of_home(site: Site) -> str:
+    rows = await site.engine.journal.runs(RunFilter())
+    return f"*:{_mark(*(_facts(row) for row in rows))}"
+
+
+def _facts(row: RunRow) -> str:
+    return f"{row.run} {row.summary.status} {row.summary.detail} {row.owner is None} {row.unread} {row.updated // 10}"
+
+
+def _mark(*facts: str) -> str:
+    return hashlib.sha256("\n".join(facts).encode("utf-8", "replace")).hexdigest()[:12]

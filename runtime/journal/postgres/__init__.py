@@ -1,0 +1,1 @@
+"""The journal in Postgres: one database, several machines."""

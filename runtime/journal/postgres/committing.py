@@ -1,0 +1,176 @@
+"""Committing groups: what passes is tried again, a job that cannot be written set apart, a cut COMMIT asked about.
+
+A connection that breaks before COMMIT was sent has written nothing. If it breaks after that, the transaction may have
+been committed. Each transaction therefore writes its number into a row of its writer. After a cut the writer reads that
+row under a lock, for which it waits until the cut transaction has ended, and so knows.
+"""
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import JournalUncertain
+from runtime.journal.postgres.connecting import NOW, Connection, Link, end
+from runtime.journal.postgres.failures import explain, leaves_unknown, passes
+from runtime.journal.postgres.group import Decided, Work, decide
+from runtime.journal.postgres.transaction import MARK, OverBudgetError, begun, lock, marked, write
+
+RETRY_SECONDS = 10.0
+"""How long a group is tried again."""
+
+PAUSE_SECONDS = 0.05
+"""The first pause between two tries; each further one is longer by half, up to ten times this."""
+
+GROUP_BYTES_MAX = 64 * 1024 * 1024
+"""The texts and events of one transaction, in bytes; a single job may have more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a job ended: a result, or an error."""
+
+    result: Any = None
+    error: Exception | None = None
+
+
+class _NotCommittedError(Exception):
+    """The connection was cut, and the transaction is certainly not committed."""
+
+
+class Committer:
+    """Commits the groups of one opening of a journal, one after the other."""
+
+    def __init__(self, budget: HomeBudget, retry_seconds: float = RETRY_SECONDS) -> None:
+        """Take the daily budget, and for how long a group is tried again."""
+        self._budget, self._retry_seconds = budget, retry_seconds
+        self._writer, self._number = secrets.token_bytes(12), 0
+
+    def commit(self, link: Link, works: Sequence[Work[Any]]) -> list[Outcome]:
+        """Commit the jobs, and return how each ended, in their order. Never raises."""
+        outcomes: dict[int, Outcome] = {}
+        for batch in _batches(works):
+            self._commit_batch(link, batch, outcomes)
+        return [outcomes[place] for place in range(len(works))]
+
+    def forget(self, link: Link) -> None:
+        """Delete the writer's row, at the end. Where that fails, another opening deletes it some days later."""
+        if self._number == 0:
+            return
+        statement = "DELETE FROM replan.writers WHERE id = %s OR at < clock_timestamp() - interval '7 days'"
+        try:
+            connection = link.connection()
+            batch = begun(connection)
+            batch.add("SET LOCAL synchronous_commit = off")  # It may be lost.
+            batch.add(statement, [self._writer])
+            batch.add("COMMIT")
+            batch.run()
+        except psycopg.Error:
+            link.close()
+
+    def _commit_batch(self, link: Link, batch: dict[int, Work[Any]], outcomes: dict[int, Outcome]) -> None:
+        until, pause, exact = time.monotonic() + self._retry_seconds, PAUSE_SECONDS, False
+        while batch:
+            try:
+                decided = self._attempt(link, batch, exact=exact)
+            except OverBudgetError:
+                exact = True
+                continue
+            except _NotCommittedError:
+                continue
+            except psycopg.Error as error:
+                if not passes(error) and len(batch) > 1:
+                    for place, work in batch.items():
+                        self._commit_batch(link, {place: work}, outcomes)
+                    return
+                if passes(error) and time.monotonic() < until:
+                    time.sleep(pause)
+                    pause = min(pause * 1.5, 10 * PAUSE_SECONDS)
+                    continue
+                outcomes.update(dict.fromkeys(batch, Outcome(error=explain(link.address, error))))
+                return
+            except Exception as error:  # noqa: BLE001 -- it becomes the error of each job, and no caller is left waiting
+                outcomes.update(dict.fromkeys(batch, Outcome(error=error)))
+                return
+            outcomes |= {place: Outcome(result=result) for place, result in decided.results.items()}
+            outcomes |= {place: Outcome(error=error) for place, error in decided.errors.items()}
+            batch = {place: work for place, work in batch.items() if place not in outcomes}
+
+    def _attempt(self, link: Link, batch: Mapping[int, Work[Any]], *, exact: bool) -> Decided:
+        """Try to commit jobs; return those that ended. Raises `psycopg.Error` and others, with no transaction open."""
+        connection = link.connection()
+        try:
+            (first, *_) = batch.values()
+            if first.alone is not None:
+                return self._attempt_alone(link, connection, batch)
+            group = lock(link, [*batch.values()], self._budget, exact=exact)
+            decided = decide(group, batch)
+            early = {place: error for place, error in decided.errors.items() if batch[place].writes_early}
+            if early:  # The others are tried again without them, so that nothing of them is left.
+                return Decided(errors=early)
+            if group.is_changed:
+                self._number += 1
+                write(connection, group, self._writer, self._number)
+                self._end(link, connection)
+            return decided
+        finally:
+            end(connection)
+
+    def _attempt_alone(self, link: Link, connection: Connection, batch: Mapping[int, Work[Any]]) -> Decided:
+        ((place, work),) = batch.items()
+        assert work.alone is not None
+        self._number += 1
+        begin = begun(connection)
+        clock = begin.add(NOW)
+        begin.run()
+        with connection.cursor(binary=True) as cursor:
+            result = work.alone(cursor, link.told(float(clock.rows[0][0])))
+            cursor.execute(MARK, (self._writer, self._number))
+        self._end(link, connection)
+        return Decided(results={place: result})
+
+    def _end(self, link: Link, connection: Connection) -> None:
+        """Commit. Raises `_NotCommittedError`, `JournalUncertain`, `psycopg.Error` where nothing was committed."""
+        try:
+            done = connection.execute("COMMIT")
+        except psycopg.Error as error:
+            if not leaves_unknown(error):
+                raise
+            link.close()
+            if not self._was_committed(link):
+                raise _NotCommittedError from error
+        else:
+            if done.statusmessage != "COMMIT":
+                raise psycopg.OperationalError("the transaction was rolled back")
+
+    def _was_committed(self, link: Link) -> bool:
+        until = time.monotonic() + self._retry_seconds
+        while True:
+            try:
+                return marked(link.connection(), self._writer) == self._number
+            except psycopg.Error as error:
+                link.close()
+                if time.monotonic() > until:
+                    raise JournalUncertain(link.address.place) from error
+            time.sleep(PAUSE_SECONDS)
+
+
+def _batches(works: Sequence[Work[Any]]) -> Iterator[dict[int, Work[Any]]]:
+    """Yield the jobs in order, in groups that may share a transaction."""
+    batch: dict[int, Work[Any]] = {}
+    size = 0
+    for place, work in enumerate(works):
+        if batch and (work.alone is not None or size + work.size > GROUP_BYTES_MAX):
+            yield batch
+            batch, size = {}, 0
+        batch[place] = work
+        size += work.size
+        if work.alone is not None:
+            yield batch
+            batch, size = {}, 0
+    if batch:
+        yield batch

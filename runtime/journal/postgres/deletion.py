@@ -1,0 +1,36 @@
+"""Deleting runs from a Postgres journal, with the texts that no other run names, in one transaction."""
+
+from collections.abc import Mapping
+
+from runtime.core.errors import RunNotFound, SequenceConflict
+from runtime.journal.holding import check_free
+from runtime.journal.port import Dead, Deleted
+from runtime.journal.postgres.connecting import Cursor
+from runtime.journal.postgres.rows import COLUMNS, held_row
+
+_OF_A_RUN = ("named_texts", "records", "inbox")
+"""The tables with rows of a run, those that refer to others first."""
+
+
+def delete_runs(cursor: Cursor, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
+    """Delete runs. Raises as `Journal.delete` does, and the caller ends the transaction without a commit then."""
+    statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
+    held = {row.run: row for row in map(held_row, cursor.execute(statement, (list(runs),)).fetchall())}
+    for run, last_seq in runs.items():
+        if run not in held:
+            raise RunNotFound(run)
+        row = held[run]
+        check_free(run, row.owner, row.end, now, dead)
+        if row.tip.seq != last_seq:
+            raise SequenceConflict(run, last_seq, row.tip.seq)
+    numbers = [row.id for row in held.values()]
+    named = cursor.execute("SELECT DISTINCT hash FROM replan.named_texts WHERE run = ANY(%s)", (numbers,)).fetchall()
+    for table in _OF_A_RUN:
+        cursor.execute(f"DELETE FROM replan.{table} WHERE run = ANY(%s)", (numbers,))
+    cursor.execute("DELETE FROM replan.runs WHERE id = ANY(%s)", (numbers,))
+    unused = (
+        "DELETE FROM replan.texts WHERE hash = ANY(%b) AND NOT EXISTS"
+        " (SELECT 1 FROM replan.named_texts WHERE named_texts.hash = texts.hash) RETURNING length(text)"
+    )
+    sizes = cursor.execute(unused, ([digest for (digest,) in named],)).fetchall()
+    return Deleted(len(numbers), len(sizes), sum(size for (size,) in sizes))

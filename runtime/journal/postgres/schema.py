@@ -1,0 +1,200 @@
+"""The tables of a Postgres journal, in a schema of their own, and the rights of the roles that use them.
+
+`runs` has what changes with every append, in rows with room for their next version, so that an append changes no index;
+`due` and `unread` are indexed only where a host has to look. Events name their texts by hash; `named_texts` says so to
+the database, which then refuses to delete a text that is needed.
+"""
+
+from psycopg import errors, sql
+
+from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
+from runtime.journal.postgres.connecting import BEGIN, Connection, end
+
+SCHEMA = "replan"
+
+FIRST = (
+    "CREATE SCHEMA replan",
+    "CREATE TABLE replan.journal (one boolean PRIMARY KEY CHECK (one), version integer NOT NULL)",
+    """CREATE TABLE replan.runs (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  run text COLLATE "C" NOT NULL UNIQUE,
+  title text NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  format integer NOT NULL,
+  created double precision NOT NULL,
+  updated double precision NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  detail text NOT NULL,
+  waiting_since double precision,
+  next_wake double precision,
+  due double precision,
+  unread boolean NOT NULL,
+  last_seq bigint NOT NULL,
+  last_hash bytea NOT NULL,
+  last_posted bigint NOT NULL,
+  last_consumed bigint NOT NULL,
+  owner text COLLATE "C",
+  lease_end double precision NOT NULL,
+  epoch bigint NOT NULL,
+  calls bigint NOT NULL,
+  tokens bigint NOT NULL,
+  micro_usd bigint NOT NULL,
+  day bigint NOT NULL,
+  calls_before bigint NOT NULL,
+  micro_usd_before bigint NOT NULL
+) WITH (fillfactor = 70)""",
+    "CREATE INDEX runs_due ON replan.runs (due) WHERE due IS NOT NULL",
+    "CREATE INDEX runs_unread ON replan.runs (id) WHERE unread",
+    "CREATE INDEX runs_owner ON replan.runs (owner) WHERE owner IS NOT NULL",
+    "CREATE INDEX runs_status ON replan.runs (status, id)",
+    """CREATE TABLE replan.texts (
+  hash bytea PRIMARY KEY,
+  text bytea NOT NULL
+)""",
+    """CREATE TABLE replan.inbox (
+  run bigint NOT NULL REFERENCES replan.runs,
+  id bigint NOT NULL,
+  key bytea NOT NULL,
+  body bytea NOT NULL,
+  at double precision NOT NULL,
+  seal bytea NOT NULL,
+  PRIMARY KEY (run, id)
+)""",
+    "CREATE UNIQUE INDEX inbox_key ON replan.inbox (run, sha256(key))",
+    """CREATE TABLE replan.records (
+  run bigint NOT NULL REFERENCES replan.runs,
+  seq bigint NOT NULL,
+  at double precision NOT NULL,
+  epoch bigint NOT NULL,
+  inbox bigint,
+  last boolean NOT NULL,
+  body bytea NOT NULL,
+  hash bytea NOT NULL,
+  PRIMARY KEY (run, seq),
+  FOREIGN KEY (run, inbox) REFERENCES replan.inbox
+)""",
+    "CREATE UNIQUE INDEX records_consumed ON replan.records (run, inbox) WHERE inbox IS NOT NULL",
+    """CREATE TABLE replan.named_texts (
+  hash bytea NOT NULL REFERENCES replan.texts,
+  run bigint NOT NULL REFERENCES replan.runs,
+  PRIMARY KEY (hash, run)
+)""",
+    "CREATE INDEX named_texts_run ON replan.named_texts (run)",
+    """CREATE TABLE replan.spending (
+  tenant text COLLATE "C" NOT NULL,
+  day bigint NOT NULL,
+  calls bigint NOT NULL,
+  micro_usd bigint NOT NULL,
+  PRIMARY KEY (tenant, day)
+) WITH (fillfactor = 50)""",
+    """CREATE TABLE replan.hosts (
+  id text COLLATE "C" PRIMARY KEY,
+  owner text NOT NULL,
+  until double precision NOT NULL,
+  kinds text
+)""",
+    """CREATE TABLE replan.writers (
+  id bytea PRIMARY KEY,
+  last bigint NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50)""",
+)
+
+CHANGES = (FIRST,)
+"""The statements that each version adds to the one before it."""
+
+VERSION = len(CHANGES)
+
+_TABLES = ("journal", "runs", "texts", "inbox", "records", "named_texts", "spending", "hosts", "writers")
+_ADDED = ("records", "texts", "named_texts", "inbox")
+"""Tables to which a driver only adds."""
+
+READER = ("GRANT USAGE ON SCHEMA replan TO {role}", "GRANT SELECT ON ALL TABLES IN SCHEMA replan TO {role}")
+APP = (
+    *READER,
+    *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
+    *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in ("runs", "spending", "hosts", "writers")),
+    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers")),
+)
+ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", *_ADDED)))
+
+ROLES = {"app": APP, "archive": ARCHIVE, "reader": READER}
+"""What each kind of role may do: `app` drives runs, `archive` also deletes them, `reader` only reads."""
+
+TRIES = 20
+
+
+def version_of(connection: Connection) -> int:
+    """Return the version of the tables, 0 where there are none. Raises `psycopg.Error`."""
+    for (exists,) in connection.execute("SELECT to_regclass('replan.journal') IS NOT NULL"):
+        if exists:
+            return int(next(iter(connection.execute("SELECT version FROM replan.journal")))[0])
+    return 0
+
+
+def check(connection: Connection, place: str) -> None:
+    """Make the tables where there are none, and check their version.
+
+    Raises `JournalNewer`, `JournalUnreadable` for an older version or a role that may not make them, `psycopg.Error`.
+    """
+    version = version_of(connection)
+    if version == 0:
+        version = upgrade(connection, place)
+    if version > VERSION:
+        raise JournalNewer(place, version, VERSION)
+    if version < VERSION:
+        cause = f"written by an earlier release (schema {version}, this one needs {VERSION})"
+        raise JournalUnreadable(place, cause, f"replan journal upgrade {place}, once all programs are of this release")
+
+
+def upgrade(connection: Connection, place: str) -> int:
+    """Bring the tables to this release's version; return the version that they have then.
+
+    Raises `JournalUnreadable` where the role may not, `psycopg.Error`.
+    """
+    for _ in range(TRIES):
+        try:
+            return _upgrade(connection)
+        except (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation):
+            end(connection)  # Another process is making them.
+        except errors.InsufficientPrivilege:
+            end(connection)
+            hint = "let the owner of the database run: replan journal upgrade URL"
+            raise JournalUnreadable(place, "this role may not make the journal's tables", hint) from None
+        except BaseException:
+            end(connection)
+            raise
+    raise JournalDamaged(place, "a schema named replan is there, without a journal")
+
+
+def _upgrade(connection: Connection) -> int:
+    connection.execute(BEGIN)
+    connection.execute(connection.local)
+    version = version_of(connection)
+    if version:
+        ((version,),) = connection.execute("SELECT version FROM replan.journal FOR UPDATE").fetchall()
+    if version < VERSION:
+        for change in CHANGES[version:]:
+            for statement in change:
+                connection.execute(statement)
+        connection.execute(
+            "INSERT INTO replan.journal VALUES (true, %s) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
+            (VERSION,),
+        )
+    connection.execute("COMMIT")
+    return max(int(version), VERSION)
+
+
+def grant(connection: Connection, roles: dict[str, str]) -> None:
+    """Give roles their rights; `roles` has the name of a role for each kind in `ROLES`. Raises `psycopg.Error`."""
+    connection.execute(BEGIN)
+    try:
+        for kind, role in roles.items():
+            for statement in ROLES[kind]:
+                connection.execute(sql.SQL(statement).format(role=sql.Identifier(role)))
+        connection.execute("COMMIT")
+    finally:
+        end(connection)
+
+
+__all__ = ["ROLES", "SCHEMA", "VERSION", "check", "grant", "upgrade", "version_of"]

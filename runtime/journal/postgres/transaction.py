@@ -1,0 +1,215 @@
+"""The statements of a group's transaction: locking and reading what its jobs are about, and writing what they changed.
+
+Locks are taken in one order by all processes: texts by hash, runs by number, and the totals of days last. Statements
+go to the server together; so a group of any size costs three round trips.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from runtime.core.daily_budget import Account, HomeBudget, day_of
+from runtime.core.errors import JournalError
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal.chain import Tip, genesis, seal
+from runtime.journal.port import NEW
+from runtime.journal.postgres.batch import Answer, Batch
+from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, NOW, Connection, Cursor, Link, end
+from runtime.journal.postgres.group import Group, NewRun, Work
+from runtime.journal.postgres.reading import message
+from runtime.journal.postgres.rows import CHANGING, COLUMNS, HeldRow, held_row
+
+TENANT = ""
+"""The tenant whose budget is used: there is one so far."""
+
+CHANNEL = "replan_journal"
+"""The channel on which hosts listen."""
+
+_NEW = "run, title, kind, format, created, updated, last_hash"
+_ADMIT = (
+    f"INSERT INTO replan.runs ({_NEW}, status, detail, unread, last_seq, last_posted, last_consumed, lease_end, epoch,"
+    " calls, tokens, micro_usd, day, calls_before, micro_usd_before) SELECT run, title, kind, format, now, now, hash,"
+    " 'running', '', false, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM {rows} AS new (run, title, kind, format, hash),"
+    " (SELECT coalesce(%s, extract(epoch FROM clock_timestamp()))::float8 AS now) AS clock"
+    " ON CONFLICT (run) DO NOTHING RETURNING run, id"
+)
+_KEYED = (
+    "SELECT run, id, key, body, at, seal FROM replan.inbox JOIN {rows} AS asked (name, asked_key) ON true"
+    " WHERE run = (SELECT id FROM replan.runs WHERE runs.run = name) AND sha256(key) = sha256(asked_key)"
+)
+_CONSUMABLE = (
+    "SELECT posted.run, posted.id, NOT EXISTS (SELECT 1 FROM replan.records WHERE records.run = posted.run"
+    " AND records.inbox = posted.id) FROM {rows} AS asked (name, number) JOIN replan.inbox AS posted"
+    " ON posted.id = number AND posted.run = (SELECT id FROM replan.runs WHERE runs.run = name)"
+)
+_UPDATE = (
+    f"UPDATE replan.runs SET {', '.join(f'{name} = new.{name}' for name in CHANGING)} FROM {{rows}} AS new"
+    f" (id, old_epoch, old_seq, {', '.join(CHANGING)})"
+    " WHERE runs.id = new.id AND runs.epoch = old_epoch AND runs.last_seq = old_seq"
+)
+_SPEND = (
+    "INSERT INTO replan.spending AS total VALUES (%(tenant)s, %(day)s, %(calls)s, %(micro)s)"
+    " ON CONFLICT (tenant, day) DO UPDATE SET calls = total.calls + excluded.calls,"
+    " micro_usd = total.micro_usd + excluded.micro_usd"
+    " WHERE (%(most_calls)s::bigint IS NULL OR total.calls <= %(most_calls)s)"
+    " AND (%(most_micro)s::bigint IS NULL OR total.micro_usd <= %(most_micro)s)"
+)
+MARK = (
+    "INSERT INTO replan.writers (id, last) VALUES (%s, %s)"
+    " ON CONFLICT (id) DO UPDATE SET last = excluded.last, at = clock_timestamp()"
+)
+"""Marks a transaction: from the mark the writer can tell later whether it was committed."""
+
+_MARKED = (
+    "INSERT INTO replan.writers (id, last) VALUES (%s, 0)"
+    " ON CONFLICT (id) DO UPDATE SET last = writers.last RETURNING last"
+)
+
+
+_TOTALS = (
+    "SELECT day, calls, micro_usd FROM replan.spending WHERE (tenant, day) IN (SELECT * FROM {rows})"
+    " ORDER BY day FOR UPDATE"
+)
+_INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
+_TEXT = ("bytea", "bytea")
+_MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
+_RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
+_NAMED = ("bytea", "bigint")
+_DAY = ("text", "bigint")
+
+
+class OverBudgetError(Exception):
+    """A day's total would exceed a limit: the group decides again with the totals locked."""
+
+
+def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: bool) -> Group:
+    """Begin a transaction, lock and read what the jobs are about, and return the group. Raises `psycopg.Error`.
+
+    With `exact`, the totals of the days are locked too.
+    """
+    texts = {digest: text for work in works for digest, text in work.texts.items()}
+    new = {work.new.run: work.new for work in works if work.new is not None}
+    names = sorted({run for work in works for run in work.runs})
+    keys = {(run, work.key.encode()) for work in works for run in work.runs if work.key is not None}
+    inboxes = {
+        (run, entry.inbox) for work in works for run in work.runs for entry in work.entries if entry.inbox is not None
+    }
+    batch = begun(link.connection())
+    batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), _TEXT)
+    held = batch.add(f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", [names])
+    fresh = [(*run, genesis(run.kind, run.format)) for run in new.values()]
+    admitted = batch.add_for(_ADMIT, fresh, ("text", "text", "text", "integer", "bytea"), link.fixed)
+    keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
+    consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
+    clock = batch.add(NOW)
+    batch.run()
+    group = Group(link.told(float(clock.rows[0][0])), budget)
+    group.runs = {row.run: row for row in map(held_row, held.rows)}
+    for run, number in admitted.rows:
+        group.admitted[run] = _new_row(number, new[run], group.now)
+    names_of = {row.id: row.run for row in group.runs.values()}
+    for number, *stored in keyed.rows:
+        item = message(names_of[number], stored)
+        group.messages[number, item.key] = item
+    group.fresh = {(number, inbox): free for number, inbox, free in consumable.rows}
+    if exact:
+        group.totals = _locked_totals(
+            link.connection(), {day_of(group.now), *(row.account.day for row in group.runs.values())}
+        )
+    return group
+
+
+def write(connection: Connection, group: Group, writer: bytes, number: int) -> None:
+    """Write what the jobs have changed; `number` marks the transaction as this writer's. Nothing is committed yet.
+
+    Raises `OverBudgetError`, `JournalError` where a row is not as it was locked, `psycopg.Error`.
+    """
+    by_number = {row.id: row for row in group.runs.values()}
+    changed = [(number, *was, *by_number[number].changing()) for number, was in sorted(group.changed.items())]
+    posted = [(number, *_posted(run, item)) for number, run, item in group.posted]
+    records = [(number, *row[:4], last, *row[4:]) for number, row, last in group.records]
+    batch = Batch(connection)
+    update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *CHANGING.values()))
+    batch.add_for(_INSERT.format(table="inbox"), posted, _MESSAGE)
+    batch.add_for(_INSERT.format(table="records"), records, _RECORD)
+    batch.add_for(f"{_INSERT.format(table='named_texts')} ON CONFLICT DO NOTHING", sorted(group.named), _NAMED)
+    for statement in group.statements:
+        statement(batch)
+    if group.wakes:
+        batch.add(f"NOTIFY {CHANNEL}")
+    batch.add(MARK, [writer, number])
+    spent = [_spend(batch, group, day, amount) for day, amount in sorted(group.booked.items())]
+    batch.run()
+    if update.count != len(changed):
+        raise JournalError("a run changed while it was locked")
+    if any(answer.count == 0 for answer in spent):
+        raise OverBudgetError
+
+
+def begun(connection: Connection, begin: str = BEGIN) -> Batch:
+    """Return a batch that begins a transaction."""
+    batch = Batch(connection)
+    batch.add(begin)
+    batch.add(connection.local)
+    return batch
+
+
+@contextmanager
+def snapshot(link: Link) -> Iterator[tuple[Cursor, float]]:
+    """Yield a cursor on one snapshot of the database, for reading, and the time. Raises `psycopg.Error`."""
+    connection = link.connection()
+    try:
+        batch = begun(connection, BEGIN_SNAPSHOT)
+        clock = batch.add(NOW)
+        batch.run()
+        with connection.cursor(binary=True) as cursor:
+            yield cursor, link.told(float(clock.rows[0][0]))
+    finally:
+        end(connection)
+
+
+def marked(connection: Connection, writer: bytes) -> int:
+    """Return the number of the writer's last committed transaction. It waits for one that has not ended yet.
+
+    Raises `psycopg.Error`.
+    """
+    batch = begun(connection)
+    last = batch.add(_MARKED, [writer])
+    batch.add("ROLLBACK")
+    batch.run()
+    return int(last.rows[0][0])
+
+
+def _spend(batch: Batch, group: Group, day: int, amount: Amount) -> Answer:
+    most_calls, most_micro = None, None
+    if group.totals is None:
+        raised, limited = group.raised.get(day, ZERO), group.limited.get(day, ZERO)
+        if group.budget.calls is not None and limited.calls:
+            most_calls = group.budget.calls - raised.calls
+        if group.budget.micro_usd is not None and limited.micro_usd:
+            most_micro = group.budget.micro_usd - raised.micro_usd
+        if min(most_calls or 0, most_micro or 0) < 0:
+            raise OverBudgetError  # Even on a day without a row.
+    named = {"tenant": TENANT, "day": day, "calls": amount.calls, "micro": amount.micro_usd}
+    return batch.add(_SPEND, named | {"most_calls": most_calls, "most_micro": most_micro})
+
+
+def _locked_totals(connection: Connection, days: Iterable[int]) -> dict[int, Amount]:
+    rows = [(TENANT, day) for day in sorted(days)]
+    batch = Batch(connection)
+    batch.add_for("INSERT INTO replan.spending SELECT *, 0, 0 FROM {rows} ON CONFLICT DO NOTHING", rows, _DAY)
+    totals = batch.add_for(_TOTALS, rows, _DAY)
+    batch.run()
+    return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in totals.rows}
+
+
+def _new_row(number: int, new: NewRun, now: float) -> HeldRow:
+    tip = Tip(0, genesis(new.kind, new.format))
+    return HeldRow(number, new.run, new.kind, new.format, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
+
+
+def _posted(run: str, item: Any) -> tuple[Any, ...]:
+    return item.inbox, item.key.encode(), item.body.encode(), item.at, seal(run, item)
+
+
+__all__ = ["CHANNEL", "MARK", "TENANT", "OverBudgetError", "begun", "lock", "marked", "snapshot", "write"]

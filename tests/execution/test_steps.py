@@ -1,0 +1,104 @@
+"""How steps run: in the order that the plan allows, attempted and checked as it says, with the trace that it proves."""
+
+from tests.execution.stage import Stage, plan, step, tools_for
+
+LINE = plan(step("a", "start", "x"), step("b", "x", "goal"))
+
+
+def test_a_plan_of_two_steps_runs_to_its_goal():
+    stage = Stage(LINE)
+    assert stage.requests() == ["tool:a/r1.v1.a1.act"]
+    assert stage.tool("do_a") == ["tool_finished", "tool_requested"]
+    assert stage.tool("check_syntax") == ["tool_finished", "step_settled", "tool_requested"]
+    assert stage.run_step("b") == ["tool_finished", "step_settled", "run_finished"]
+    assert stage.end == "success"
+    assert stage.state.trace == ("a:ok", "b:ok")
+    assert stage.state.tokens == {"start", "x", "goal"}
+
+
+def test_independent_steps_run_side_by_side():
+    stage = Stage(plan(step("a", "start", "x"), step("b", "start", "y"), step("c", "x y", "goal")))
+    assert stage.requests() == ["tool:a/r1.v1.a1.act", "tool:b/r1.v1.a1.act"]
+
+
+def test_a_transient_failure_is_tried_again_after_a_pause_and_a_permanent_one_is_not():
+    value = plan(step("a", "start", "goal", retry_budget=3), step("b", "start", "y"))
+    stage = Stage(value, replans=False)
+    assert stage.tool("do_a", "transient", reason="it took long") == [
+        "tool_finished",
+        "attempt_decided",
+        "wait_requested",
+    ]
+    assert stage.woken() == ["wait_ended", "tool_requested"]
+    stage.run_step("b")
+    assert stage.tool("do_a", "permanent", reason="no such program")[:3] == [
+        "tool_finished",
+        "attempt_decided",
+        "step_settled",
+    ]
+    assert stage.state.trace == ("b:ok", "a:fail")
+    text, options = stage.question()
+    assert "no such program" in text
+    assert options == ["try the step again", "the step is done", "give up"]
+
+
+def test_a_failure_goes_back_to_an_ancestor_while_the_total_covers_it():
+    value = plan(step("a", "start", "x"), step("b", "x", "goal", on_failure="a", dependencies="a"), total=5)
+    stage = Stage(value, replans=False)
+    for _ in range(2):
+        stage.run_step("a")
+        stage.run_step("b", check="failed")
+    assert stage.state.trace == ("a:ok", "b:fail", "a:ok", "b:fail")
+    assert stage.state.trouble.cause == "escalated"
+
+
+def test_a_step_that_fails_with_a_contingency_goes_on():
+    value = plan(
+        step("a", "start", "goal", on_failure="continue", failure_effects=["broken"]),
+        step("r", "broken", "goal"),
+    )
+    stage = Stage(value)
+    stage.run_step("a", "failed")
+    stage.run_step("r")
+    assert stage.end == "success"
+    assert stage.state.trace == ("a:fail", "r:ok")
+
+
+def test_a_policy_runs_its_steps_fairly_until_its_goal():
+    value = plan(
+        step("a", "start", "", repeatable=True, on_failure="continue"),
+        step("b", "start", "goal", delete_effects="start", repeatable=True, on_failure="continue"),
+    )
+    stage = Stage(value)
+    assert stage.requests() == ["tool:a/r1.v1.a1.act"]
+    stage.run_step("a")
+    stage.run_step("b")
+    assert stage.end == "success"
+
+
+def test_a_replan_brings_a_new_plan_that_is_proved_and_swapped_in():
+    value = plan(step("a", "start", "x"), step("b", "x", "goal"))
+    stage = Stage(value, tools_for(plan(step("a"), step("b"), step("c"))))
+    stage.run_step("a")
+    assert stage.tool("do_b", "permanent", reason="gone") == [
+        "tool_finished",
+        "step_settled",
+        "trouble_decided",
+        "replan_requested",
+    ]
+    new = plan(step("c", "x", "goal"), initial="start x")
+    assert stage.planned(new) == ["replan_replied", "proof_requested"]
+    assert stage.proved() == ["proof_reached", "plan_revised", "tool_requested"]
+    stage.run_step("c")
+    assert stage.end == "success"
+    assert stage.state.revision == 2
+
+
+def test_another_requirement_leads_to_a_new_plan_and_leaves_no_stale_step_at_work():
+    stage = Stage(plan(step("a", "start", "x"), step("b", "x", "goal")))
+    assert stage.post(kind="requirement", text="Keep the API.") == [
+        "requirement_told",
+        "trouble_decided",
+        "replan_requested",
+    ]
+    assert stage.requests() == ["replan/r1.n1"]

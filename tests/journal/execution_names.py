@@ -1,0 +1,65 @@
+"""The names that journals of executions hold, for the list of frozen names."""
+
+from enum import Enum
+
+from actors.execution import events
+from actors.execution.config import ExecutionConfig
+from actors.execution.events import GOALS_FAILED, Cause, StepOutcome
+from actors.execution.ids import WORKSPACE_START, attempt_node, phase_node, proof_node, replan_node, trouble_node
+from actors.execution.state import Phase
+from actors.planning.config import RunConfig
+from actors.policy.table import BacktrackLevel, Policy
+from actors.prompting.book import PromptBook
+from actors.run.ids import child_run, try_id
+from actors.run.tools import ToolOutcome
+from actors.tools.uses import ToolSet
+from actors.values.findings import Finding, ReasonTag, Verdict
+from runtime.core.cost import Price, Usage
+from runtime.core.ledger import Amount, Limits
+from runtime.models.port import Fault, FaultKind
+from tests.journal.list_stored_names import Names, keys_of, names_of_events, words_of
+
+NAMED = {
+    Amount: "amount",
+    BacktrackLevel: "backtrack level",
+    Fault: "fault",
+    FaultKind: "fault kind",
+    Finding: "finding",
+    Limits: "limits",
+    Policy: "policy",
+    Price: "price",
+    PromptBook: "prompts",
+    ReasonTag: "reason tag",
+    RunConfig: "pinned",
+    ToolSet: "tool set",
+    Usage: "usage",
+    Verdict: "verdict",
+}
+"""The classes that the main list names, and what a tools file is pinned as."""
+WORDS: dict[type[Enum], str] = {Cause: "cause", StepOutcome: "step outcome", ToolOutcome: "tool outcome"}
+"""The closed sets whose words only executions store."""
+
+
+def execution_names():
+    """Return the names that this release writes."""
+    names = Names({**NAMED, **WORDS}, events.EVENTS)
+    attempt = attempt_node("s", 2, 1, 3)
+    return {
+        "events": names_of_events(events.EVENTS, names),
+        "values": {"execution pinned": keys_of(ExecutionConfig, names)},
+        "words": words_of(WORDS) | {"outcome": [GOALS_FAILED]},
+        "ids": {
+            "attempt": attempt,
+            "phases": {str(phase): phase_node(attempt, phase) for phase in Phase},
+            "tool's call": try_id(f"tool:{phase_node(attempt, Phase.ACT)}", 1),
+            "second call": try_id(f"tool:{phase_node(attempt, Phase.ACT)}", 2),
+            "question about an outcome": phase_node(attempt, "outcome"),
+            "back-off": f"rest:{attempt}",
+            "first snapshot": WORKSPACE_START,
+            "replan": replan_node(2, 1),
+            "run of a replan": child_run("k7m2x9qa", replan_node(2, 1)),
+            "proof": proof_node(2, 1),
+            "question about a trouble": trouble_node(1),
+            "question of a planning run": trouble_node(1, planner_asks=True),
+        },
+    }

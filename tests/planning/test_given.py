@@ -1,0 +1,233 @@
+"""Planning runs with given facts: what they replace, what the offline authors make of them, and what a parent reads."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from actors.guards.built_in import BUILT_IN
+from actors.planning.briefs import ChildBrief
+from actors.planning.children import artifact_of, child_of
+from actors.planning.kind import CODEC
+from actors.planning.messages import Begin
+from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
+from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan, replan_brief
+from actors.plans.given_facts import with_given
+from actors.rules.continued import continued
+from actors.run.kind import Setup
+from actors.simulated.plans import simulated_plan
+from actors.simulated.profile import Defect
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code
+from actors.values.given import Given, GivenAnswer
+from replan.runs.engine import Engine
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from runtime.core.clock import SystemClock
+from runtime.core.ledger import Limits
+from runtime.journal.memory import open_memory
+from runtime.models.port import Reply
+from tests.rules.author import ask
+from tests.support.worlds import World, passed, pinned, rejected
+
+PROBLEM = "Exporting orders fails with a KeyError in export.py when an order has no address. Fix the bug."
+FACTS = Given(initial_state=("now",), goal_state=("end",), asks_nobody=True)
+ONE = {"plan": {"role": "plan", "rmax": 2}}
+
+
+def begun(world, given=FACTS):
+    world.send(Begin(world.now, "run", "the problem", world.config.model_dump_json(), world.limits, given_facts=given))
+    return world
+
+
+def author(*plans):
+    """Return an author of these plans, one after the other."""
+    left = list(plans)
+    return lambda *_: Reply(text=f"Here it is:\n{json.dumps(left.pop(0))}", usage=None, model="toy")
+
+
+def test_the_guard_is_asked_about_the_plan_with_the_given_facts():
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"goal_state": ["else"], "steps": [1]})))
+    world.answer("plan/v1.a1")
+    brief = world.machine.brief(world.state, world.machine.outstanding(world.state)["judge:plan/v1.a1"])
+    assert brief.artifact.parsed == {"goal_state": ["end"], "steps": [1], "initial_state": ["now"]}
+
+
+def test_what_was_replaced_is_a_warning_and_what_was_filled_in_is_not():
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"goal_state": ["else"], "steps": []})))
+    verdict = world.run().nodes["plan/v1.a1"].verdict
+    (warning,) = verdict.findings
+    assert (verdict.passed, warning.code, warning.where, warning.severity) == (
+        True,
+        Code.GIVEN_REPLACED,
+        "goal_state",
+        "warning",
+    )
+
+
+def test_two_plans_that_differ_in_given_facts_alone_are_the_same_attempt():
+    plans = ({"goal_state": ["x"], "steps": [1]}, {"goal_state": ["y"], "steps": [1]})
+    world = begun(World(pinned(ONE), judge=lambda *_: rejected("x.y"), author=author(*plans)))
+    assert world.run().nodes["plan/v1.a2"].repeats == "plan/v1.a1"
+
+
+def test_artifacts_of_other_roles_are_left_as_they_are():
+    config = pinned({"recon": {"role": "recon"}})
+    world = begun(World(config, judge=lambda *_: passed(), author=author({"goal_state": ["x"], "steps": []})))
+    assert world.run().nodes["recon/v1.a1"].artifact.parsed["goal_state"] == ["x"]
+
+
+@pytest.mark.parametrize("plan", [7, "plan", None, [], {"initial_state": ["x"]}, {"steps": "none", "goal_state": 3}])
+def test_a_value_without_a_list_of_steps_is_left_to_the_guard(plan):
+    assert with_given(plan, FACTS) == (plan, ())
+
+
+def test_the_order_of_tokens_and_requirements_is_no_difference():
+    given = Given(initial_state=("a", "b"), requirements=({"quote": "x"}, {"quote": "y"}))
+    plan = {"initial_state": ["b", "a"], "requirements": [{"quote": "y"}, {"quote": "x"}], "steps": []}
+    assert with_given(plan, given) == (plan, ())
+    assert with_given(plan | {"initial_state": ["b", "b"]}, given)[1] == ("initial_state",)
+
+
+def test_a_run_without_given_facts_is_stored_as_before():
+    world = World(pinned(ONE), judge=lambda *_: passed())
+    world.begin()
+    assert b"given_facts" not in CODEC.encode(world.events[0]).body
+
+
+def test_a_child_of_a_run_gets_its_facts():
+    world = begun(
+        World(pinned({"plan": {"role": "plan", "generator": "workflow:below", "child_calls": 2}}), judge=passed)
+    )
+    (work,) = world.machine.outstanding(world.state).values()
+    brief = world.machine.brief(world.state, work)
+    assert isinstance(brief, ChildBrief)
+    assert child_of(brief).first(world.now).given_facts == FACTS
+
+
+def test_a_parent_reads_the_plan_of_its_planning_run():
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"goal_state": ["else"], "steps": [1]})))
+    found = read_replan(artifact_of("run", world.run()))
+    assert found == NewPlan({"goal_state": ["end"], "steps": [1], "initial_state": ["now"]})
+
+
+def test_a_parent_reads_the_question_that_it_is_to_ask():
+    world = begun(World(pinned(ONE), judge=lambda *_: rejected("requirements.missing")))
+    found = read_replan(artifact_of("run", world.run()))
+    assert isinstance(found, NeedsAnswer)
+    assert (found.question.text, found.question.node) == ("requirements.missing is wrong", "plan/v1.a1")
+    assert world.state.run.finished.reopened_by == "requirement"
+
+
+def test_a_review_is_a_question_too():
+    world = begun(World(pinned({"plan": {"role": "plan", "guard": "human_review"}}), judge=lambda *_: passed()))
+    world.run()
+    assert world.state.end.outcome == "needs_answer"
+    assert world.state.end.question.review
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[1]", '{"unsuccessful_run": 3}', '{"unsuccessful_run": {}}'])
+def test_a_reply_without_a_plan_is_no_plan(text):
+    assert isinstance(read_replan(text), NoPlan)
+
+
+def chain(*steps):
+    return {
+        "initial_state": ["s0"],
+        "goal_state": [f"s{len(steps)}"],
+        "steps": [
+            {
+                "step_id": name,
+                "dependencies": [steps[place - 1]] if place else [],
+                "preconditions": [f"s{place}"],
+                "effects": [f"s{place + 1}"],
+                "delete_effects": [],
+                "on_failure": "escalate",
+            }
+            for place, name in enumerate(steps)
+        ],
+    }
+
+
+def test_the_rules_leave_out_what_is_done_and_keep_what_a_failure_goes_back_to():
+    plan = chain("a", "b", "c", "d")
+    plan["steps"][3]["on_failure"] = "b"
+    kept = continued(plan, {"initial_state": ["s0", "s1", "s2", "s3"], "goal_state": ["s4"]})
+    assert {step["step_id"]: step["dependencies"] for step in kept["steps"]} == {"b": [], "c": ["b"], "d": ["c"]}
+    assert kept["initial_state"] == ["s0", "s1", "s2", "s3"]
+
+
+def test_the_rules_never_leave_out_every_step():
+    kept = continued(chain("a", "b"), {"initial_state": ["s0", "s1", "s2"], "goal_state": ["s2"]})
+    assert [step["step_id"] for step in kept["steps"]] == ["b"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A planning run with given facts that may begin."""
+
+    brief: ChildBrief
+    kind: str = "planning"
+    title: str = "a new plan"
+    notices: tuple[str, ...] = ()
+
+    def first(self, run: str, at: float) -> Any:
+        return child_of(self.brief).first(at)
+
+
+@pytest.mark.parametrize("defect", [None, *Defect])
+def test_a_simulated_plan_leads_from_the_given_state_to_the_given_goal(defect):
+    """A defect is still found, though what the plan says of its goal is replaced."""
+    given = Given(initial_state=("here", "there"), goal_state=("end",))
+    plan, replaced = with_given(simulated_plan("g", "n", defect, "clue", given=given.model_dump(mode="json")), given)
+    assert set(replaced) <= {"goal_state"}
+    artifact = Artifact("a", "plan", json.dumps(plan))
+    assert BUILT_IN["plan_medium"]({})(artifact, Context(PROBLEM)).passed is (defect is None)
+
+
+async def test_the_rules_plan_from_the_given_state():
+    """A child run as an execution starts it: from the middle of the template's plan, with what is done left out."""
+    clock, known, root = SystemClock(), registry(), data_root()
+    setup = Setup("rules", None, known, root, {}, clock.now())
+    config = prepare_planning(PlanningInput(PROBLEM, RunOptions(workflow="single")), setup).pinned
+    goal = tuple(ask("plan", PROBLEM)["goal_state"])
+    made = ("problem_reported", "repository_available", "symptom_observed", "suspect_1_examined", "cause_known")
+    given = Given(
+        initial_state=made,
+        goal_state=goal,
+        failure_summary="the step `apply_fix` failed",
+        answers=(GivenAnswer(question="Which file?", answer="export.py"),),
+        asks_nobody=True,
+    )
+    brief = replan_brief(
+        "parent", "r/v1", "r/v1", problem=PROBLEM, pinned=config.model_dump_json(), limits=Limits(calls=20), given=given
+    )
+    async with open_memory(CODEC, clock) as journal:
+        engine = Engine(journal, registry=known, clock=clock, environment={}, threads=False, root=root)
+        await engine.begin(Prepared(brief), run=brief.run)
+        state = (await engine.read(brief.run)).state
+    found = read_replan(artifact_of(brief.run, state))
+    assert isinstance(found, NewPlan)
+    assert set(found.plan["initial_state"]) == set(made)
+    assert set(found.plan["goal_state"]) == set(goal)
+    artifact = Artifact("a", "plan", json.dumps(found.plan))
+    assert BUILT_IN["plan_expansive"]({})(artifact, Context(PROBLEM)).passed
+    assert not {"reproduce", "locate_1"} & {step["step_id"] for step in found.plan["steps"]}
+
+
+def test_a_name_that_no_tool_implements_rejects_a_plan_that_its_guard_accepts():
+    given = Given(generators=("coder",), guards=("tests",))
+    steps = [{"step_id": "a", "generator": "coder", "guard": "tests"}, {"step_id": "b", "generator": "x", "guard": "y"}]
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"steps": steps}, {"steps": []})), given)
+    nodes = world.run().nodes
+    errors = nodes["plan/v1.a1"].verdict.errors
+    assert [(error.code, error.where) for error in errors] == [("plan.unbound", "b")] * 2
+    assert "no tool implements the generator 'x'; choose one of 'coder'" in errors[0].message
+    assert not nodes["plan/v1.a1"].verdict.passed
+    assert nodes["plan/v1.a2"].verdict.passed
+
+
+def test_without_given_names_every_name_is_allowed():
+    world = begun(World(pinned(ONE), judge=lambda *_: passed(), author=author({"steps": [{"generator": "x"}]})))
+    assert world.run().nodes["plan/v1.a1"].verdict.passed

@@ -1,0 +1,52 @@
+"""A server and a pooler for the session, a database that is empty before each test, and journals opened on it."""
+
+from functools import partial
+
+import pytest
+
+from runtime.journal.postgres import connecting, schema
+from runtime.journal.postgres.address import parse_address
+from runtime.journal.postgres.journal import open_postgres
+from tests.contracts.toy_events import CODEC, ManualClock
+from tests.support.postgres import running_pooler, running_server
+
+DATABASE = "journal"
+TABLES = ("named_texts", "records", "inbox", "runs", "texts", "spending", "hosts", "writers")
+
+
+@pytest.fixture(scope="session")
+def server():
+    with running_server() as server:
+        server.execute("postgres", f"CREATE DATABASE {DATABASE}")
+        connection = connecting.connect(parse_address(server.url(DATABASE)))
+        schema.check(connection, "tests")
+        connection.close()
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pooler(server):
+    with running_pooler(server) as port:
+        yield port
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def url(server):
+    """The URL of an empty journal."""
+    server.execute(DATABASE, "; ".join(f"DELETE FROM replan.{table}" for table in TABLES))
+    return server.url(DATABASE)
+
+
+@pytest.fixture
+def address(url):
+    return parse_address(url)
+
+
+@pytest.fixture
+def open_journal(address, clock):
+    return partial(open_postgres, address, codecs=CODEC, clock=clock)

@@ -1,0 +1,111 @@
+"""Units: pint's, currencies that never convert, a profile's own, and what is refused."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.quantities.quantity import Quantity, Refusal, RefusalCode
+from actors.quantities.unit_text import UnitUnreadable, unit_names
+from actors.quantities.units import UnitTable
+
+TABLE = UnitTable({"apartment": "", "building": "", "workday": "8 hour", "dozen": "12"})
+
+
+def converted(value, unit, target):
+    return TABLE.convert(Quantity(low=value, high=value, unit=unit), target)
+
+
+CONVERSIONS = [
+    (1, "MWh", "kWh", 1000),
+    (12, "%", "", 0.12),
+    (3, "workday", "hour", 24),
+    (5, "dozen", "", 60),
+    (2, "GB", "MB", 2000),
+    (1, "kEUR", "EUR", 1000),
+    (10, "EUR/MWh", "EUR/kWh", 0.01),
+    (120, "EUR/year", "EUR/month", 10),
+    (3, "apartments/building", "apartment/building", 3),
+    (4, "m²", "cm**2", 40000),
+    (1, "kWh per month", "kWh/month", 1),
+    (50, "basis_points", "percent", 0.5),
+]
+
+
+@pytest.mark.parametrize(("value", "unit", "target", "expected"), CONVERSIONS)
+def test_a_unit_converts_into_one_of_the_same_kind(value, unit, target, expected):
+    done = converted(value, unit, target)
+    assert (done.low, done.unit) == (pytest.approx(expected), target)
+
+
+@pytest.mark.parametrize(
+    ("unit", "target"),
+    [("EUR", "USD"), ("EUR/kWh", "USD/kWh"), ("kW", "kWh"), ("GB", ""), ("apartment", "building"), ("apartment", "")],
+)
+def test_another_kind_of_unit_is_refused_and_both_are_named(unit, target):
+    refusal = converted(1, unit, target)
+    assert isinstance(refusal, Refusal)
+    assert refusal.code is RefusalCode.WRONG_UNIT
+    assert unit in refusal.message
+    assert target in refusal.message
+
+
+def test_mixed_currencies_are_told_to_need_a_rate_field():
+    assert "rate" in converted(1, "EUR", "USD").message
+
+
+UNREADABLE = {
+    "blorp": "no known unit",
+    "$": "may be USD",
+    "degC": "does not begin at zero",
+    "dBm": "does not begin at zero",
+    "kWh month": "not joined",
+    "(kWh": "too early",
+    "kg**99": "exponent",
+    "kg**m": "exponent",
+    "kWh/": "too early",
+    "a;b": "no meaning",
+    "m" * 101: "over 100 characters",
+    "(" * 99: "too early",
+}
+
+
+@pytest.mark.parametrize(("unit", "reason"), UNREADABLE.items())
+def test_a_text_that_is_no_unit_is_refused_with_the_reason(unit, reason):
+    assert reason in TABLE.problem(unit)
+
+
+def test_declared_units_are_checked_when_a_profile_is_loaded():
+    declared = {"meter": "", "a b": "", "x": "y", "z": "3 z", "EUR": "", "fine": "2 hour"}
+    assert set(UnitTable(declared).problems()) == {"meter", "a b", "x", "z", "EUR"}
+    assert TABLE.problems() == {}
+
+
+def test_units_that_declare_each_other_in_a_circle_are_a_problem_and_end():
+    assert "by itself" in UnitTable({"foo1": "2 foo2", "foo2": "2 foo1"}).problem("foo1")
+
+
+@given(st.text(alphabet="kWhEUR$€%*/^()²-_1290 perGB", max_size=40) | st.text(max_size=120))
+def test_any_text_is_a_unit_or_has_a_reason(text):
+    problem = TABLE.problem(text)
+    assert "\n" not in problem
+    if not problem:
+        assert TABLE.unit(text).factor > 0
+
+
+def test_exponents_are_added_up():
+    assert unit_names("EUR/(kWh*month)") == {"EUR": 1, "kWh": -1, "month": -1}
+    assert unit_names("m**2/m") == {"m": 1}
+    with pytest.raises(UnitUnreadable):
+        unit_names(")")
+
+
+def test_pint_is_loaded_only_by_a_unit_that_needs_it():
+    code = (
+        "import sys; from actors.quantities.units import UnitTable; from actors.quantities import calculator, checks,"
+        " formula_check, read_value; assert UnitTable().problem('EUR/percent') == ''; assert 'pint' not in sys.modules;"
+        " UnitTable().unit('kWh'); assert 'pint' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

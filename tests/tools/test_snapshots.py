@@ -1,0 +1,268 @@
+"""Snapshots: what changed between two of them, and a repository in which nothing else is touched and nothing runs."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from actors.run.tools import ToolOutcome
+from actors.tools import listing, repository
+from actors.tools.snapshot_texts import Snapshot, bounded_paths, ref_of, snapshot_taken, snapshot_use, touched
+from actors.tools.uses import NO_TOOLS
+
+
+def git(folder, *words, **more):
+    """Run the user's git in a folder and return its output."""
+    names = [f"GIT_{role}_{key}" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")]
+    environment = {**os.environ, **dict.fromkeys(names, "ann"), "GIT_CONFIG_GLOBAL": os.devnull}
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env=environment, capture_output=True, text=True, check=True, **more
+    )
+    return done.stdout.strip()
+
+
+async def take(bench, name="s1", since=""):
+    done = await bench.call(NO_TOOLS, snapshot_use(name, since), seconds=60.0)
+    assert done.outcome is ToolOutcome.SUCCEEDED, done.reason
+    return snapshot_taken(done.output)
+
+
+@pytest.fixture
+def repo(bench):
+    """A repository with a commit, a staged change, an unstaged one, and files that git does not know or ignores."""
+    folder = bench.workspace
+    git(folder, "init", "-q", "-b", "main")
+    (folder / ".gitignore").write_text("ignored\ntracked_too\n")
+    (folder / "src").mkdir()
+    (folder / "src" / "a.py").write_bytes(b"one\r\n")
+    (folder / "tracked_too").write_text("x")
+    git(folder, "add", "-A")
+    git(folder, "add", "-f", "tracked_too")
+    git(folder, "commit", "-qm", "first")
+    (folder / "staged").write_text("staged")
+    git(folder, "add", "staged")
+    (folder / "src" / "a.py").write_bytes(b"two\r\n")
+    (folder / "new").write_text("new")
+    (folder / "ignored").write_text("ignored")
+    return folder
+
+
+def state_of(folder):
+    """Return all that a snapshot must not touch."""
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
+    return (
+        git(folder, "rev-parse", "HEAD"),
+        git(folder, "symbolic-ref", "HEAD"),
+        (folder / ".git" / "index").read_bytes(),
+        git(folder, "for-each-ref", "refs/heads", "refs/tags", "refs/stash"),
+        files,
+    )
+
+
+async def test_a_commit_holds_all_files_that_are_not_ignored_byte_for_byte_and_touches_nothing_else(bench, repo):
+    before = state_of(repo)
+    taken = await take(bench, "s1/r0.v1.a1.act")
+    assert state_of(repo) == before
+    assert taken.changed is None
+    assert taken.notice == ""
+    assert git(repo, "rev-parse", taken.ref) == taken.id
+    assert taken.ref.startswith("refs/replan/r/s1-r0-v1-a1-act-")
+    assert git(repo, "rev-parse", f"{taken.id}^") == git(repo, "rev-parse", "HEAD")
+    files = git(repo, "ls-tree", "-r", "--name-only", taken.id).splitlines()
+    assert files == [".gitignore", "new", "src/a.py", "staged", "tracked_too"]
+    blob = git(repo, "rev-parse", f"{taken.id}:src/a.py")
+    assert blob == git(repo, "hash-object", "--stdin", "--no-filters", input="two\r\n")
+    assert git(repo, "log", "-1", "--format=%an|%s", taken.id) == "Replan|s1/r0.v1.a1.act"
+    assert git(repo, "fsck", "--strict") == ""
+
+
+async def test_the_paths_that_changed_between_two_snapshots_are_listed(bench, repo):
+    first = await take(bench)
+    (repo / "src" / "a.py").write_text("three")
+    (repo / "new").unlink()
+    (repo / "folder" / "deep").mkdir(parents=True)
+    (repo / "folder" / "deep" / "é").write_text("x")
+    (repo / "tracked_too").write_text("y")
+    (repo / "ignored").write_text("y")
+    second = await take(bench, "s2", first.id)
+    assert second.changed == ("folder/deep/é", "new", "src/a.py", "tracked_too")
+    assert git(repo, "rev-parse", f"{second.id}^") == first.id
+    third = await take(bench, "s3", second.id)
+    assert third.changed == ()
+
+
+async def test_a_file_that_became_a_folder_or_a_link_is_a_change(bench, repo):
+    first = await take(bench)
+    (repo / "new").unlink()
+    (repo / "new").mkdir()
+    (repo / "new" / "inner").write_text("x")
+    (repo / "src" / "a.py").unlink()
+    (repo / "src").rmdir()
+    (repo / "src").symlink_to("/etc")
+    second = await take(bench, "s2", first.id)
+    assert second.changed == ("new", "new/inner", "src", "src/a.py")
+    assert git(repo, "cat-file", "-p", f"{second.id}:src") == "/etc"
+
+
+async def test_nothing_of_the_repository_is_run(bench, repo):
+    """Hooks, filters, monitors and commands in the configuration, as a tool in a sandbox could have written them."""
+    marker = bench.folder / "it_ran"
+    command = f"touch {marker}; cat"
+    hooks = repo / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("reference-transaction", "post-index-change", "pre-commit", "post-commit", "pre-auto-gc"):
+        (hooks / hook).write_text(f"#!/bin/sh\ntouch {marker}\n")
+        (hooks / hook).chmod(0o755)
+    (repo / ".gitattributes").write_text("* filter=evil diff=evil ident working-tree-encoding=UTF-16\n")
+    for key, value in {
+        "filter.evil.clean": command,
+        "filter.evil.process": command,
+        "filter.evil.required": "true",
+        "diff.evil.textconv": command,
+        "diff.evil.command": command,
+        "diff.external": command,
+        "core.fsmonitor": command,
+        "core.hooksPath": str(hooks),
+        "core.editor": command,
+        "core.pager": command,
+        "core.sshCommand": command,
+        "core.alternateRefsCommand": command,
+        "commit.gpgSign": "true",
+        "gpg.program": command,
+        "core.autocrlf": "true",
+        "hook.evil.command": command,
+        "hook.evil.event": "reference-transaction",
+    }.items():
+        git(repo, "config", key, value)
+    nested = repo / "nested"
+    nested.mkdir()
+    marker.unlink(missing_ok=True)
+    git(bench.folder, "init", "-q", str(nested))
+    with (nested / ".git" / "config").open("a") as config:
+        config.write(f'[core]\n\tfsmonitor = "{command}"\n')
+    first = await take(bench)
+    (repo / "src" / "a.py").write_bytes(b"three\r\n")
+    second = await take(bench, "s2", first.id)
+    assert (second.notice, second.changed, second.left_out) == ("", ("src/a.py",), ("nested/",))
+    assert not marker.exists()
+    assert git(repo, "cat-file", "-s", f"{second.id}:src/a.py") == str(len(b"three\r\n"))
+
+
+async def test_a_ref_is_never_written_through_a_link(bench, repo):
+    outside = bench.folder / "outside"
+    outside.mkdir()
+    (repo / ".git" / "refs" / "replan").symlink_to(outside)
+    taken = await take(bench)
+    assert taken.notice.startswith("no commit was made: the ref cannot be written: ")
+    assert taken.id.startswith("listing:")
+    assert list(outside.iterdir()) == []
+
+
+async def test_large_and_special_files_are_left_out_and_named(bench, repo, monkeypatch):
+    monkeypatch.setattr(repository, "FILE_BYTES_MAX", 100)
+    (repo / "large").write_text("x" * 101)
+    os.mkfifo(repo / "pipe")
+    taken = await take(bench)
+    assert "large" in taken.left_out
+    assert "large" not in git(repo, "ls-tree", "-r", "--name-only", taken.id)
+
+
+async def test_objects_that_were_removed_as_unused_are_written_again(bench, repo):
+    first = await take(bench)
+    git(repo, "update-ref", "-d", first.ref)
+    git(repo, "gc", "-q", "--prune=now")
+    second = await take(bench, "s2")
+    assert git(repo, "fsck", "--strict", "--no-dangling") == ""
+    assert git(repo, "cat-file", "-p", f"{second.id}:new") == "new"
+
+
+async def test_a_repository_without_a_commit_and_a_linked_work_tree_have_snapshots_too(bench):
+    git(bench.workspace, "init", "-q")
+    (bench.workspace / "a").write_text("x")
+    assert (await take(bench)).ref
+    other = bench.folder / "main"
+    other.mkdir()
+    git(other, "init", "-q")
+    (other / "a").write_text("x")
+    git(other, "add", "a")
+    git(other, "commit", "-qm", "first")
+    git(other, "worktree", "add", "-q", str(bench.folder / "tree"))
+    bench.workspace = bench.folder / "tree"
+    taken = await take(bench)
+    assert git(other, "rev-parse", taken.ref) == taken.id
+
+
+async def test_without_git_or_in_a_folder_below_a_repository_a_listing_takes_its_place(bench, monkeypatch):
+    git(bench.folder, "init", "-q")
+    taken = await take(bench)
+    assert (taken.id[:8], taken.ref, taken.notice) == ("listing:", "", "")
+    git(bench.workspace, "init", "-q")
+    monkeypatch.setattr(repository.shutil, "which", lambda program: None)
+    taken = await take(bench)
+    assert taken.notice == "no commit was made: git is not installed"
+
+
+async def test_a_listing_tells_what_changed(bench):
+    folder = bench.workspace
+    (folder / "sub").mkdir()
+    for name in ("same", "content", "mode", "gone", "sub/moved"):
+        (folder / name).write_text("x")
+    (folder / "link").symlink_to("same")
+    os.mkfifo(folder / "pipe")
+    first = await take(bench)
+    stamp = (folder / "content").stat()
+    (folder / "content").write_text("y")
+    os.utime(folder / "content", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    (folder / "same").touch()
+    (folder / "mode").chmod(0o755)
+    (folder / "gone").unlink()
+    (folder / "sub").rename(folder / "other")
+    (folder / "link").unlink()
+    (folder / "link").symlink_to("content")
+    second = await take(bench, "s2", first.id)
+    assert second.changed == ("content", "gone", "link", "mode", "other/moved", "sub/moved")
+    assert (await take(bench, "s3", second.id)).changed == ()
+
+
+async def test_too_many_files_are_a_notice_and_not_a_hang(bench, monkeypatch):
+    monkeypatch.setattr(listing, "FILES_MAX", 3)
+    for number in range(5):
+        (bench.workspace / str(number)).touch()
+    taken = await take(bench)
+    assert taken == Snapshot(id="", notice="changes are not known: there are more than 3 files")
+    monkeypatch.setattr(listing, "FILES_MAX", 100)
+    (bench.workspace / ("a/" * 70)).mkdir(parents=True)
+    assert (await take(bench)).notice == "changes are not known: folders are nested over 64 deep"
+
+
+async def test_a_listing_that_is_not_kept_any_more_is_a_notice(bench, monkeypatch):
+    monkeypatch.setattr(listing, "KEPT", 1)
+    first = await take(bench)
+    (bench.workspace / "a").touch()
+    await take(bench, "s2", first.id)
+    third = await take(bench, "s3", first.id)
+    assert (third.changed, third.notice) == (None, "the snapshot to compare with is not there any more")
+    for bad in ("listing:../../x", "--output=x", "HEAD"):
+        assert (await take(bench, "s4", bad)).changed is None
+
+
+def test_a_ref_is_made_of_fit_parts_that_differ_where_the_names_do():
+    assert ref_of("20261123-abc", "s1") == "refs/replan/20261123-abc/s1"
+    names = ["s1/r0", "s1 r0", "..", "a.lock", "@{x", "é", "-x", "x" * 200, "x" * 201, ""]
+    refs = [ref_of("r", name) for name in names]
+    assert len(set(refs)) == len(names)
+    for ref in refs:
+        assert subprocess.run(["git", "check-ref-format", ref], check=False).returncode == 0, ref
+
+
+def test_paths_that_were_touched_are_found_by_folder_and_by_name():
+    changed = ["src/a.py", "src2/b", "docs"]
+    assert touched(changed, ["src/", "./docs"]) == ("docs", "src/a.py")
+    assert touched(changed, ["src/a"]) == ()
+
+
+def test_a_list_of_paths_is_cut_at_its_limit_with_the_number_of_the_others():
+    paths, more = bounded_paths([f"{number:05}{'x' * 100}" for number in range(10_000)])
+    assert len(paths) + more == 10_000
+    assert len(json.dumps(paths)) <= 210_000

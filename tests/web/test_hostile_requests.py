@@ -1,0 +1,197 @@
+"""Hostile requests: names, origins, forms, sizes, slow clients and too many of them. None succeeds."""
+
+from contextlib import suppress
+from urllib.parse import quote
+
+import httpx2
+import pytest
+import trio
+
+from replan.web import guarding, limits, server
+from tests.web.world import served
+
+HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy", "x-frame-options", "cache-control")
+
+
+async def raw(web, data, *, seconds=10.0, pause=0.0):
+    """Send bytes, with a pause after each where they are a list, and return what comes back."""
+    stream = await trio.open_tcp_stream("127.0.0.1", web.port)
+    received = b""
+
+    async def send():
+        with suppress(trio.BrokenResourceError):
+            for part in data if isinstance(data, list) else [data]:
+                await stream.send_all(part)
+                await trio.sleep(pause)
+
+    async with stream, trio.open_nursery() as nursery:
+        nursery.start_soon(send)
+        with trio.move_on_after(seconds), suppress(trio.BrokenResourceError):
+            async for part in stream:
+                received += part
+        nursery.cancel_scope.cancel()
+    return received
+
+
+def head(web, line="GET / HTTP/1.1", *lines, host=None):
+    """Return the head of a request."""
+    text = "\r\n".join((line, f"Host: {host or f'127.0.0.1:{web.port}'}", "Connection: close", *lines, "", ""))
+    return text.encode("latin-1")
+
+
+async def test_another_host_name_is_refused_as_after_rebinding(tmp_path):
+    async with served(tmp_path) as web:
+        cookie = "; ".join(f"{name}={value}" for name, value in web.browser.cookies.items())
+        for name in ("evil.example", f"evil.example:{web.port}", "127.0.0.1", f"127.0.0.1.evil.example:{web.port}", ""):
+            answer = await raw(web, head(web, "GET / HTTP/1.1", f"Cookie: {cookie}", host=name or " "))
+            assert answer.split(b" ")[1] in (b"421", b"400"), name
+        twice = head(web, "GET / HTTP/1.1", f"Host: 127.0.0.1:{web.port}")
+        assert (await raw(web, twice)).split(b" ")[1] in (b"421", b"400")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "https://127.0.0.1:1"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+async def test_a_request_from_another_site_is_refused_also_with_the_session(tmp_path, headers):
+    async with served(tmp_path) as web:
+        for method, path in (("GET", "/"), ("POST", "/sign-out"), ("GET", "/live")):
+            answer = await web.browser.request(method, path, headers=headers, data={"csrf": web.csrf})
+            assert answer.status_code == 403
+        assert (await web.browser.get("/")).status_code == 200
+
+
+async def test_a_form_without_the_token_of_its_session_changes_nothing(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start()
+        await web.engine.resume(run)
+        for csrf in ("", "0" * 64, web.csrf.upper(), web.sign_in_token):
+            fields = {"csrf": csrf, "typed": "3.12", "do": "answer", "version": "x"}
+            assert (await web.browser.post(f"/questions/{run}/q1", data=fields)).status_code == 403
+        assert (await web.browser.get(f"/questions/{run}/q1?csrf={web.csrf}&typed=1&do=answer")).status_code == 200
+        assert (await web.engine.result(run)).status == "waiting"
+
+
+async def test_guessing_the_one_time_token_is_slowed_down_and_the_right_one_still_works(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.web.site.LATE_SECONDS", 0.01)
+    async with served(tmp_path, signed_in=False) as web:
+        codes = [
+            (await web.client.post("/sign-in", data={"token": f"{number:043}"})).status_code
+            for number in range(limits.FAILURES_MAX + 3)
+        ]
+        assert codes == [403] * limits.FAILURES_MAX + [429] * 3
+        await web.sign_in()
+
+
+async def test_a_made_up_session_is_no_session(tmp_path):
+    async with served(tmp_path) as web:
+        name = next(iter(web.browser.cookies))
+        for value in ("", "x", "A" * 43, "../web.json", "%00", "'--"):
+            answer = await web.client.get("/", headers={"cookie": f"{name}={value}"})
+            assert answer.status_code == 303
+
+
+@pytest.mark.parametrize("path", ["..%2f..%2fweb.json", "%2e%2e/web.json", "../../serving.py", "replan.css%00", "x.py"])
+async def test_no_path_leads_out_of_the_static_files(tmp_path, path):
+    async with served(tmp_path) as web:
+        answer = await raw(web, head(web, f"GET /static/{path} HTTP/1.1"))
+        assert answer.split(b" ")[1] in (b"404", b"400")
+        assert b"sessions" not in answer
+
+
+async def test_a_response_cannot_be_split_by_what_a_request_holds(tmp_path):
+    async with served(tmp_path) as web:
+        for evil in ("x\r\nset-cookie: evil=1", "/\r\n\r\n<script>"):
+            answer = await web.post("/questions/abc/q1", {"back": evil, "typed": evil, "version": evil})
+            assert "evil" not in answer.headers.get("set-cookie", "")
+            answer = await web.browser.get(f"/?done={quote(evil)}")
+            assert "evil" not in str(answer.headers)
+            assert "<script>" not in answer.text.replace('<script defer src="', "")
+
+
+async def test_a_large_body_is_refused_whether_or_not_its_length_is_named(tmp_path):
+    async with served(tmp_path) as web:
+        assert (await web.browser.post("/sign-out", content=b"x" * 10_000_000)).status_code == 413
+
+        async def parts():
+            for _ in range(160):
+                yield b"csrf=" + b"x" * 65_536
+
+        with suppress(httpx2.ReadError, httpx2.WriteError):  # The server may close while we are still sending.
+            kind = {"content-type": "application/x-www-form-urlencoded"}
+            assert (await web.browser.post("/sign-out", content=parts(), headers=kind)).status_code == 413
+        assert (await web.browser.get("/")).status_code == 200
+
+
+async def test_a_body_that_trickles_in_is_cut_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(guarding, "BODY_START_SECONDS", 0.2)
+    async with served(tmp_path) as web:
+        lines = ("Content-Length: 400", "Content-Type: application/x-www-form-urlencoded")
+        begun = trio.current_time()
+        answer = await raw(web, [head(web, "POST /sign-in HTTP/1.1", *lines), *[b"x"] * 30], pause=0.1)
+        assert answer.split(b" ")[1] == b"408"
+        assert trio.current_time() - begun < 8
+
+
+async def test_a_head_that_trickles_in_is_cut_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
+    async with served(tmp_path) as web:
+        begun = trio.current_time()
+        answer = await raw(web, [b"GET / HTTP/1.1\r\n", *[b"x: y\r\n"] * 40], pause=0.1)
+        assert answer == b""
+        assert trio.current_time() - begun < 8
+
+
+async def test_connections_beyond_the_limit_are_closed_and_others_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 5)
+    async with served(tmp_path) as web:
+        streams = [await trio.open_tcp_stream("127.0.0.1", web.port) for _ in range(8)]
+        with trio.fail_after(5):
+            assert await streams[-1].receive_some(10) == b""
+        for stream in streams:
+            await stream.aclose()
+        await trio.sleep(0.1)
+        assert (await web.browser.get("/")).status_code == 200
+
+
+async def test_too_many_or_too_long_headers_and_addresses_are_refused(tmp_path):
+    async with served(tmp_path) as web:
+        many = [f"x-{number}: y" for number in range(120)]
+        assert (await raw(web, head(web, "GET / HTTP/1.1", *many))).split(b" ")[1] == b"431"
+        assert (await raw(web, head(web, f"GET /?{'x' * 3000} HTTP/1.1"))).split(b" ")[1] == b"414"
+        assert (await raw(web, head(web, "GET / HTTP/1.1", f"x: {'y' * 40_000}"))).split(b" ")[1] in (b"431", b"400")
+
+
+async def test_only_plain_http_is_spoken(tmp_path):
+    async with served(tmp_path) as web:
+        upgrade = ("Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+        request = head(web, "GET / HTTP/1.1", *upgrade).replace(b"Connection: close", b"Connection: Upgrade")
+        assert b" 101 " not in await raw(web, request, seconds=2)
+        assert b"200" not in await raw(web, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", seconds=2)
+        smuggled = head(web, "POST /sign-in HTTP/1.1", "Content-Length: 4", "Transfer-Encoding: chunked")
+        assert (await raw(web, smuggled + b"0\r\n\r\nGET / HTTP/1.1\r\n\r\n", seconds=3)).count(b"HTTP/1.1 200") == 0
+        assert (await web.browser.get("/")).status_code == 200
+
+
+async def test_every_response_has_the_headers_that_protect_it(tmp_path):
+    async with served(tmp_path) as web:
+        for path in ("/", "/sign-in", "/no-such-page", "/static/replan.css", "/questions/x/q1"):
+            answer = await web.browser.get(path)
+            assert not [name for name in HEADERS if name not in answer.headers], path
+            assert "access-control-allow-origin" not in answer.headers
+            assert "unsafe" not in answer.headers["content-security-policy"]
+            assert "server" not in answer.headers
+        assert (await web.browser.get("/")).headers["cache-control"] == "no-store"
+
+
+async def test_too_many_writes_of_one_client_are_refused(tmp_path, monkeypatch):
+    async with served(tmp_path) as web:
+        codes = [(await web.post("/questions/none/q1")).status_code for _ in range(limits.WRITES_MAX + 2)]
+        assert codes[-1] == 429
+        assert codes[0] == 404

@@ -1,0 +1,69 @@
+"""The inbox: what waits is shown, answered and declined without a script."""
+
+import re
+
+from tests.web.world import served
+
+
+def field(page, name):
+    """Return the value of a hidden field."""
+    return re.search(rf'name="{name}" value="([^"]*)"', page)[1]
+
+
+async def test_a_question_is_shown_and_answered_and_the_run_goes_on(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start()
+        await web.settled(run, "waiting")
+        page = (await web.browser.get("/")).text
+        assert "Which version is it?" in page
+        assert f'href="/runs/{run}"' in page
+        fields = {"version": field(page, "version"), "typed": "3.12", "do": "answer", "back": "/"}
+        answer = await web.post(f"/questions/{run}/q1", fields)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/?done=answered")
+        assert "The answer is recorded." in (await web.browser.get("/?done=answered")).text
+        assert (await web.settled(run, "finished")).outcome == "success"
+        assert "Nothing waits for you." in (await web.browser.get("/")).text
+
+
+async def test_a_question_is_declined(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start()
+        await web.settled(run, "waiting")
+        page = (await web.browser.get(f"/questions/{run}/q1")).text
+        fields = {"version": field(page, "version"), "do": "decline", "typed": "", "back": f"/runs/{run}"}
+        answer = await web.post(f"/questions/{run}/q1", fields)
+        assert answer.headers["location"] == f"/runs/{run}?done=declined"
+        await web.settled(run, "finished")
+
+
+async def test_an_answer_that_does_not_fit_keeps_what_was_typed(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start()
+        await web.engine.resume(run)
+        version = field((await web.browser.get("/")).text, "version")
+        answer = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "   ", "do": "answer"})
+        assert answer.status_code == 422
+        assert "the question stays open" in answer.text
+        assert "No host drives" in (await web.browser.get("/")).text
+
+
+async def test_a_second_answer_is_a_conflict_that_names_the_first(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start()
+        await web.engine.resume(run)
+        version = field((await web.browser.get("/")).text, "version")
+        await web.engine.answer(f"{run}/q1", "3.11")
+        answer = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "3.12", "do": "answer"})
+        assert answer.status_code == 422
+        assert "another answer was given before: &#39;3.11&#39;" in answer.text
+        same = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "3.11", "do": "answer"})
+        assert same.headers["location"] == "/?done=duplicate"
+
+
+async def test_a_form_of_another_version_of_a_question_is_refused(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start()
+        await web.engine.resume(run)
+        answer = await web.post(f"/questions/{run}/q1", {"version": "0" * 16, "typed": "3.12", "do": "answer"})
+        assert answer.status_code == 409
+        assert (await web.engine.result(run)).status == "waiting"

@@ -1,0 +1,168 @@
+"""The pages about runs: the list, one run, its attempts, records and documents, and what is posted on them."""
+
+import json
+import re
+from urllib.parse import unquote
+
+from runtime.core.errors import RunNotFound
+from tests.cli.samples import BACKTRACKS, PLAN
+from tests.web.world import PLANS, served
+
+LOOPS = {**PLANS, "g_plan": ["no JSON"] * 40}
+"""A script whose plans are never accepted."""
+
+
+async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
+    async with served(tmp_path, scripts={"backtracks": BACKTRACKS}) as web:
+        run = await web.start("backtracks")
+        await web.settled(run, "finished")
+        page = (await web.browser.get(f"/runs/{run}")).text
+        for text in ("partial_replan to g_strategy", "thrown away: 2 calls", "7 spent of 30 calls", "Find the cause"):
+            assert text in page
+        assert page.count("<rect x=") == len(PLAN["steps"])
+        assert 'class="contingent"' in page
+        assert "Go on with this run" not in page
+        assert "Cancel the run" not in page
+        linked = re.findall(rf'href="(/runs/{run}/attempts/[^"]+)"', page)
+        assert f"/runs/{run}/attempts/g_plan/v1.a1" in linked
+        for path in linked:
+            assert (await web.browser.get(path)).status_code == 200
+
+
+async def test_an_attempt_shows_its_prompt_and_reply(tmp_path):
+    async with served(tmp_path, scripts={"backtracks": BACKTRACKS}) as web:
+        run = await web.start("backtracks")
+        await web.settled(run, "finished")
+        page = (await web.browser.get(f"/runs/{run}/attempts/g_plan/v2.a1")).text
+        assert "no JSON at all" in page
+        assert "The login fails with a timeout" in page
+        assert "not the exact messages" not in page
+        assert (await web.browser.get(f"/runs/{run}/attempts/g_none/v1.a1")).status_code == 404
+
+
+async def test_the_documents_of_a_plan_are_saved_as_files(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        page = (await web.browser.get(f"/runs/{run}")).text
+        for form in ("json", "markdown", "github-checklist", "mermaid"):
+            assert f"/runs/{run}/export/{form}" in page
+            saved = await web.browser.get(f"/runs/{run}/export/{form}")
+            assert saved.headers["content-disposition"].startswith(f'attachment; filename="{run}.')
+        plan = json.loads((await web.browser.get(f"/runs/{run}/export/json")).text)
+        assert plan["plan_id"] == PLAN["plan_id"]
+        assert (await web.browser.get(f"/runs/{run}/export/..%2fweb.json")).status_code == 404
+
+
+async def test_records_are_shown_in_pages_from_any_place(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        page = (await web.browser.get(f"/runs/{run}/records")).text
+        assert 'id="record-1"' in page
+        assert "finished: success" in page
+        later = (await web.browser.get(f"/runs/{run}/records?after=5")).text
+        assert 'id="record-5"' not in later
+        assert 'id="record-6"' in later
+        assert "No records here." in (await web.browser.get(f"/runs/{run}/records?after=999999999")).text
+        assert (await web.browser.get(f"/runs/{run}/records?after=-1")).status_code == 422
+
+
+async def test_runs_are_filtered_searched_and_listed_in_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.web.runs_page.ROWS_MAX", 2)
+    async with served(tmp_path) as web:
+        first = await web.start("plans", "# Alpha breaks\n\nThe login fails.\n")
+        asking = await web.start("asks", "# Beta breaks\n\nThe login fails.\n")
+        third = await web.start("plans", "# Gamma breaks\n\nThe login fails.\n")
+        for run in (first, asking, third):
+            await web.settled(run)
+        page = (await web.browser.get("/runs")).text
+        assert "3 runs" in page
+        assert "Alpha breaks" not in page
+        assert "Alpha breaks" in (await web.browser.get(re.search(r'href="(/runs\?page=1)"', page)[1])).text
+        found = (await web.browser.get("/runs?q=ALPHA")).text
+        assert "Alpha breaks" in found
+        assert "Gamma breaks" not in found
+        waiting = (await web.browser.get("/runs?status=waiting")).text
+        assert "Beta breaks" in waiting
+        assert "Gamma breaks" not in waiting
+        assert "No such runs." in (await web.browser.get("/runs?q=nothing&page=77")).text
+
+
+async def test_a_run_is_started_with_files_and_a_lower_limit(tmp_path):
+    async with served(tmp_path) as web:
+        fields = {"problem": "# Login fails\n\nSee notes.md.", "workflow": "search", "model": "plans", "max_calls": "9"}
+        files = {"files": ("notes.md", b"The session store is slow. api_key=sk-1234567890abcdefghij", "text/markdown")}
+        answer = await web.post("/runs", fields, files=files)
+        assert answer.status_code == 303, answer.text
+        run = re.fullmatch(r"/runs/(\w+)\?done=started", answer.headers["location"])[1]
+        assert (await web.settled(run, "finished")).outcome == "success"
+        page = (await web.browser.get(f"/runs/{run}")).text
+        assert "of 9 calls" in page
+        prompt = (await web.browser.get(f"/runs/{run}/attempts/g_analysis/v1.a1")).text
+        assert "The session store is slow." in prompt
+        assert "sk-1234567890abcdefghij" not in prompt
+
+
+async def test_a_form_that_cannot_be_used_keeps_what_was_typed(tmp_path):
+    async with served(tmp_path) as web:
+        fields = {"problem": "The login fails.", "workflow": "search", "model": "plans", "max_calls": "many"}
+        answer = await web.post("/runs", fields)
+        assert answer.status_code == 422
+        assert "is no number" in answer.text
+        assert "The login fails." in answer.text
+        assert "<option selected>plans</option>" in answer.text
+        assert (await web.post("/runs", {"problem": " ", "model": "plans"})).status_code == 422
+
+
+async def test_a_raised_limit_brings_an_ended_run_on(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start("plans", max_calls=2)
+        assert (await web.settled(run, "finished")).outcome == "budget_exhausted"
+        answer = await web.post(f"/runs/{run}/limits", {"max_calls": "12"})
+        assert answer.headers["location"] == f"/runs/{run}?done=limits"
+        while (await web.settled(run)).outcome != "success":
+            assert (await web.engine.result(run)).outcome in ("", "budget_exhausted", "success")
+
+
+async def test_a_run_is_told_and_cancelled_once_the_box_is_ticked(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start("asks")
+        await web.settled(run, "waiting")
+        told = await web.post(f"/runs/{run}/tell", {"text": "Python 3.12 only.", "as": "note"})
+        assert told.headers["location"] == f"/runs/{run}?done=told"
+        assert "Python 3.12 only." in (await web.browser.get(f"/runs/{run}")).text
+        assert (await web.post(f"/runs/{run}/cancel")).status_code == 422
+        assert (await web.engine.result(run)).status != "finished"
+        assert "done=cancel" in unquote((await web.post(f"/runs/{run}/cancel", {"sure": "yes"})).headers["location"])
+        assert (await web.settled(run, "finished")).outcome == "cancelled"
+        assert (await web.post(f"/runs/{run}/cancel", {"sure": "yes"})).status_code == 422
+        assert "Act" not in (await web.browser.get(f"/runs/{run}")).text.partition("Search")[2]
+
+
+async def test_without_a_host_the_page_says_that_nobody_drives_the_run(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("plans")
+        assert "parked" in (await web.browser.get(f"/runs/{run}")).text
+        assert (await web.post(f"/runs/{run}/resume")).status_code == 409
+
+
+async def test_a_parked_run_goes_on_when_a_person_says_so(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("asks")
+        await web.engine.resume(run)
+        await web.engine.answer(f"{run}/q1", "3.12")
+    async with served(tmp_path) as web:
+        assert (await web.settled(run, "finished")).outcome == "success"
+
+
+async def test_unknown_runs_and_questions_are_not_found(tmp_path):
+    async with served(tmp_path) as web:
+        for path in ("/runs/nonesuch", "/runs/nonesuch/records", "/questions/nonesuch/q1", "/live?run=nonesuch"):
+            assert (await web.browser.get(path)).status_code == 404, path
+        assert (await web.post("/runs/nonesuch/tell", {"text": "x"})).status_code == 404
+        try:
+            await web.engine.result("nonesuch")
+        except RunNotFound:
+            return
+        raise AssertionError

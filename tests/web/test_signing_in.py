@@ -1,0 +1,108 @@
+"""Signing in: the one-time address, sessions, and signing out."""
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from replan.cli.app import app
+from replan.web import access, rendering
+from replan.web.store import Store, WebState
+from runtime.core.errors import UsageProblem
+from tests.web.world import served
+
+HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+"""The SHA-256 hash of htmx 2.0.11, as npm's tarball has it under dist/htmx.min.js."""
+
+
+async def test_the_one_time_token_begins_one_session_and_no_second(tmp_path):
+    async with served(tmp_path, signed_in=False) as web:
+        first = await web.client.post("/sign-in", data={"token": f"{web.address}/sign-in#{web.sign_in_token}"})
+        assert (first.status_code, first.headers["location"]) == (303, "/")
+        cookie = first.headers["set-cookie"]
+        assert all(part in cookie for part in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"))
+        assert web.sign_in_token not in cookie
+        again = await web.browser.post("/sign-in", data={"token": web.sign_in_token})
+        assert again.status_code == 403
+        assert "used before" in again.text
+        assert "set-cookie" not in again.headers
+
+
+async def test_without_a_session_every_page_leads_to_the_form(tmp_path):
+    async with served(tmp_path, signed_in=False) as web:
+        for path in ("/", "/live", "/questions/abc/q1"):
+            answer = await web.client.get(path)
+            assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+        assert 'name="token"' in (await web.client.get("/sign-in")).text
+        partly = await web.client.get("/", headers={"hx-request": "true"})
+        assert (partly.status_code, partly.headers["hx-redirect"]) == (401, "/sign-in")
+
+
+async def test_signing_out_ends_the_session_on_the_server(tmp_path):
+    async with served(tmp_path) as web:
+        name, value = next(iter(web.browser.cookies.items()))
+        assert (await web.post("/sign-out")).headers["location"] == "/sign-in"
+        kept = await web.client.get("/", headers={"cookie": f"{name}={value}"})
+        assert kept.status_code == 303
+
+
+async def test_a_session_outlives_the_server(tmp_path):
+    async with served(tmp_path) as web:
+        cookies = dict(web.browser.cookies)
+        port = web.port
+    async with served(tmp_path, signed_in=False, port=port) as web:
+        web.browser.cookies.update(cookies)
+        assert (await web.browser.get("/")).status_code == 200
+
+
+def test_a_one_time_token_ends_after_a_minute_and_a_session_after_twelve_hours():
+    state, token = access.with_sign_in(WebState(), 1000.0)
+    assert access.signed_in(state, token, 1060.0)[1] == ""
+    state, session = access.signed_in(state, token, 1059.0)
+    assert access.signed_in(state, token, 1059.0)[1] == ""
+    assert access.of_session(state, session, 1059.0 + 12 * 3600 - 1).client == "browser"
+    assert access.of_session(state, session, 1059.0 + 12 * 3600) is None
+
+
+def test_no_secret_is_stored(tmp_path):
+    store = Store(tmp_path)
+    token = store.change(lambda state: access.with_sign_in(state, 1.0))
+    session = store.change(lambda state: access.signed_in(state, token, 2.0))
+    other = store.change(lambda state: access.with_token(state, "ci", "read", 3.0))
+    text = (tmp_path / "web.json").read_text()
+    assert not [secret for secret in (token, session, other) if secret in text]
+    assert (tmp_path / "web.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_damaged_store_is_reported_with_what_to_do(tmp_path):
+    (tmp_path / "web.json").write_text('{"version": 2}')
+    with pytest.raises(UsageProblem, match=r"not a file of this release.*remove it"):
+        Store(tmp_path).read()
+
+
+def test_a_token_allows_its_scope_and_the_ones_before_it():
+    state, token = access.with_token(WebState(), "ci", "answer", 0.0)
+    who = access.of_token(state, token)
+    assert [who.may(scope) for scope in access.SCOPES] == [True, True, False]
+    assert access.of_token(access.without_token(state, "ci")[0], token) is None
+    for name in ("", "A", "../x", "a" * 33):
+        with pytest.raises(UsageProblem, match="cannot name a token"):
+            access.with_token(state, name, "read", 0.0)
+
+
+def test_without_the_extra_one_line_says_how_to_install_it(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "hypercorn" else find(name))
+    done = CliRunner().invoke(app, ["serve"])
+    assert isinstance(done.exception, SystemExit)
+    assert done.exit_code == 2
+    assert "pip install 'replan[web]'" in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_the_vendored_library_is_the_published_one():
+    data = (Path(rendering.__file__).parent / "static" / "htmx.min.js").read_bytes()
+    assert hashlib.sha256(data).hexdigest() == HTMX
+    assert 'version:"2.0.11"' in data.decode()

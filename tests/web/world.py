@@ -1,0 +1,109 @@
+"""A home that is served by the real server on a free port, and clients for it."""
+
+import os
+import re
+from contextlib import asynccontextmanager
+
+import httpx2
+import trio
+
+from replan.runs.home import open_home
+from replan.runs.orders import Order
+from replan.setup.home_folder import locate_home
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
+from replan.web.access import with_token
+from replan.web.serving import serve_home
+from replan.web.store import Store
+from runtime.drive.options import Stop
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
+
+PLANS = {"g_analysis": [ANALYSIS] * 9, "g_recon": [RECON] * 9, "g_strategy": [STRATEGY] * 9, "g_plan": [PLAN] * 9}
+"""A script that plans without a question."""
+ASKS = {**PLANS, "g_analysis": [ASKING, ANALYSIS, ANALYSIS]}
+"""A script that asks one question first."""
+SETTLED = ("finished", "waiting", "parked")
+
+
+class World:
+    """One served home. `client` has no session; `browser` has one."""
+
+    def __init__(self, engine, address, sign_in, config):
+        self.engine, self.address, self.config = engine, address, config
+        self.port = int(address.rpartition(":")[2])
+        self.sign_in_token = sign_in.partition("#")[2]
+        self.client = httpx2.AsyncClient(base_url=address, trust_env=False)
+        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False)
+        self.store = Store(locate_home().folder)
+        self.csrf = ""
+
+    async def sign_in(self):
+        """Begin the browser's session."""
+        answer = await self.browser.post("/sign-in", data={"token": self.sign_in_token})
+        assert answer.status_code == 303, answer.text
+        self.csrf = re.search(r'name="csrf" value="([0-9a-f]+)"', (await self.browser.get("/")).text)[1]
+
+    async def post(self, path, fields=None, **extra):
+        """Send a form with the session's token, as a browser does."""
+        data = {"csrf": self.csrf, **(fields or {})}
+        return await self.browser.post(path, data=data, headers={"origin": self.address}, **extra)
+
+    def token(self, scope="control", name=None):
+        """Return the headers of a program with a new token."""
+        token = self.store.change(lambda state: with_token(state, name or scope, scope, 0.0))
+        return {"authorization": f"Bearer {token}"}
+
+    async def start(self, model="asks", problem=PROBLEM, **options):
+        """Start a run, and return its id once it has settled where a host drives it."""
+        from replan.runs.orders import Offer
+
+        offer = Offer(self.config, locate_home().folder, self.engine.root)
+        prepared = offer.prepare(Order(problem, model=model, **options), self.engine.registry)
+        return await self.engine.admit(prepared.request)
+
+    async def settled(self, run, *statuses):
+        """Return a run's result once it has one of some statuses."""
+        with trio.fail_after(20):
+            while True:
+                result = await self.engine.result(run)
+                if result.status in (statuses or SETTLED):
+                    return result
+                await trio.sleep(0.02)
+
+
+@asynccontextmanager
+async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **clients):
+    """Serve a home for the length of a block, with models by the names of their scripts."""
+    models = {
+        name: write_script(folder, script, f"{name}.yaml")
+        for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
+    }
+    config = UserConfig.model_validate({"clients": {"models": models, **clients}})
+    stop, opened, is_open = Stop(handover=True), [], trio.Event()
+
+    def open_at(address):
+        opened.append(address)
+        is_open.set()
+
+    async with open_home(config=config, registry=registry()) as engine, trio.open_nursery() as nursery:
+
+        async def serve():
+            options = {"stop": stop, "report": lambda _: None, "opened": open_at}
+            await serve_home(engine, locate_home(), config, port=port, hosts=hosts, **options)
+
+        nursery.start_soon(serve)
+        with trio.fail_after(10):
+            await is_open.wait()
+        world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config)
+        async with world.client, world.browser:
+            if signed_in:
+                await world.sign_in()
+            yield world
+        stop.requested.set()
+        stop.forced.set()
+
+
+def use_home(folder, monkeypatch):
+    """Use a home of the test's own."""
+    monkeypatch.setenv("REPLAN_HOME", str(folder / "home"))
+    os.environ.pop("REPLAN_MODEL", None)
