@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.guards.built_in import BUILT_IN
-from actors.guards.composite import combined
 from actors.plans.coverage import GOALS_MAX
 from actors.values.artifacts import Artifact, Clarified, Context
-from actors.values.findings import Finding, ReasonTag, Verdict
+from actors.values.findings import ReasonTag
 from actors.values.given import Given
 from actors.values.requirements import requirement_id
 from runtime.core.errors import UsageProblem
@@ -377,25 +376,3 @@ def test_a_large_plan_is_judged_in_linear_time(guard):
     verdict = judge(guard, value, recon={"mentioned_files": ["a" * 100_000 + ".py"]}, strategy=strategy)
     assert verdict.passed == (guard != "evidence_present")
     assert time.process_time() - started < 1.0
-
-
-@pytest.mark.parametrize(("kind", "score"), [("all_of", 0.2), ("first_failure", 0.2), ("majority", 0.9 * 2 / 3)])
-def test_a_composite_has_the_score_of_its_lowest_member(kind, score):
-    """A guard that passes does not raise the score of a rejection; of those that vote, the score is the mean."""
-    low = Verdict(guard="low", score=0.2)
-    high = Verdict(guard="high", passed=True, score=1.0)
-    parts = [high, low, Verdict(guard="other", score=0.6)] if kind == "majority" else [high, low]
-    assert combined(kind, parts, len(parts)).score == pytest.approx(score)
-
-
-def test_a_composite_lists_what_several_members_say_once():
-    said = Finding(code="reply.not_json", message="no JSON")
-    parts = [Verdict(guard=name, findings=(said,)) for name in ("one", "two")]
-    assert combined("all_of", parts, 2).findings == (said,)
-
-
-def test_a_verdict_names_its_judges():
-    parts = [Verdict(guard=name, passed=True, score=1.0) for name in ("one", "two", "three")]
-    names = [combined("all_of", parts[:count], count).judges for count in (1, 2, 3)]
-    assert names == ["one", "one and two", "one and 2 more guards"]
-    assert combined("all_of", [*parts, Verdict(guard="four")], 4).judges == "four"
