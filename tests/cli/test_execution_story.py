@@ -23,6 +23,12 @@ def fail(workspace):
     raise PermissionError("never")
 
 
+def flaky(workspace):
+    if not (workspace / "tried").exists():
+        (workspace / "tried").touch()
+        raise TimeoutError("not now")
+
+
 def there(workspace):
     return any(workspace.iterdir())
 
@@ -37,6 +43,7 @@ def slow(workspace):
 TOOLS = """
 tools:
   make: {risk: none, python: ./actions.py:make, repeatable: true, parameters: {name: {type: string, pattern: '[a-z]'}}}
+  flaky: {risk: none, python: ./actions.py:flaky, repeatable: true}
   fail: {risk: none, python: ./actions.py:fail, repeatable: true}
   there: {risk: none, python: ./actions.py:there, repeatable: true}
   slow: {risk: none, python: ./actions.py:slow, repeatable: true}
@@ -44,6 +51,7 @@ generators:
   make_a: {tool: make, with: {name: a}}
   make_b: {tool: make, with: {name: b}}
   broken: fail
+  flaky: flaky
   slow: slow
 guards: {dynamic_test: there}
 """
@@ -109,6 +117,21 @@ def test_goals_statuses_and_the_history_survive_a_replan(replan, files):
     assert told["revision"] == 2
     assert told["phase"] == "executing"
     assert told["state"] == ["a", "b", "start"]
+
+
+def test_a_tool_that_failed_for_a_moment_is_tried_again_after_a_pause_with_plan_and_goals_kept(replan, files):
+    """S109, S111: the failure has a reason tag, and the second attempt of the same step succeeds."""
+    result = replan("execute", *files(plan(step("one", "flaky", ["a"]), goals=("a",))), "--json")
+    told = json.loads(result.stdout)
+    assert (told["outcome"], told["revision"], told["trace"]) == ("success", 1, ["one:ok"])
+    assert told["steps"][0]["attempts"] == 2
+    (decided,) = [
+        event
+        for event in json.loads(replan("show", told["run_id"], "--events", "--json").stdout)["events"]
+        if event["kind"] == "attempt_decided"
+    ]
+    assert (decided["rule"], decided["code"], decided["again"]) == ("tool_transient", "tool.transient", True)
+    assert decided["delay_seconds"] > 0
 
 
 def test_a_failed_prerequisite_blocks_its_dependents_and_a_person_decides_about_the_goals(replan, files):
