@@ -173,15 +173,9 @@ def _decoded(content: bytes, *, cut: bool) -> tuple[str | None, str]:
     try:
         text = content.decode("utf-8-sig", "ignore" if cut else "strict")
     except UnicodeDecodeError:
-<<<<<<< HEAD
         text, encoding = content.decode("cp1252", "replace"), "Windows-1252"
     odd = len(_ODD.findall(text))
     return (None, "") if odd > _ODD_SHARE_MAX * len(text) else (text, encoding)
-=======
-        text = content.decode("cp1252", "replace")
-    odd = sum((character < " " and character not in "\t\n\r\f") or character == "\ufffd" for character in text)
-    return (None, "") if odd > _CONTROL_SHARE_MAX * len(text) else (text, "Windows-1252")
->>>>>>> acqmachine
 
 
 def _reason(error: Exception) -> str:

@@ -38,17 +38,8 @@ def table_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _row(header: Sequence[str], cells: Sequence[str]) -> str:
-<<<<<<< HEAD
     names = [*header, *[""] * (len(cells) - len(header))]
     return " | ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell)
-=======
-    named = (
-        f"{header[column]}: {cell}" if column < len(header) and header[column] else cell
-        for column, cell in enumerate(cells)
-        if cell
-    )
-    return " | ".join(named)
->>>>>>> acqmachine
 
 
 def _delimiter(text: str) -> str:
