@@ -172,12 +172,12 @@ def resume(run: str, **options: Any) -> RunResult:
 
 @asynccontextmanager
 async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> AsyncIterator[Run[Result]]:
-    request = await _beside_the_loop(partial(prepared, how))
+    request = await beside_the_loop(partial(prepared, how))
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed functions.
 
-    async with _driven(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_block(new_run_id(), begin, how, is_new=True) as run:
         yield run
 
 
@@ -193,12 +193,12 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.drive(stop)
 
-    async with _driven(await in_any_loop(named), begin, how) as driven:
+    async with drive_block(await in_any_loop(named), begin, how) as driven:
         yield driven
 
 
 @asynccontextmanager
-async def _driven(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
+async def drive_block(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
     """Drive a run for the length of a block, in the caller's kind of event loop."""
     if running_loop() == "asyncio":
         from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
@@ -210,7 +210,7 @@ async def _driven(run: str, begin: Begin, how: Driving, *, is_new: bool = False)
         yield driven
 
 
-async def _beside_the_loop(work: Callable[[], T]) -> T:
+async def beside_the_loop(work: Callable[[], T]) -> T:
     """Do work that reads files: in an asyncio program in a thread, since its event loop also serves others."""
     if running_loop() != "asyncio":
         return work()
