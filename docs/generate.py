@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 # So that the checkout is documented, whatever is installed; `page_parts` is in the folder of this script.
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
-from page_parts import experiments, requirements  # noqa: E402
+from page_parts import experiments, requirements, tools  # noqa: E402
 from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
@@ -199,6 +199,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "row-keys": lambda: keys(Row),
     "section-keys": lambda: keys(Sections),
     "step-keys": lambda: keys(ActionPair),
+    **tools.parts(keys),
     "tags": lambda: _meanings("tags", ReasonTag, "Tag"),
     "workflow-keys": lambda: keys(Workflow),
     "workflows": workflows,

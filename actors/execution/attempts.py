@@ -19,6 +19,7 @@ from actors.run.questions import (
 )
 from actors.run.tools import FAILED, NOT_RUN, SUCCEEDED, ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.file_texts import file_in
+from actors.tools.snapshot_texts import snapshot_use
 from actors.tools.uses import ModelUse, PersonUse, ToolUse
 from actors.values.findings import Code, Finding
 
@@ -48,14 +49,18 @@ def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[Phas
             phases.append(Phase.ACT)
         case _:
             assert_never(act)
+    phases += [Phase.SNAPSHOT] if config.snapshots else []
     for check in checks:
         phases += [Phase.CHECK_PRE] if isinstance(check, ToolUse) and check.pre_check else []
         phases.append(Phase.CHECK)
     return tuple(phases)
 
 
-def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> ToolUse | None:
-    """Return the call of a tool that the attempt's phase is; None for a phase that calls none."""
+def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
+    """Return the call of a tool that the attempt's phase is; None for a phase that calls none.
+
+    `since` is the id of the snapshot that the next one is compared with.
+    """
     act, *checks = plan.uses(config.tools, attempt.step)
     match attempt.phase:
         case Phase.PRE_CHECK:
@@ -66,6 +71,8 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> Tool
             return act if isinstance(act, ToolUse) else None
         case Phase.WRITE:
             return act.writing(attempt.text) if isinstance(act, ModelUse) else None
+        case Phase.SNAPSHOT:
+            return snapshot_use(attempt.node, since)
         case Phase.CHECK_PRE:
             return checks[0].pre_check if checks and isinstance(checks[0], ToolUse) else None
         case Phase.CHECK:
@@ -167,7 +174,7 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
             return passed(attempt) if answer == DONE else failed(attempt, faults.not_done(attempt, answer))
         case Phase.CHECK:
             return passed(attempt) if answer == HOLDS else failed(attempt, faults.not_accepted(attempt, answer))
-        case Phase.PRE_CHECK | Phase.READ | Phase.WRITE | Phase.CHECK_PRE | None:
+        case Phase.PRE_CHECK | Phase.READ | Phase.WRITE | Phase.SNAPSHOT | Phase.CHECK_PRE | None:
             return attempt
         case _:
             assert_never(attempt.phase)

@@ -48,6 +48,8 @@ class ExecutionConfig(Value):
     """The prompts of the models that write files."""
     workspace: str
     """The absolute path of the folder that the tools work in."""
+    snapshots: bool
+    """Whether the workspace is recorded before the first step and after each one, and compared."""
     problem: str
     """The text of the problem that the plan solves; empty where there is none."""
     planning: RunConfig | None

@@ -53,7 +53,7 @@ class Cause(StrEnum):
     REQUIREMENT_VIOLATED = "requirement_violated"  # a step did what a requirement forbids
     REQUIREMENTS_CHANGED = "requirements_changed"  # the user has said so
     REPLAN_FAILED = "replan_failed"  # no new plan was found or proved
-    ASKED = "asked"  # the planning run of a replan has a question
+    PLANNER_ASKS = "planner_asks"  # the planning run of a replan has a question
 
 
 class ExecutionStarted(TimedEvent):

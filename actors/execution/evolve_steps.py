@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
-from actors.execution import faults
+from actors.execution import faults, workspace_rules
 from actors.execution.attempts import (
     Answer,
     after_answer,
@@ -14,11 +14,11 @@ from actors.execution.attempts import (
     phases_of,
     tool_use,
 )
-from actors.execution.choice import signature_of
 from actors.execution.events import AttemptDecided, Cause, FileReplied, StepOutcome, StepSettled
+from actors.execution.forbidden import broken_tokens
 from actors.execution.goals import blocked_by, goals_of, statuses
-from actors.execution.ids import place_of, tool_node
-from actors.execution.state import Attempt, Settled, State, StepResult, Trouble
+from actors.execution.ids import WORKSPACE_START, place_of, tool_node
+from actors.execution.state import Attempt, Phase, State, StepResult, Trouble
 from actors.plans.semantics import (
     FAIL,
     OK,
@@ -34,7 +34,7 @@ from actors.run.tools import ToolFinished, ToolRequested
 from actors.run.waits import WaitRequested
 from actors.tools.uses import ModelUse
 from actors.values.artifacts import Feedback
-from actors.values.findings import Finding
+from actors.values.findings import Code, Finding
 from runtime.core.copies import changed, without
 
 FEEDBACK_WINDOW = 5
@@ -72,6 +72,8 @@ def _at(state: State, node: str) -> State:
     place = place_of(node)
     if place is None or place.revision != state.revision or place.name in state.active:
         return state
+    if place.name not in state.plan.by_name:  # The question of the common run what became of a call.
+        return state
     return begun(state, state.plan.by_name[place.name])
 
 
@@ -96,10 +98,15 @@ def asked(state: State, event: ClarificationRequested) -> State:
 
 def tool_ended(state: State, event: ToolFinished) -> State:
     """Return the state after a call of a tool has ended."""
-    attempt = state.attempt_at(tool_node(event.request_id))
+    node = tool_node(event.request_id)
+    if node == WORKSPACE_START:
+        return workspace_rules.after_first(state, event)
+    attempt = state.attempt_at(node)
     use = None if attempt is None else tool_use(state.config, state.plan, attempt)
     if attempt is None or use is None or attempt.result:
         return state
+    if attempt.phase is Phase.SNAPSHOT:
+        return _told(*workspace_rules.after_step(state, attempt, event))
     return _told(state, after_tool(attempt, use, event))
 
 
@@ -185,33 +192,44 @@ def settled(state: State, event: StepSettled) -> State:
     )
     if not event.node:  # A person has settled it by hand, where the plan did not go on.
         return changed(state, trouble=None)
-    return _in_trouble(state, event)
+    return _in_trouble(state, before, event)
 
 
-def _in_trouble(state: State, event: StepSettled) -> State:
+def _in_trouble(state: State, before: Configuration, event: StepSettled) -> State:
     """Return the state with the trouble that a settled step has brought, if it has."""
     if event.late or state.trouble is not None:
         return state
-    broken = broken_invariants(state.plan.program, state.now)
+    held = broken_invariants(state.plan.program, before)
+    broken = [each for each in broken_invariants(state.plan.program, state.now) if each not in held]
+    wrong = _violations(state, before, event.step) if state.plan.plan.requirements else ()
     goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
     if event.handed_over:
         findings = (*event.findings, *goals)
         trouble = Trouble(_cause(state, event), event.step, findings)
+    elif wrong:
+        state = changed(state, violations=(*state.violations, *wrong))
+        trouble = Trouble(Cause.REQUIREMENT_VIOLATED, "", wrong)
     elif broken:
-        trouble = Trouble(Cause.INVARIANT_BROKEN, event.step, (faults.invariant_broken(broken),))
+        trouble = Trouble(Cause.INVARIANT_BROKEN, "", (faults.invariant_broken(broken),))
     elif goals:
         trouble = Trouble(Cause.GOAL_FAILED, "", tuple(goals))
     else:
         return state
-    history = state.history
-    if event.handed_over:
-        history = (*history, Settled(event.step, signature_of(event.findings)))
-    return changed(state, trouble=trouble, history=history)
+    return changed(state, trouble=trouble)
+
+
+def _violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
+    """Return the requirements on tokens that a step has violated, and that were kept before."""
+    value, tokens = state.plan.json, state.unnamed.union(state.plan.program.names(before.tokens))
+    earlier = {finding.message for finding in broken_tokens(value, tokens, step)}
+    return tuple(found for found in broken_tokens(value, state.tokens, step) if found.message not in earlier)
 
 
 def _cause(state: State, event: StepSettled) -> Cause:
     if event.outcome is StepOutcome.UNKNOWN:
         return Cause.UNKNOWN_OUTCOME
+    if any(finding.code == Code.VIOLATED for finding in event.findings):
+        return Cause.REQUIREMENT_VIOLATED
     never = not state.plan.program.can_fail[state.plan.index[event.step]]
     return Cause.ASSUMPTION_BROKEN if never else Cause.ESCALATED
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from actors.execution import faults
 from actors.execution.attempts import Answer
+from actors.execution.choice import signature_of
 from actors.execution.config import ready_plan
 from actors.execution.events import (
     GOALS_FAILED,
@@ -19,7 +20,7 @@ from actors.execution.events import (
 )
 from actors.execution.evolve_steps import begun, with_configuration
 from actors.execution.ids import PLANNER_ASKS
-from actors.execution.state import Attempt, Ending, Replan, Revision, State, Trouble
+from actors.execution.state import Attempt, Ending, Replan, Revision, Settled, State, Trouble
 from actors.execution.trouble_rules import reason
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
 from actors.plans.reader import read_plan
@@ -37,10 +38,12 @@ def decided(state: State, event: TroubleDecided) -> State:
         told = len(state.run.texts_of("requirement"))
         state = changed(_anew(state), told=told, history=(), trouble=None, replan=None, ending=None)
     state = _without_revocable(state)
+    if event.question_id is None:
+        state = changed(state, history=(*state.history, Settled(event.step, signature_of(event.findings))))
     trouble = state.trouble or Trouble(event.cause, event.step, event.findings)
     if event.asks:
         number = state.questions + 1
-        level = trouble.level if event.cause is Cause.ASKED else event.level
+        level = trouble.level if event.cause is Cause.PLANNER_ASKS else event.level
         asked = replace(trouble, number=number, level=level, question="", answer=None)
         return changed(state, trouble=asked, questions=number, questions_left=state.questions_left - 1)
     match event.level:
@@ -52,16 +55,20 @@ def decided(state: State, event: TroubleDecided) -> State:
             left = state.replans_left - 1
             return changed(state, trouble=None, replan=replan, replans=number, replans_left=left)
         case BacktrackLevel.CLARIFY | BacktrackLevel.GIVE_UP:
-            why = f"{event.cause}{f' at {event.step}' if event.step else ''}: {reason(event.findings)}"
-            return changed(state, trouble=None, ending=Ending(GOALS_FAILED, why))
+            return changed(state, trouble=None, ending=Ending(GOALS_FAILED, trouble.why))
         case _:
             assert_never(event.level)
 
 
 def _visited_again(state: State, event: TroubleDecided) -> State:
-    """Return the state in which a step is pending again, with fresh attempts, after its back-off."""
+    """Return the state in which a step is pending again, with fresh attempts, after its back-off.
+
+    A visit that a person wants does not count against the plan's total.
+    """
     if not event.step:
         return state
+    if event.question_id is not None:
+        state = changed(state, used=state.used - state.plan.by_id[event.step].retry_budget)
     index = state.plan.index[event.step]
     now = Configuration(state.now.pending | 1 << index, state.now.tokens)
     state = with_configuration(state, now)
@@ -143,7 +150,9 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
             return changed(state, replan=replace(replan, plan=json.dumps(reply.plan, sort_keys=True)))
         case NeedsAnswer():
             finding = faults.planner_asks(reply.question.text, reply.question.answer_schema)
-            trouble = Trouble(Cause.ASKED, replan.trouble.step, (finding,), level=replan.level)
+            before = replan.trouble
+            findings = (finding, *before.findings)
+            trouble = Trouble(Cause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)
             return changed(state, replan=None, trouble=trouble)
         case NoPlan():
             return _failed(state, replan, f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why)
@@ -152,7 +161,9 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
 
 
 def _failed(state: State, replan: Replan, why: str) -> State:
-    trouble = Trouble(Cause.REPLAN_FAILED, replan.trouble.step, (faults.replan_failed(why), *replan.trouble.findings))
+    before = replan.trouble
+    findings = (faults.replan_failed(why), *before.findings)
+    trouble = Trouble(Cause.REPLAN_FAILED, before.step, findings, root=before.why)
     return changed(state, replan=None, trouble=trouble)
 
 

@@ -44,8 +44,8 @@ def transient(attempt: Attempt, tool: str, reason: str) -> Finding:
 
 def unknown(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding of a call of which nobody knows what it did."""
-    what = f"{_what(attempt, tool)}" if tool else "the tool"
-    return _finding(attempt, Code.UNKNOWN_OUTCOME, f"nobody knows what {what} has done: {reason}")
+    what = _what(attempt, tool) if tool else "the tool"
+    return _finding(attempt, Code.UNKNOWN_OUTCOME, f"{what} may have done its work: {reason}")
 
 
 def reported(attempt: Attempt) -> Finding:

@@ -21,7 +21,7 @@ class GoalStatus(StrEnum):
     PENDING = "pending"
     ACHIEVED = "achieved"  # all its tokens hold
     FAILED = "failed"  # the steps that are left cannot make its tokens
-    BLOCKED = "blocked"  # a goal that it depends on has failed or is blocked
+    BLOCKED = "blocked"  # a goal that it depends on has failed or is blocked, whatever else
 
 
 class Goal(NamedTuple):
@@ -71,7 +71,7 @@ def statuses(
         changed = False
         for goal in left:
             lost = any(result[other] in (GoalStatus.FAILED, GoalStatus.BLOCKED) for other in goal.depends_on)
-            if lost and result[goal.id] is GoalStatus.PENDING:
+            if lost and result[goal.id] is not GoalStatus.BLOCKED:
                 result[goal.id], changed = GoalStatus.BLOCKED, True
     return result
 

@@ -4,6 +4,7 @@
     STEP/r2.v1.a3.check    a phase of it; the node of its request
     replan/r2.n1           the first replan after the second revision, and its question
     proof/r2.n1            the proof of the plan that it brought
+    workspace/start        the snapshot of the workspace before the first step
     trouble/n1             the first question about a trouble; planner/n1 where the planning run has it
 
 A step's id is a text that the plan's author chose. One that is not made of letters, digits, `_` and `-` is named by its
@@ -16,10 +17,12 @@ from typing import NamedTuple
 
 from actors.plans.plan import Plan
 
+WORKSPACE_START = "workspace/start"
+"""The node of the snapshot that is taken before the first step."""
 PLANNER_ASKS = "planner/"
 """The start of the nodes of questions that the planning run of a replan has."""
 
-_PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
 
 

@@ -51,6 +51,8 @@ class ExecutionInput:
     """The weakest assurance of a plan that may run, at the level `plan_expansive`."""
     r_max: int = 100
     """The largest `total_retry_budget` of a plan that may run."""
+    snapshots: bool = True
+    """Whether the workspace is recorded before the first step and after each one, and compared."""
     problem: str = ""
     """The text of the problem that the plan solves; empty where there is none."""
     plan_of: str = ""
@@ -120,6 +122,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
         policy=policy,
         prompts=prompts,
         workspace=str(request.workspace.absolute()),
+        snapshots=request.snapshots,
         problem=request.problem,
         planning=request.planning,
         replans_max=request.replans_max,

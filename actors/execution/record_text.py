@@ -48,6 +48,8 @@ def record_text(event: ExecutionEvent, state: ExecutionState) -> str:
         case TroubleDecided():
             place = f" at {event.step}" if event.step else ""
             word = "a person is asked" if event.asks else _LEVELS[event.level]
+            if event.level is BacktrackLevel.LOCAL_RETRY and not event.step:
+                word = "the plan goes on"
             return f"{event.cause}{place}: {word} ({event.rule}){_why(event.findings)}"
         case ReplanRequested():
             return f"{event.request_id}: a planning run is asked for a new plan, {event.calls} calls at most"

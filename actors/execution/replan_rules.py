@@ -11,7 +11,6 @@ from actors.execution.ids import proof_node
 from actors.execution.requests import next_try, replan_request
 from actors.execution.state import State
 from actors.execution.step_rules import is_working
-from actors.execution.trouble_rules import reason
 from actors.run.ending import RunFinished, exhausted
 from runtime.core.ledger import Limit
 
@@ -39,7 +38,7 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
         level=replan.level,
         plan=replan.plan,
         assurance=assurance if isinstance(assurance, str) else None,
-        why=f"{replan.trouble.cause}: {reason(replan.trouble.findings)}",
+        why=replan.trouble.why,
     )
 
 

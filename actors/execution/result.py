@@ -18,6 +18,7 @@ from actors.execution.story import (
 )
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
+from actors.values.format import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,10 @@ class ExecutionResult(RunResult):
     """The tokens of the goal that do not hold, sorted."""
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
+    snapshots: tuple[str, str] | None
+    """The ids of the first and the last snapshot of the workspace; None where none was taken."""
+    not_compared: int
+    """The snapshots of which nobody knows which paths have changed."""
     plan_json: Any
     """The plan of the current revision as JSON."""
     workspace: str
@@ -56,7 +61,10 @@ class ExecutionResult(RunResult):
 
     def remarks(self) -> Sequence[str]:
         """Return a line for each requirement that a step has violated."""
-        return [f"violated: {finding.message}" for finding in self.violations]
+        lines = [f"violated: {finding.message}" for finding in self.violations]
+        if self.not_compared:
+            lines.append(f"not checked: which files changed, after {counted(self.not_compared, 'step')}")
+        return lines
 
     def details(self) -> Mapping[str, Any]:
         """Return the keys that `--json` prints for executions, in addition to those of every run."""
@@ -71,6 +79,7 @@ class ExecutionResult(RunResult):
             "trace": list(self.revisions[-1].trace) if self.revisions else [],
             "revisions": [revision.to_json() for revision in self.revisions],
             "violations": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.violations],
+            "snapshots": None if self.snapshots is None else {"first": self.snapshots[0], "last": self.snapshots[1]},
             "plan_of": self.plan_of or None,
         }
 
@@ -94,6 +103,8 @@ def result_of(view: RunView) -> ExecutionResult:
             holds=(),
             missing=(),
             violations=(),
+            snapshots=None,
+            not_compared=0,
             plan_json=None,
             workspace="",
             plan_of="",
@@ -109,6 +120,8 @@ def result_of(view: RunView) -> ExecutionResult:
         holds=tuple(sorted(begun.tokens)),
         missing=tuple(sorted(begun.plan.plan.goal_state - begun.tokens)),
         violations=begun.violations,
+        snapshots=(begun.first_snapshot, begun.snapshot) if begun.snapshot and begun.first_snapshot else None,
+        not_compared=begun.not_compared,
         plan_json=begun.plan.json,
         workspace=begun.config.workspace,
         plan_of=begun.plan_of,

@@ -93,6 +93,8 @@ def _facts(step: ShownStep) -> Iterator[str]:
         yield "not needed"
     if step.status is StepStatus.PENDING and step.contingent:
         yield "only after a failure"
+    if step.status is StepStatus.SUCCEEDED and not step.attempts:
+        yield "by hand"
     if step.phase:
         yield step.phase
     if step.attempts > 1 or (step.attempts and step.status is not StepStatus.SUCCEEDED):

@@ -18,6 +18,9 @@ from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Feedback
 from actors.values.findings import Finding, Verdict
 
+WHY_MAX = 300
+"""Characters of a finding that a reason in one line quotes."""
+
 
 class Phase(StrEnum):
     """The phases of an attempt, each with a request of its own; a step has only those that its uses need."""
@@ -27,6 +30,7 @@ class Phase(StrEnum):
     READ = "read"  # the files that a model needs are read
     ACT = "act"  # the tool is called, the model is asked, or a person does it
     WRITE = "write"  # the model's file is written
+    SNAPSHOT = "snapshot"  # the workspace is recorded, and compared with what it was before
     CHECK_PRE = "check_pre"  # the check's own pre-check is called
     CHECK = "check"  # the guard's tool is called, or a person looks at the result
 
@@ -146,8 +150,17 @@ class Trouble:
     """The id of that question; empty until it is asked."""
     level: BacktrackLevel = BacktrackLevel.CLARIFY
     """How far back the policy wanted to go, where a person is asked whether it may."""
+    root: str = ""
+    """What a replan was to mend that has failed or has a question; empty where nothing came before."""
     answer: str | None = None
     """The person's answer; empty where nobody gave one, None until the question is closed."""
+
+    @property
+    def why(self) -> str:
+        """What happened in the first place, in one line."""
+        place = f" at {self.step}" if self.step else ""
+        first = self.findings[0].message.splitlines()[0] if self.findings else ""
+        return self.root or f"{self.cause}{place}: {first[:WHY_MAX]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +261,12 @@ class State:
     """The questions about troubles that it may still ask."""
     replan_nodes: tuple[str, ...] = ()
     """The nodes of the requests for planning runs, the oldest first."""
+    snapshot: str | None = None
+    """The id of the last snapshot of the workspace; empty where none could be taken, None before the first one."""
+    first_snapshot: str = ""
+    """The id of the snapshot that was taken before the first step; empty for none."""
+    not_compared: int = 0
+    """The snapshots of which nobody knows which paths have changed."""
     told: int = 0
     """The user's requirements that the current plan takes into account, as their number."""
 

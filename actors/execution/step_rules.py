@@ -9,6 +9,7 @@ from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, 
 from actors.execution.requests import file_request
 from actors.execution.schedule import covers, is_spent, next_step
 from actors.execution.state import Attempt, Phase, State
+from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, exhausted
@@ -17,11 +18,13 @@ from actors.run.tools import OUTCOME_SCHEMA, ToolRequested
 from actors.run.waits import WaitRequested
 from actors.tools.uses import ModelUse, PersonUse
 from actors.values.answers import YES_NO, choice
-from actors.values.findings import Finding
+from actors.values.findings import Code, Finding
 from runtime.core.ledger import Amount, Limit
 
 QUESTION_TEXT_MAX = 2_000
 """Characters of a plan's or a tool's text that a question quotes."""
+REFUSED = "user"
+"""The rule of the decision about an attempt that a person has refused."""
 NOTHING = Amount()
 """What a call of a tool takes of the limits, beside time."""
 
@@ -89,6 +92,8 @@ def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
     findings = attempt.findings
     if state.draining:
         return _settled(state, attempt, StepOutcome.FAIL, findings)
+    if any(finding.code == Code.VIOLATED for finding in findings):
+        return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=True)
     match state.plan.by_id[attempt.step].on_failure:
         case "never":
             findings, over = (*findings, faults.assumption_broken(attempt.step)), True
@@ -102,16 +107,17 @@ def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
 
 
 def _decided(state: State, attempt: Attempt) -> AttemptDecided:
-    """Return what the policy says about a failed attempt: a transient failure and an unknown one are tried again."""
+    """Return what the policy says about a failed attempt. One that a person has refused is not tried again."""
     chosen = choose(state.config.policy, attempt.findings)
-    again = chosen.level is BacktrackLevel.LOCAL_RETRY
+    refused = attempt.findings[0].code == Code.NOT_APPROVED
+    again = chosen.level is BacktrackLevel.LOCAL_RETRY and not refused
     return AttemptDecided(
         node=attempt.node,
         again=again,
         level=chosen.level,
-        rule=chosen.row.id,
+        rule=REFUSED if refused else chosen.row.id,
         code=chosen.finding.code,
-        known=chosen.known,
+        known=chosen.known or refused,
         delay_seconds=chosen.delay_seconds(attempt.number - 1) if again else 0.0,
     )
 
@@ -161,6 +167,9 @@ def request(state: State) -> StepRequest | RunFinished | None:
             short = made
         elif made is not None:
             return made
+    first = first_snapshot(state)
+    if first is not None or (state.config.snapshots and state.snapshot is None):
+        return first
     made = None if state.draining or held(state) else _begin(state)
     if isinstance(made, Limit):
         short = made
@@ -211,7 +220,7 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
         return None if len(state.active) > 1 else _spent(state)
     if attempt.unsure:
         return _ask_outcome(state, attempt)
-    use = tool_use(state.config, state.plan, attempt)
+    use = tool_use(state.config, state.plan, attempt, state.snapshot or "")
     if use is not None:
         short = run.ledger.shortfall(NOTHING, run.now)
         return short or ToolRequested(

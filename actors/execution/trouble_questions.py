@@ -30,6 +30,11 @@ LEVELS: Mapping[str, BacktrackLevel] = {
 }
 """What each answer decides; `BY_HAND` settles the step instead."""
 
+_MAY_GO_ON = frozenset(
+    {Cause.REQUIREMENTS_CHANGED, Cause.REQUIREMENT_VIOLATED, Cause.INVARIANT_BROKEN, Cause.GOAL_FAILED}
+)
+"""The troubles after which the plan may go on as it is, if a person wants that."""
+
 
 def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> tuple[str, dict[str, Any]]:
     """Return the text of the question about a trouble, and the schema of its answer.
@@ -37,16 +42,16 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
     `again` says whether the step may be visited again, `plan` whether a new plan can be made.
     """
     found = trouble.findings[0]
-    if trouble.cause is Cause.ASKED:
+    if trouble.cause is Cause.PLANNER_ASKS:
         return found.message, dict(found.answer_schema or {"type": "string", "minLength": 1})
     text = f"{_what(state, trouble)} {found.message}\nWhat follows?"
     options: list[str] = []
     if trouble.cause is Cause.UNKNOWN_OUTCOME:
-        options += [BY_HAND, TRY_AGAIN]
+        options += [BY_HAND, TRY_AGAIN] if again else [BY_HAND]
     elif trouble.step:
         options += [TRY_AGAIN] if again else []
         options.append(BY_HAND)
-    elif trouble.cause in (Cause.REQUIREMENTS_CHANGED, Cause.INVARIANT_BROKEN, Cause.GOAL_FAILED):
+    elif trouble.cause in _MAY_GO_ON:
         options.append(GO_ON)
     if plan:
         options += [REPLAN, REVISE_GOALS]
@@ -56,10 +61,12 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
 def _what(state: State, trouble: Trouble) -> str:
     step = repr(trouble.step)
     match trouble.cause:
-        case Cause.ESCALATED | Cause.REQUIREMENT_VIOLATED:
-            return f"The step {step} failed, and the plan hands that over:" if trouble.step else "The plan fails:"
+        case Cause.ESCALATED:
+            return f"The step {step} failed, and the plan hands that over:"
+        case Cause.REQUIREMENT_VIOLATED:
+            return "A requirement is violated:"
         case Cause.UNKNOWN_OUTCOME:
-            return f"What the step {step} has done is not known:"
+            return f"The outcome of the step {step} is not known:"
         case Cause.ASSUMPTION_BROKEN:
             return f"The step {step} failed, which the plan rules out:"
         case Cause.INVARIANT_BROKEN:
@@ -72,7 +79,7 @@ def _what(state: State, trouble: Trouble) -> str:
             return "What is asked for has changed, and no new plan can be made here:"
         case Cause.REPLAN_FAILED:
             return f"Planning anew for revision {state.revision + 1} has failed:"
-        case Cause.ASKED:
+        case Cause.PLANNER_ASKS:
             return ""
         case _:
             assert_never(trouble.cause)

@@ -11,14 +11,16 @@ from actors.plans.semantics import Configuration, goal_holds, is_ready
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationRequested, new_id
-from actors.values.findings import Finding
+from actors.values.findings import Code, Finding
 
 USER = "user"
 """The rule of a decision that a person has taken."""
 NOTHING_LEFT = "budget"
 """The rule of a decision that follows because nothing else is left."""
-_ASKS_AT_ONCE = frozenset({Cause.ASKED, Cause.REPLAN_FAILED, Cause.UNKNOWN_OUTCOME})
-"""The troubles about which the table has nothing to say: only a person knows."""
+ONLY_A_PERSON = "only_a_person"
+"""The rule of a question about what no table can say."""
+_ASKS_AT_ONCE = frozenset({Cause.PLANNER_ASKS, Cause.REPLAN_FAILED, Cause.UNKNOWN_OUTCOME})
+"""The troubles about which only a person knows more; a step that a person has refused is another one."""
 
 
 def decide(state: State) -> TroubleDecided | StepSettled | None:
@@ -46,11 +48,13 @@ def _dead_end(state: State) -> Trouble | None:
 
 def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     """Return what the policy says, or the next level farther back that the budgets allow."""
-    repeated = streak(state.history, trouble.step, trouble.findings) >= state.config.r_patience
+    told = trouble.cause is Cause.REQUIREMENTS_CHANGED
+    repeated = not told and streak(state.history, trouble.step, trouble.findings) >= state.config.r_patience
     chosen = choose(state.config.policy, trouble.findings, repeated=repeated)
     level, rule = chosen.level, chosen.row.id
-    if trouble.cause in _ASKS_AT_ONCE:
-        level = BacktrackLevel.CLARIFY
+    refused = any(finding.code == Code.NOT_APPROVED for finding in trouble.findings)
+    if refused or trouble.cause in _ASKS_AT_ONCE:
+        level, rule = BacktrackLevel.CLARIFY, ONLY_A_PERSON
     if level is BacktrackLevel.LOCAL_RETRY and not may_try_again(state, trouble):
         level = BacktrackLevel.PARTIAL_REPLAN
     if level in REPLANS and not may_replan(state, trouble):
@@ -68,7 +72,7 @@ def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled:
     """Return what a person's answer decides; without one nothing is left."""
     if answer == BY_HAND:
         return StepSettled(step=trouble.step, node="", outcome=StepOutcome.OK)
-    if trouble.cause is Cause.ASKED:
+    if trouble.cause is Cause.PLANNER_ASKS:
         level = BacktrackLevel.PARTIAL_REPLAN if trouble.level not in REPLANS else trouble.level
     else:
         level = LEVELS.get(answer, BacktrackLevel.GIVE_UP)
@@ -101,11 +105,15 @@ def _decided(
 
 def may_try_again(state: State, trouble: Trouble) -> bool:
     """Return whether the step of a trouble may be visited again: the plan's total covers it, and its tokens hold."""
-    if not trouble.step or trouble.cause is Cause.UNKNOWN_OUTCOME:
+    return is_ready_again(state, trouble) and covers_again(state, state.plan.index[trouble.step])
+
+
+def is_ready_again(state: State, trouble: Trouble) -> bool:
+    """Return whether the step of a trouble would be ready if it were pending; False for a trouble of no step."""
+    if not trouble.step:
         return False
     index, now = state.plan.index[trouble.step], state.now
-    again = Configuration(now.pending | 1 << index, now.tokens)
-    return covers_again(state, index) and is_ready(state.plan.program, again, index)
+    return is_ready(state.plan.program, Configuration(now.pending | 1 << index, now.tokens), index)
 
 
 def may_replan(state: State, trouble: Trouble) -> bool:
@@ -124,10 +132,10 @@ def ask(state: State) -> ClarificationRequested | None:
     trouble = state.trouble
     if trouble is None or not trouble.number or trouble.question or state.run.parked:
         return None
-    text, schema = question_of(state, trouble, again=may_try_again(state, trouble), plan=may_replan(state, trouble))
+    text, schema = question_of(state, trouble, again=is_ready_again(state, trouble), plan=may_replan(state, trouble))
     return ClarificationRequested(
         question_id=new_id(state.run.questions),
-        node=trouble_node(trouble.number, planner_asks=trouble.cause is Cause.ASKED),
+        node=trouble_node(trouble.number, planner_asks=trouble.cause is Cause.PLANNER_ASKS),
         text=text,
         why=f"{trouble.step or 'the plan'}: {trouble.cause}",
         blocks=(trouble.step,) if trouble.step else (),

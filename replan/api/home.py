@@ -16,8 +16,13 @@ Home = Path | str | None
 
 
 def environment_of(home: Home) -> Mapping[str, str]:
-    """Return the environment of this process, with a home in it."""
-    return os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
+    """Return the environment of this process, with a home in it.
+
+    A home that is named keeps its own journal, also where `REPLAN_JOURNAL` names a database.
+    """
+    if home is None:
+        return os.environ
+    return {**os.environ, "REPLAN_HOME": str(home), "REPLAN_JOURNAL": ""}
 
 
 async def at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:

@@ -115,7 +115,8 @@ def tools_for(value, *, check=None, **uses):
 class Stage:
     """One execution. Methods that answer pick the request by its node or the only one of its sort."""
 
-    def __init__(self, value, tools=None, *, limits=None, level="plan_expansive", replans=True, **fields):
+    def __init__(self, value, tools=None, *, limits=None, level="plan_expansive", replans=True, stored=True, **fields):
+        self.stored = stored
         self.machine, self.events, self.now, self.inbox, self.epoch = ExecutionMachine(), [], 1_000.0, 0, 1
         self.state = self.machine.initial()
         tools = tools or tools_for(value)
@@ -130,6 +131,7 @@ class Stage:
             "policy": default_policy(),
             "prompts": prompts(),
             "workspace": str(Path("workspace")),
+            "snapshots": False,
             "problem": PROBLEM,
             "planning": planning() if replans else None,
             "replans_max": 2,
@@ -150,7 +152,11 @@ class Stage:
         accepted = self.machine.accept(self.state, message)
         if accepted is None or isinstance(accepted, Refused):
             return accepted
-        _, batch = settle(self.machine, self.state, accepted)
+        after, batch = settle(self.machine, self.state, accepted)
+        if not self.stored:
+            self.state = after
+            self.events += batch
+            return [event.kind for event in batch]
         for event in batch:
             stored = CODEC.encode(event)
             again = CODEC.decode(stored.body, stored.texts)
@@ -226,9 +232,9 @@ class Stage:
         """Answer the open question."""
         return self.post(kind="answer", question=question or self.only(USER), answer=text)
 
-    def decline(self):
+    def decline(self, question=None):
         """Decline the open question."""
-        return self.post(kind="decline", question=self.only(USER))
+        return self.post(kind="decline", question=question or self.only(USER))
 
     def woken(self):
         """End the only wait."""
@@ -253,7 +259,6 @@ class Stage:
         finished = self.state.run.finished
         return None if finished is None else finished.outcome
 
-    @property
     def question(self):
         """The text of the open question, and the options of its answer."""
         request = self.work[self.only(USER)].request

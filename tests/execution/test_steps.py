@@ -37,7 +37,7 @@ def test_a_transient_failure_is_tried_again_after_a_pause_and_a_permanent_one_is
         "step_settled",
     ]
     assert stage.state.trace == ("b:ok", "a:fail")
-    text, options = stage.question
+    text, options = stage.question()
     assert "no such program" in text
     assert options == ["try the step again", "the step is done", "give up"]
 

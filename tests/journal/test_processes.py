@@ -27,7 +27,7 @@ def start(path):
     started = []
 
     def start(*words):
-        command = [sys.executable, "-m", "tests.journal.contender", str(path), *words]
+        command = [sys.executable, "-m", "tests.journal.contender", f"sqlite:{path}", *words]
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         started.append(process)
         return process

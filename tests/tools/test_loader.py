@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+import jsonschema
 import pytest
+import yaml
 
 from actors.tools.loader import load_tools
 from actors.tools.uses import ModelUse, PersonUse, ToolUse, read_stored
@@ -169,3 +171,24 @@ def test_nothing_that_says_what_tools_do_is_read_from_the_workspace(tmp_path, mo
         line = line_of(outside, command(f"python: {entry}"), workspace=inside)
         assert "code that runs in Replan's process may not be in the workspace (move it out)" in line
     assert "module_in_workspace" not in sys.modules
+
+
+def test_the_file_that_the_reference_shows_is_right_and_fits_the_schema(tmp_path):
+    page = (HERE.parents[1] / "docs" / "reference" / "tools.md").read_text()
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    (tmp_path / "steps.py").write_text("async def add_entry(workspace, *, entry): ...\n")
+    loaded = load(tmp_path, example)
+    assert loaded.notices == ()
+    assert sorted(loaded.toolset.generators) == ["CodeGenerator", "Documenter"]
+    schema = json.loads((HERE.parents[1] / "configs" / "schemas" / "tools.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(yaml.safe_load(example))
+    wrong = {"tools": {"t": {"command": "ls"}}}, {"tools": {"t": {"humans": "x"}}}, {"tools": {}, "guard": {}}
+    assert not any(validator.is_valid(value) for value in wrong)
+
+
+def test_a_tool_about_which_the_file_says_no_more_is_risky_and_not_repeatable(tmp_path):
+    use = load(tmp_path, command("command: [ls]") + "guards: {g: t}").toolset.guards["g"]
+    assert isinstance(use, ToolUse)
+    assert (use.risky, use.repeatable, use.timeout_seconds, use.pre_check) == (True, False, 300.0, None)
+    assert load(tmp_path, command("command: [ls]")).toolset.tools["t"].environment == ("PATH", "HOME", "LANG")

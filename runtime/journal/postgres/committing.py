@@ -15,11 +15,10 @@ import psycopg
 
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
-from runtime.journal.postgres.connecting import BEGIN, LOCAL, Connection, Link, end
+from runtime.journal.postgres.connecting import NOW, Connection, Link, end
 from runtime.journal.postgres.failures import explain, leaves_unknown, passes
 from runtime.journal.postgres.group import Decided, Work, decide
-from runtime.journal.postgres.reading import server_now
-from runtime.journal.postgres.transaction import OverBudgetError, lock, mark, marked, write
+from runtime.journal.postgres.transaction import MARK, OverBudgetError, begun, lock, marked, write
 
 RETRY_SECONDS = 10.0
 """How long a group is tried again."""
@@ -65,11 +64,11 @@ class Committer:
         statement = "DELETE FROM replan.writers WHERE id = %s OR at < clock_timestamp() - interval '7 days'"
         try:
             connection = link.connection()
-            with connection.pipeline():
-                connection.execute(BEGIN)
-                connection.execute("SET LOCAL synchronous_commit = off")  # It may be lost.
-                connection.execute(statement, (self._writer,))
-                connection.execute("COMMIT")
+            batch = begun(connection)
+            batch.add("SET LOCAL synchronous_commit = off")  # It may be lost.
+            batch.add(statement, [self._writer])
+            batch.add("COMMIT")
+            batch.run()
         except psycopg.Error:
             link.close()
 
@@ -125,11 +124,12 @@ class Committer:
         ((place, work),) = batch.items()
         assert work.alone is not None
         self._number += 1
+        begin = begun(connection)
+        clock = begin.add(NOW)
+        begin.run()
         with connection.cursor(binary=True) as cursor:
-            cursor.execute(BEGIN)
-            cursor.execute(LOCAL)
-            result = work.alone(cursor, link.told(server_now(cursor)))
-            mark(cursor, self._writer, self._number)
+            result = work.alone(cursor, link.told(float(clock.rows[0][0])))
+            cursor.execute(MARK, (self._writer, self._number))
         self._end(link, connection)
         return Decided(results={place: result})
 

@@ -5,8 +5,6 @@ may go through a pooler that hands them out per transaction.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 import psycopg
@@ -34,6 +32,12 @@ LOCAL = (
 )
 """The settings of a transaction. Without the second, a frozen client would keep its locks for ever."""
 
+TRANSACTION_MS = 30_000
+"""How long a transaction may last, where the server (from version 17 on) can limit that."""
+
+LOCAL_17 = f"{LOCAL}, set_config('transaction_timeout', '{TRANSACTION_MS}', true)"
+"""The same for such servers: a client that freezes while it sends many statements is not idle for the server."""
+
 NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 Cursor = psycopg.Cursor[Any]
@@ -51,6 +55,11 @@ class Connection(psycopg.Connection[Any]):
     """A connection that does not wait for an answer for ever."""
 
     answer_seconds = ANSWER_SECONDS
+
+    @property
+    def local(self) -> str:
+        """The statement that begins every transaction with its settings."""
+        return LOCAL_17 if self.info.server_version >= 170_000 else LOCAL
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """As in psycopg, with a limit. Raises `OperationalError` where it passes; the connection is closed then."""
@@ -120,21 +129,6 @@ class Link:
         if self.time is not None:
             return self.time.now()
         return time.time() if self._ahead is None else _steady() + self._ahead
-
-
-@contextmanager
-def snapshot(link: Link) -> Iterator[tuple[Cursor, float]]:
-    """Yield a cursor on one snapshot of the database, for reading, and the time. Raises `psycopg.Error`."""
-    connection = link.connection()
-    with connection.cursor(binary=True) as cursor:
-        try:
-            with connection.pipeline():
-                connection.execute(BEGIN_SNAPSHOT)
-                connection.execute(LOCAL)
-                cursor.execute(NOW)
-            yield cursor, link.told(float(cursor.fetchall()[0][0]))
-        finally:
-            end(connection)
 
 
 def end(connection: Connection) -> None:

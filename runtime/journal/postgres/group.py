@@ -15,14 +15,15 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip, extend
 from runtime.journal.port import InboxItem
+from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.connecting import Cursor
 from runtime.journal.postgres.rows import HeldRow
 from runtime.journal.validation import Entry, check_consumable
 
 T = TypeVar("T")
 
-Change = Callable[[Cursor], None]
-"""A statement of a job of its own, such as the presence of a host."""
+Change = Callable[[Batch], object]
+"""Adds the statements of a job of its own kind, such as the presence of a host."""
 
 
 class NewRun(NamedTuple):

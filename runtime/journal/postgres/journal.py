@@ -34,13 +34,14 @@ from runtime.journal.port import (
 )
 from runtime.journal.postgres import reading, schema
 from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.committing import RETRY_SECONDS, Committer
-from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, Link, Time, snapshot
+from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, Link, Time
 from runtime.journal.postgres.deletion import delete_runs
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Change, Group, NewRun, Work
 from runtime.journal.postgres.retrying import retried
-from runtime.journal.postgres.transaction import TENANT
+from runtime.journal.postgres.transaction import TENANT, snapshot
 from runtime.journal.postgres.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, open_thread
 from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
@@ -300,22 +301,19 @@ def _announced(host: HostRow, now: float) -> Change:
     """Return the statements that enter a host as present, and delete those whose presence has ended."""
     kinds = None if host.kinds is None else json.dumps(dict(host.kinds))
 
-    def change(cursor: Cursor) -> None:
-        cursor.execute("DELETE FROM replan.hosts WHERE until <= %s", (now,))
+    def change(batch: Batch) -> None:
+        batch.add("DELETE FROM replan.hosts WHERE until <= %s", [now])
         statement = (
             "INSERT INTO replan.hosts VALUES (%s, %s, %s, %s) ON CONFLICT (id)"
             " DO UPDATE SET owner = excluded.owner, until = excluded.until, kinds = excluded.kinds"
         )
-        cursor.execute(statement, (host.host, host.owner, host.until, kinds))
+        batch.add(statement, [host.host, host.owner, host.until, kinds])
 
     return change
 
 
 def _departed(host: str) -> Change:
-    def change(cursor: Cursor) -> None:
-        cursor.execute("DELETE FROM replan.hosts WHERE id = %s", (host,))
-
-    return change
+    return lambda batch: batch.add("DELETE FROM replan.hosts WHERE id = %s", [host])
 
 
 def _check_columns(summary: Summary, owner: str) -> None:

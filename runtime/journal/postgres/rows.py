@@ -1,6 +1,6 @@
 """A run's row in Postgres as a transaction holds it: read under a lock, changed in memory, written back once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from runtime.core.daily_budget import Account
@@ -104,11 +104,3 @@ def listed_row(values: Sequence[Any]) -> RunRow:
     owner, epoch, unread, kind, format = values[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     return RunRow(run, title, created, updated, last_seq, summary, owner, epoch, unread, kind, format)
-
-
-def unnested(rows: Iterable[Sequence[Any]], types: Sequence[str]) -> tuple[str, list[list[Any]]]:
-    """Return rows as an SQL expression with a parameter for each column, and these parameters."""
-    columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in types]
-    # Bytes go in binary: in text they would take twice the room.
-    arrays = (f"{'%b' if kind == 'bytea' else '%s'}::{kind}[]" for kind in types)
-    return f"unnest({', '.join(arrays)})", columns

@@ -8,7 +8,7 @@ the database, which then refuses to delete a text that is needed.
 from psycopg import errors, sql
 
 from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
-from runtime.journal.postgres.connecting import BEGIN, LOCAL, Connection, end
+from runtime.journal.postgres.connecting import BEGIN, Connection, end
 
 SCHEMA = "replan"
 
@@ -169,7 +169,7 @@ def upgrade(connection: Connection, place: str) -> int:
 
 def _upgrade(connection: Connection) -> int:
     connection.execute(BEGIN)
-    connection.execute(LOCAL)
+    connection.execute(connection.local)
     version = version_of(connection)
     if version:
         ((version,),) = connection.execute("SELECT version FROM replan.journal FOR UPDATE").fetchall()

@@ -1,10 +1,11 @@
 """The statements of a group's transaction: locking and reading what its jobs are about, and writing what they changed.
 
 Locks are taken in one order by all processes: texts by hash, runs by number, and the totals of days last. Statements
-go to the server together, without waiting for the answer to each; so a group of any size costs three round trips.
+go to the server together; so a group of any size costs three round trips.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from runtime.core.daily_budget import Account, HomeBudget, day_of
@@ -12,10 +13,11 @@ from runtime.core.errors import JournalError
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Tip, genesis, seal
 from runtime.journal.port import NEW
-from runtime.journal.postgres.connecting import BEGIN, LOCAL, NOW, Connection, Cursor, Link
+from runtime.journal.postgres.batch import Answer, Batch
+from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, NOW, Connection, Cursor, Link, end
 from runtime.journal.postgres.group import Group, NewRun, Work
 from runtime.journal.postgres.reading import message
-from runtime.journal.postgres.rows import CHANGING, COLUMNS, HeldRow, held_row, unnested
+from runtime.journal.postgres.rows import CHANGING, COLUMNS, HeldRow, held_row
 
 TENANT = ""
 """The tenant whose budget is used: there is one so far."""
@@ -52,14 +54,28 @@ _SPEND = (
     " WHERE (%(most_calls)s::bigint IS NULL OR total.calls <= %(most_calls)s)"
     " AND (%(most_micro)s::bigint IS NULL OR total.micro_usd <= %(most_micro)s)"
 )
-_MARK = (
+MARK = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, %s)"
     " ON CONFLICT (id) DO UPDATE SET last = excluded.last, at = clock_timestamp()"
 )
+"""Marks a transaction: from the mark the writer can tell later whether it was committed."""
+
 _MARKED = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, 0)"
     " ON CONFLICT (id) DO UPDATE SET last = writers.last RETURNING last"
 )
+
+
+_TOTALS = (
+    "SELECT day, calls, micro_usd FROM replan.spending WHERE (tenant, day) IN (SELECT * FROM {rows})"
+    " ORDER BY day FOR UPDATE"
+)
+_INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
+_TEXT = ("bytea", "bytea")
+_MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
+_RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
+_NAMED = ("bytea", "bigint")
+_DAY = ("text", "bigint")
 
 
 class OverBudgetError(Exception):
@@ -71,43 +87,34 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
 
     With `exact`, the totals of the days are locked too.
     """
-    connection = link.connection()
     texts = {digest: text for work in works for digest, text in work.texts.items()}
     new = {work.new.run: work.new for work in works if work.new is not None}
-    names = {run for work in works for run in work.runs}
+    names = sorted({run for work in works for run in work.runs})
     keys = {(run, work.key.encode()) for work in works for run in work.runs if work.key is not None}
     inboxes = {
         (run, entry.inbox) for work in works for run in work.runs for entry in work.entries if entry.inbox is not None
     }
-    with connection.pipeline():
-        connection.execute(BEGIN)
-        connection.execute(LOCAL)
-        if texts:
-            rows, values = unnested(sorted(texts.items()), ("bytea", "bytea"))
-            connection.execute(f"INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", values)
-        held = _asked(
-            connection, f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", names
-        )
-        admitted = None
-        if new:
-            fresh = [(*run, genesis(run.kind, run.format)) for run in new.values()]
-            rows, values = unnested(fresh, ("text", "text", "text", "integer", "bytea"))
-            admitted = connection.execute(_ADMIT.format(rows=rows), [*values, link.fixed])
-        keyed = _for_rows(connection, _KEYED, keys, ("text", "bytea"))
-        consumable = _for_rows(connection, _CONSUMABLE, inboxes, ("text", "bigint"))
-        clock = connection.execute(NOW)
-    group = Group(link.told(float(_only(clock))), budget)
-    group.runs = {row.run: row for row in map(held_row, held.fetchall() if held else ())}
-    for run, number in admitted.fetchall() if admitted else ():
+    batch = begun(link.connection())
+    batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), _TEXT)
+    held = batch.add(f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", [names])
+    fresh = [(*run, genesis(run.kind, run.format)) for run in new.values()]
+    admitted = batch.add_for(_ADMIT, fresh, ("text", "text", "text", "integer", "bytea"), link.fixed)
+    keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
+    consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
+    clock = batch.add(NOW)
+    batch.run()
+    group = Group(link.told(float(clock.rows[0][0])), budget)
+    group.runs = {row.run: row for row in map(held_row, held.rows)}
+    for run, number in admitted.rows:
         group.admitted[run] = _new_row(number, new[run], group.now)
     names_of = {row.id: row.run for row in group.runs.values()}
-    for number, *stored in keyed.fetchall() if keyed else ():
+    for number, *stored in keyed.rows:
         item = message(names_of[number], stored)
         group.messages[number, item.key] = item
-    group.fresh = {(number, inbox): free for number, inbox, free in (consumable.fetchall() if consumable else ())}
+    group.fresh = {(number, inbox): free for number, inbox, free in consumable.rows}
     if exact:
         group.totals = _locked_totals(
-            connection, {day_of(group.now), *(row.account.day for row in group.runs.values())}
+            link.connection(), {day_of(group.now), *(row.account.day for row in group.runs.values())}
         )
     return group
 
@@ -121,27 +128,44 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     changed = [(number, *was, *by_number[number].changing()) for number, was in sorted(group.changed.items())]
     posted = [(number, *_posted(run, item)) for number, run, item in group.posted]
     records = [(number, *row[:4], last, *row[4:]) for number, row, last in group.records]
-    with connection.pipeline(), connection.cursor() as cursor:
-        update = _for_rows(connection, _UPDATE, changed, ("bigint", "bigint", "bigint", *CHANGING.values()))
-        _insert(cursor, "inbox", posted, ("bigint", "bigint", "bytea", "bytea", "float8", "bytea"))
-        kinds = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
-        _insert(cursor, "records", records, kinds)
-        _insert(cursor, "named_texts", sorted(group.named), ("bytea", "bigint"), " ON CONFLICT DO NOTHING")
-        for statement in group.statements:
-            statement(cursor)
-        if group.wakes:
-            cursor.execute(f"NOTIFY {CHANNEL}")
-        mark(cursor, writer, number)
-        spent = [_spend(connection, group, day, amount) for day, amount in sorted(group.booked.items())]
-    if update is not None and update.rowcount != len(changed):
+    batch = Batch(connection)
+    update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *CHANGING.values()))
+    batch.add_for(_INSERT.format(table="inbox"), posted, _MESSAGE)
+    batch.add_for(_INSERT.format(table="records"), records, _RECORD)
+    batch.add_for(f"{_INSERT.format(table='named_texts')} ON CONFLICT DO NOTHING", sorted(group.named), _NAMED)
+    for statement in group.statements:
+        statement(batch)
+    if group.wakes:
+        batch.add(f"NOTIFY {CHANNEL}")
+    batch.add(MARK, [writer, number])
+    spent = [_spend(batch, group, day, amount) for day, amount in sorted(group.booked.items())]
+    batch.run()
+    if update.count != len(changed):
         raise JournalError("a run changed while it was locked")
-    if any(cursor.rowcount == 0 for cursor in spent):
+    if any(answer.count == 0 for answer in spent):
         raise OverBudgetError
 
 
-def mark(cursor: Cursor, writer: bytes, number: int) -> None:
-    """Mark the transaction: from the mark the writer can tell later whether it was committed."""
-    cursor.execute(_MARK, (writer, number))
+def begun(connection: Connection, begin: str = BEGIN) -> Batch:
+    """Return a batch that begins a transaction."""
+    batch = Batch(connection)
+    batch.add(begin)
+    batch.add(connection.local)
+    return batch
+
+
+@contextmanager
+def snapshot(link: Link) -> Iterator[tuple[Cursor, float]]:
+    """Yield a cursor on one snapshot of the database, for reading, and the time. Raises `psycopg.Error`."""
+    connection = link.connection()
+    try:
+        batch = begun(connection, BEGIN_SNAPSHOT)
+        clock = batch.add(NOW)
+        batch.run()
+        with connection.cursor(binary=True) as cursor:
+            yield cursor, link.told(float(clock.rows[0][0]))
+    finally:
+        end(connection)
 
 
 def marked(connection: Connection, writer: bytes) -> int:
@@ -149,15 +173,14 @@ def marked(connection: Connection, writer: bytes) -> int:
 
     Raises `psycopg.Error`.
     """
-    with connection.pipeline():
-        connection.execute(BEGIN)
-        connection.execute(LOCAL)
-        last = connection.execute(_MARKED, (writer,))
-        connection.execute("ROLLBACK")
-    return int(_only(last))
+    batch = begun(connection)
+    last = batch.add(_MARKED, [writer])
+    batch.add("ROLLBACK")
+    batch.run()
+    return int(last.rows[0][0])
 
 
-def _spend(connection: Connection, group: Group, day: int, amount: Amount) -> Cursor:
+def _spend(batch: Batch, group: Group, day: int, amount: Amount) -> Answer:
     most_calls, most_micro = None, None
     if group.totals is None:
         raised, limited = group.raised.get(day, ZERO), group.limited.get(day, ZERO)
@@ -168,22 +191,16 @@ def _spend(connection: Connection, group: Group, day: int, amount: Amount) -> Cu
         if min(most_calls or 0, most_micro or 0) < 0:
             raise OverBudgetError  # Even on a day without a row.
     named = {"tenant": TENANT, "day": day, "calls": amount.calls, "micro": amount.micro_usd}
-    return connection.execute(_SPEND, named | {"most_calls": most_calls, "most_micro": most_micro})
+    return batch.add(_SPEND, named | {"most_calls": most_calls, "most_micro": most_micro})
 
 
 def _locked_totals(connection: Connection, days: Iterable[int]) -> dict[int, Amount]:
-    rows, values = unnested([(TENANT, day) for day in sorted(days)], ("text", "bigint"))
-    with connection.pipeline():
-        connection.execute(
-            f"INSERT INTO replan.spending SELECT *, 0, 0 FROM {rows} ON CONFLICT DO NOTHING",
-            values,
-        )
-        statement = (
-            "SELECT day, calls, micro_usd FROM replan.spending WHERE tenant = %s AND day = ANY(%s::bigint[])"
-            " ORDER BY day FOR UPDATE"
-        )
-        totals = connection.execute(statement, (TENANT, values[1]))
-    return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in totals.fetchall()}
+    rows = [(TENANT, day) for day in sorted(days)]
+    batch = Batch(connection)
+    batch.add_for("INSERT INTO replan.spending SELECT *, 0, 0 FROM {rows} ON CONFLICT DO NOTHING", rows, _DAY)
+    totals = batch.add_for(_TOTALS, rows, _DAY)
+    batch.run()
+    return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in totals.rows}
 
 
 def _new_row(number: int, new: NewRun, now: float) -> HeldRow:
@@ -195,30 +212,4 @@ def _posted(run: str, item: Any) -> tuple[Any, ...]:
     return item.inbox, item.key.encode(), item.body.encode(), item.at, seal(run, item)
 
 
-def _asked(connection: Connection, statement: str, names: Iterable[str]) -> Cursor | None:
-    asked = sorted(names)
-    return connection.execute(statement, (asked,)) if asked else None
-
-
-def _for_rows(
-    connection: Connection, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str]
-) -> Cursor | None:
-    """Run a statement about rows, which it names as `{rows}`; None where there are none."""
-    listed = list(rows)
-    if not listed:
-        return None
-    expression, values = unnested(listed, types)
-    return connection.execute(statement.format(rows=expression), values)
-
-
-def _insert(cursor: Cursor, table: str, rows: Sequence[Sequence[Any]], types: Sequence[str], then: str = "") -> None:
-    if rows:
-        expression, values = unnested(rows, types)
-        cursor.execute(f"INSERT INTO replan.{table} SELECT * FROM {expression}{then}", values)
-
-
-def _only(cursor: Cursor) -> Any:
-    return cursor.fetchall()[0][0]
-
-
-__all__ = ["CHANNEL", "TENANT", "OverBudgetError", "lock", "mark", "marked", "write"]
+__all__ = ["CHANNEL", "MARK", "TENANT", "OverBudgetError", "begun", "lock", "marked", "snapshot", "write"]

@@ -1,0 +1,58 @@
+"""Statements that go to the server as one message, so that many of them cost one round trip.
+
+It is a message of the simple protocol, with the values written into it as libpq escapes them. psycopg's pipelines would
+cost a round trip less now and then, but end with a Flush, at which a server stops its limit for idle transactions. Then
+a client that freezes between two messages would keep its locks for ever.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from runtime.journal.postgres.connecting import Connection
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a statement of a batch gave; complete after `Batch.run`."""
+
+    rows: list[Any] = field(default_factory=list)
+    """Its rows."""
+    count: int = 0
+    """How many rows it gave or changed."""
+
+
+class Batch:
+    """Collects statements, and runs them in order; the first that fails ends it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._cursor = psycopg.ClientCursor[Any](connection)
+        self._statements: list[str] = []
+        self._answers: list[Answer] = []
+
+    def add(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Answer:
+        """Add a statement, and return where its answer will be. Raises `psycopg.Error` for a value of no type."""
+        self._statements.append(self._cursor.mogrify(statement, values) if values else statement)
+        answer = Answer()
+        self._answers.append(answer)
+        return answer
+
+    def add_for(self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any) -> Answer:
+        """Add a statement about rows, which it names as `{rows}`, with further values; nothing where there are none."""
+        listed = list(rows)
+        if not listed:
+            return Answer()
+        columns = [list(column) for column in zip(*listed, strict=True)]
+        arrays = ", ".join(f"%s::{kind}[]" for kind in types)
+        return self.add(statement.format(rows=f"unnest({arrays})"), [*columns, *more])
+
+    def run(self) -> None:
+        """Send the statements, and take all answers. Raises `psycopg.Error`."""
+        cursor = self._cursor
+        cursor.execute("; ".join(self._statements))
+        for answer in self._answers:
+            answer.count = cursor.rowcount
+            answer.rows = cursor.fetchall() if cursor.description is not None else []
+            cursor.nextset()

@@ -1,0 +1,212 @@
+"""Executes the histories of executions (`executions/*.txt`).
+
+    step NAME TOKENS -> TOKENS [key=value]...     a step of the plan that is written; lists are joined by commas
+    plan key=value...                             a field of the plan, such as goal=a,b or total=9
+    goal QUOTE TOKENS [after=QUOTE]               a goal requirement of the plan
+    forbid QUOTE PATHS · invariant WHEN MUST      a requirement not to change paths; an invariant
+    use NAME tool|model|person [risky] [once] [pre]   what a generator stands for; `once`: it is not repeatable
+    check tool|person                             what the guard stands for
+    begin [approval=WORD] [level=GUARD] [calls=N] [replans=N] [questions=N] [without-planner]
+          [snapshots]
+    run STEP                                      its tool and its check succeed
+    tool NODE OUTCOME [TEXT]                      a call starts and ends; NODE is what stands in the transcript
+    started NODE · ended NODE OUTCOME · gone      a call is about to begin; it ends; its process has ended
+    reply TEXT · planned · nothing WHY · asks TEXT    the model; the planning run, with the steps written since
+    proved · answer TEXT [QUESTION] · decline [QUESTION] · woken    the guard, a person, the clock
+    tell TEXT · note TEXT · cancel · limits N     messages of the user
+    park · resume · work · story                  the driver leaves, another one comes; what is open; the result
+
+The lines of the transcript are those of `replan log`.
+"""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from actors.execution.record_text import record_text
+from actors.execution.result import result_of
+from actors.execution.result_lines import result_lines
+from actors.run.result import RunView
+from actors.run.tools import Begun, Checked, Ended, ToolOutcome
+from runtime.core.ledger import Limits
+from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
+from tests.histories.test_histories import check
+
+HISTORIES = sorted((Path(__file__).parent / "executions").glob("*.txt"))
+PROCESS = "host/1/77/boot.5"
+LISTS = {"dependencies", "delete_effects", "failure_effects", "failure_delete_effects"}
+
+
+class ExecutionInterpreter:
+    """One execution; `execute` takes a command and returns the resulting lines."""
+
+    def __init__(self):
+        self.stage, self.steps, self.fields, self.uses, self.guard = None, [], {}, {}, tool("tests")
+
+    def execute(self, command, _):
+        """Carry out a command; return the new lines of the transcript."""
+        name, *words = shlex.split(command)
+        known = 0 if self.stage is None else len(self.stage.events)
+        lines = getattr(self, f"_{name.replace('-', '_')}")(*words)
+        if lines is not None:
+            return lines
+        events = self.stage.events[known:]
+        return [line for event in events for line in record_text(event, self.stage.state).split("\n")] or [
+            "nothing new"
+        ]
+
+    def _step(self, name, *words):
+        place = words.index("->")
+        needs, effects = words[0] if place else "", words[place + 1] if len(words) > place + 1 else ""
+        options = dict(word.split("=", 1) for word in words[place + 2 :])
+        fields = {key: value.split(",") if key in LISTS else value for key, value in options.items()}
+        fields |= {key: int(value) for key, value in options.items() if key == "retry_budget"}
+        fields |= {key: value == "yes" for key, value in options.items() if key == "repeatable"}
+        self.steps.append(step(name, needs.replace(",", " "), effects.replace(",", " "), **fields))
+        return []
+
+    def _plan(self, *words):
+        options = dict(word.split("=", 1) for word in words)
+        self.fields |= {key: int(value) if key == "total" else value for key, value in options.items()}
+        return []
+
+    def _goal(self, quote, tokens, after=""):
+        from actors.values.requirements import requirement_id
+
+        before = [requirement_id(other) for other in after.removeprefix("after=").split(",") if other]
+        goal = {"kind": "goal", "quote": quote, "text": quote, "tokens": tokens.split(","), "depends_on": before}
+        self.fields.setdefault("requirements", []).append(goal)
+        return []
+
+    def _forbid(self, quote, paths):
+        requirement = {"kind": "must_keep", "quote": quote, "text": quote, "paths": paths.split(",")}
+        self.fields.setdefault("requirements", []).append(requirement)
+        return []
+
+    def _invariant(self, when, must):
+        self.fields.setdefault("invariants", []).append({"when": when.split(","), "must": must.split(",")})
+        return []
+
+    def _use(self, name, sort, *marks):
+        risky = "risky" in marks
+        pre_check = tool("ready") if "pre" in marks else None
+        match sort:
+            case "tool":
+                self.uses[name] = tool(name, repeatable="once" not in marks, risky=risky, pre_check=pre_check)
+            case "model":
+                self.uses[name] = writer(risky=risky, pre_check=pre_check)
+            case _:
+                self.uses[name] = person()
+        return []
+
+    def _check(self, sort):
+        self.guard = person() if sort == "person" else tool("tests")
+        return []
+
+    def _written(self, initial="start"):
+        fields = {
+            key: value.replace(",", " ") if isinstance(value, str) else value for key, value in self.fields.items()
+        }
+        value = plan(*self.steps, **{"initial": initial, **fields})
+        self.steps, self.fields = [], {}
+        return value
+
+    def _begin(self, *words):
+        options = dict(word.split("=") for word in words if "=" in word)
+        value = self._written()
+        names = {each["generator"] for each in value["steps"]} | {"do_x", "do_y", "do_z"}
+        generators = {name: self.uses.get(name.removeprefix("do_"), tool(name)) for name in names}
+        self.stage = Stage(
+            value,
+            toolset(generators, {"syntax": self.guard}),
+            limits=Limits(calls=int(options.get("calls", 90))),
+            level=options.get("level", "plan_expansive"),
+            replans="without-planner" not in words,
+            approval=options.get("approval", "none"),
+            replans_max=int(options.get("replans", 2)),
+            questions_max=int(options.get("questions", 5)),
+            snapshots="snapshots" in words,
+        )
+
+    def _run(self, name):
+        [act] = [node for node in self.stage.requests("tool:") if node.startswith(f"tool:{name}/")]
+        self.stage.tool(act)
+        [checks] = [node for node in self.stage.requests("tool:") if node.startswith(f"tool:{name}/")]
+        self.stage.tool(checks)
+
+    def _tool(self, node, outcome, text=""):
+        output, reason = ("", text) if outcome in {"transient", "permanent"} else (text, "exit code 1")
+        self.stage.tool(f"tool:{node}", outcome, output, reason if outcome != "succeeded" else "")
+
+    def _started(self, node):
+        self.stage.send(Begun(f"tool:{node}", self.stage.now, PROCESS))
+
+    def _ended(self, node, outcome):
+        self.stage.send(Ended(f"tool:{node}", self.stage.now, 0.1, ToolOutcome(outcome), "output"))
+
+    def _gone(self):
+        [name] = [name for name in self.stage.work if name.startswith("check:")]
+        self.stage.send(Checked(name, self.stage.now, certain=True))
+
+    def _reply(self, text):
+        self.stage.reply(text)
+
+    def _planned(self):
+        self.stage.planned(self._written(" ".join(sorted(self.stage.state.tokens))))
+
+    def _nothing(self, why):
+        self.stage.planned({"unsuccessful_run": {"outcome": "all_pruned", "why": why}})
+
+    def _asks(self, text):
+        question = {"text": text, "answer_schema": {"type": "string"}, "node": "g_plan/v1.a1", "why": "g_plan"}
+        self.stage.planned({"unsuccessful_run": {"outcome": "needs_answer", "why": text, "question": question}})
+
+    def _proved(self):
+        self.stage.proved()
+
+    def _answer(self, text, question=None):
+        self.stage.answer(text, question)
+
+    def _decline(self, question=None):
+        self.stage.decline(question)
+
+    def _woken(self):
+        self.stage.woken()
+
+    def _tell(self, text):
+        self.stage.post(kind="requirement", text=text)
+
+    def _note(self, text):
+        self.stage.post(kind="note", text=text)
+
+    def _cancel(self):
+        self.stage.post(kind="cancel")
+
+    def _limits(self, calls):
+        self.stage.post(kind="change", calls=int(calls))
+
+    def _park(self):
+        self.stage.park()
+
+    def _resume(self):
+        self.stage.resume()
+
+    def _work(self):
+        status = self.stage.machine.summary(self.stage.state).status
+        return [f"{status}: {', '.join(self.stage.work) or 'nothing outstanding'}"]
+
+    def _story(self):
+        state = self.stage.state
+        status = self.stage.machine.summary(state).status
+        lines = result_lines(result_of(RunView("run", status, state, state)), "replan")
+        return [line.plain.rstrip() or "." for line in lines]
+
+    def _question(self):
+        text, options = self.stage.question()
+        return [*text.split("\n"), f"answers: {' | '.join(options or ['any text'])}"]
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=[path.stem for path in HISTORIES])
+def test_a_history_of_an_execution_has_its_transcript(path, request):
+    check(path, ExecutionInterpreter(), request)
