@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.acquisition.profile import Decomposition, FieldSpec, Profile
+from actors.quantities.quantity import plain
 from actors.values.lines import BLANK, Line, indented, line
 
 
@@ -44,8 +45,10 @@ def origin(path: str, spec: FieldSpec, profile: Profile) -> str:
                 return f"composed of its components: {spec.decomposition.formula}"
             return "composed of components that the model proposes"
         case "web":
-            after = f"; else {spec.default} is assumed" if spec.default is not None else "; else you are asked"
-            return f"searched for{after}"
+            if spec.default is None:
+                return "searched for; else you are asked"
+            default = spec.default if isinstance(spec.default, str) else plain(spec.default)
+            return f"searched for; else {default} is assumed"
 
 
 def outline_lines(profile: Profile) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition, prepare_acquisition
-from actors.documents.folder import list_folder
+from actors.documents.index import open_index
 from actors.handlers.registry import Registry
 from actors.values.format import counted
 from replan.runs.models import check_model
@@ -84,12 +84,12 @@ def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, str], tuple
         cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"
         raise UsageProblem(cause, place="docs", hint="name a folder of text, Markdown, HTML or CSV files")
     try:
-        listing = list_folder(folder)
+        index = open_index(folder)  # The searches of this process use it again.
     except OSError as error:
         cause = os.strerror(error.errno or 0).lower()
         raise UsageProblem(cause, place="docs", hint="name a folder that you may read") from None
-    remarks = [] if listing.files else [f"{docs} has no documents that can be read"]
-    remarks += listing.notices[:_NOTICES_MAX]
-    if len(listing.notices) > _NOTICES_MAX:
-        remarks.append(f"{counted(len(listing.notices) - _NOTICES_MAX, 'more file')} left out")
+    remarks = [] if index.documents else [f"{docs} has no documents that can be read"]
+    remarks += index.notices[:_NOTICES_MAX]
+    if len(index.notices) > _NOTICES_MAX:
+        remarks.append(f"{counted(len(index.notices) - _NOTICES_MAX, 'more file')} left out or read in part")
     return {"folder": str(folder)}, tuple(remarks)
