@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120.0
+SECONDS = 60.0
 """The time limit of one command, in seconds."""
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 """The most bytes that a command may say."""
