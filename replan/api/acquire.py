@@ -9,9 +9,9 @@ from typing import Any
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
 from actors.acquisition.result import Result as AcquisitionResult
 from actors.run.result import RunResult
+from replan.api.driven import beside_the_loop, driven
 from replan.api.loops import blocking, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving
-from replan.api.runs import beside_the_loop, drive_block
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
@@ -75,7 +75,7 @@ async def aacquire(
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed function.
 
-    async with drive_block(new_run_id(), begin, how, is_new=True) as run:
+    async with driven(new_run_id(), begin, how, is_new=True) as run:
         result = await run.result()
         assert isinstance(result, AcquisitionResult)
         return result
