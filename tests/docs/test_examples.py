@@ -21,7 +21,10 @@ PROCESSES = dict.fromkeys(
     ("host.md", "use-the-web-page.md"), "a command must be a process of its own to be ended by a signal"
 )
 """The pages whose commands do not fork from the warm program, and why."""
-ELSEWHERE = {"add-an-agent.md": "test_add_an_agent.py: it installs a package"}
+ELSEWHERE = {
+    "add-an-agent.md": "test_add_an_agent.py: it installs a package",
+    "use-postgres.md": "tests/postgres/test_page.py: it needs a server",
+}
 """The pages that another test follows, and why."""
 
 MAKE = """#!/bin/sh
