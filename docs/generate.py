@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 # So that the checkout is documented, whatever is installed; `page_parts` is in the folder of this script.
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
-from page_parts import experiments, requirements, tools  # noqa: E402
+from page_parts import experiments, http_api, requirements, tools  # noqa: E402
 from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
@@ -188,6 +188,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "findings": findings,
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
     **experiments.PARTS,
+    **http_api.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
     "machine-rules": machine_rules,
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
@@ -225,6 +226,10 @@ def main() -> None:
         if new != old:
             page.write_text(new, encoding="utf-8")
             print(f"changed {page.relative_to(ROOT)}")
+    for name, text in http_api.DOCUMENTS.items():
+        if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != text():
+            (DOCS / name).write_text(text(), encoding="utf-8")
+            print(f"changed docs/{name}")
 
 
 if __name__ == "__main__":

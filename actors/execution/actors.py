@@ -1,5 +1,7 @@
 """The actors of an execution: tools, the model that writes files, the planner, the prover and the clock."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -7,9 +9,12 @@ from actors.execution.config import ExecutionConfig
 from actors.execution.machine import MODEL, PLANNER, PROVER
 from actors.execution.proof import plan_guard
 from actors.handlers.handlers import complete, judge, wait
+from actors.handlers.tools import tool_actor
 from actors.planning.children import ChildGenerator
 from actors.run.kind import Resources
 from actors.run.waits import CLOCK
+from actors.tools.open_tools import open_tools
+from actors.tools.workspace import open_workspace
 from runtime.drive.actor import Actor
 
 FILES_SIDE_BY_SIDE = 16
@@ -20,8 +25,16 @@ GUARD_SECONDS = 300.0
 """The time limit of a proof that can be interrupted; the plan guards bound their own work."""
 
 
+@asynccontextmanager
+async def open_actors(run: str, config: ExecutionConfig, resources: Resources) -> AsyncIterator[list[Actor[Any, Any]]]:
+    """Yield the actors of an execution, with its workspace locked. Raises `UsageProblem` where another run has it."""
+    with open_workspace(config.workspace, resources.home, run) as workspace:
+        tools = open_tools(config.tools, workspace, resources.environment)
+        yield [*actors_for(config, resources), *(tool_actor(tool, resources.clock.now) for tool in tools)]
+
+
 def actors_for(config: ExecutionConfig, resources: Resources) -> list[Actor[Any, Any]]:
-    """Return the actors of an execution."""
+    """Return the actors of an execution but those of its tools."""
     clock = resources.clock
     proof = partial(judge, plan_guard(config), clock, resources.threads, GUARD_SECONDS)
     return [

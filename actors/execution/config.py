@@ -8,9 +8,10 @@ from pydantic import Field
 
 from actors.execution.ids import node_names
 from actors.planning.config import RunConfig
+from actors.plans.bitsets import bits
 from actors.plans.plan import Plan
 from actors.plans.reader import read_draft
-from actors.plans.semantics import Program, compile_plan
+from actors.plans.semantics import Configuration, Program, compile_plan, is_ready
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
@@ -125,6 +126,39 @@ class ReadyPlan:
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+    @cached_property
+    def needed_by(self) -> tuple[int, ...]:
+        """By token: the bit set of the steps that need it."""
+        masks = [0] * len(self.program.tokens)
+        for index, needs in enumerate(self.program.needs):
+            for token in bits(needs):
+                masks[token] |= 1 << index
+        return tuple(masks)
+
+    @cached_property
+    def waited_for_by(self) -> tuple[int, ...]:
+        """By step: the bit set of the steps that depend on it."""
+        masks = [0] * len(self.program.steps)
+        for index, dependencies in enumerate(self.program.dependencies):
+            for other in bits(dependencies):
+                masks[other] |= 1 << index
+        return tuple(masks)
+
+    def ready_after(self, ready: tuple[int, ...], before: Configuration, now: Configuration) -> tuple[int, ...]:
+        """Return the steps that may start in a configuration, ascending; `ready` are those of the one before.
+
+        Only the steps that the difference is about are looked at, so a long plan costs no more at each step.
+        """
+        touched = different = before.pending ^ now.pending
+        for index in bits(different):
+            touched |= self.waited_for_by[index]
+        for token in bits(before.tokens ^ now.tokens):
+            touched |= self.needed_by[token]
+        if not touched:
+            return ready
+        fresh = [index for index in bits(touched & now.pending) if is_ready(self.program, now, index)]
+        return tuple(sorted([*(index for index in ready if not touched >> index & 1), *fresh]))
 
     def uses(self, tools: ToolSet, step: str) -> "tuple[ToolUse | ModelUse | PersonUse, ...]":
         """Return what executes and what checks a step; one without a guard is not checked."""

@@ -185,7 +185,7 @@ def settled(state: State, event: StepSettled) -> State:
     state = changed(
         state,
         now=now,
-        ready=tuple(ready_steps(program, now)),
+        ready=plan.ready_after(state.ready, before, now),
         active=without(state.active, (name,)) if attempt is not None else state.active,
         results={**state.results, event.step: result},
         trace=trace,

@@ -1,5 +1,7 @@
 """The kind of executions, registered under the name `execution`."""
 
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
@@ -22,11 +24,11 @@ CODEC: Codec[ExecutionEvent] = Codec(EVENTS)
 """The codec of the events of executions."""
 
 
-def _actors(state: ExecutionState, resources: Resources) -> "list[Actor[Any, Any]]":
-    from actors.execution.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
+def _actors(state: ExecutionState, resources: Resources) -> "AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]":
+    from actors.execution.actors import open_actors  # noqa: PLC0415 -- reading a run needs none
 
     assert isinstance(state, State)
-    return actors_for(state.config, resources)
+    return open_actors(state.run.run_id, state.config, resources)
 
 
 def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
@@ -39,6 +41,10 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
 
 def _model(state: ExecutionState) -> str | None:
     return (state.config.model or None) if isinstance(state, State) else None
+
+
+def _made_from(state: ExecutionState) -> str:
+    return state.plan_of if isinstance(state, State) else ""
 
 
 def _children(state: ExecutionState) -> list[str]:
@@ -60,6 +66,7 @@ EXECUTION: Kind[ExecutionState, ExecutionEvent] = Kind(
     prepare=_prepare,
     model=_model,
     children=_children,
+    made_from=_made_from,
     purpose=_purpose,
     log_fields=log_fields,
     views=VIEWS,

@@ -4,6 +4,7 @@ from actors.execution.events import (
     AttemptDecided,
     ExecutionEvent,
     ExecutionStarted,
+    FileRequested,
     PlanRevised,
     ProofReached,
     ProofRequested,
@@ -12,11 +13,15 @@ from actors.execution.events import (
     StepSettled,
     TroubleDecided,
 )
-from actors.execution.state import ExecutionState, State
+from actors.execution.ids import place_of, tool_node
+from actors.execution.state import ExecutionState, Phase, State
 from actors.policy.table import BacktrackLevel
 from actors.run import records
-from actors.run.tools import ToolRequested, ToolStarted
+from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.values.findings import Finding
+
+OUTPUT_MAX = 120
+"""Characters of a tool's last line of output that progress shows."""
 
 _LEVELS = {
     BacktrackLevel.LOCAL_RETRY: "the step is tried again",
@@ -67,7 +72,24 @@ def news_text(event: ExecutionEvent, state: ExecutionState) -> str:
         return ""
     if isinstance(event, ReplanReplied):
         return ""
+    if isinstance(event, ToolFinished):
+        return _finished_text(event)
+    if isinstance(event, FileRequested):
+        place = place_of(event.node)
+        return f"{place.name}: a model is asked for the file" if place is not None else ""
     return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
+
+
+def _finished_text(event: ToolFinished) -> str:
+    """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
+    place = place_of(tool_node(event.request_id))
+    succeeded = event.outcome is ToolOutcome.SUCCEEDED
+    if place is None or (succeeded and place.phase != Phase.ACT):
+        return ""
+    result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
+    said = result if len(result) <= OUTPUT_MAX else f"{result[: OUTPUT_MAX - 1]}…"
+    what = "check" if place.phase in (Phase.CHECK, Phase.CHECK_PRE) else "attempt"
+    return f"{place.name}: {what} {place.number} {event.outcome}{f': {said}' if said else ''}"
 
 
 def _settled_text(event: StepSettled) -> str:

@@ -51,6 +51,8 @@ def given_facts(state: State, replan: Replan) -> Given:
         goal_state=tuple(value["goal_state"]) if keeps else None,
         invariants=tuple(value.get("invariants", ())) if keeps else None,
         requirements=tuple(requirements) if keeps and isinstance(requirements, list) else None,
+        generators=tuple(sorted(state.config.tools.generators)),
+        guards=tuple(sorted(state.config.tools.guards)),
         failure_summary="\n".join(_failure_lines(state, replan)),
         achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if item.endswith(":ok")),
         answers=tuple(_answers(state)),

@@ -34,8 +34,18 @@ def result_lines(result: ExecutionResult, program: str) -> list[Line]:
 
 
 def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
-    """Return what the execution came to, in short: the steps of the current plan."""
-    lines = [*heading(result, "Finished"), *question_lines(result, program), BLANK, *_current(result)]
+    """Return what the execution came to, in short: the steps of the current plan, and what ended those before."""
+    lines = [*heading(result, "Finished"), *question_lines(result, program)]
+    for revision in result.revisions[:-1]:
+        failed = [step for step in revision.steps if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN)]
+        done = sum(1 for step in revision.steps if step.status is StepStatus.SUCCEEDED)
+        lines += [BLANK, line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")]
+        lines.append(indented(f"{counted(done, 'step')} succeeded", "dim"))
+        for step in failed:
+            lines += step_lines(step)
+        level = revision.level.replace("_", " ")
+        lines.append(indented(f"then a {level}: {revision.ended_by}", "yellow"))
+    lines += [BLANK, *_current(result)]
     return [*lines, *message_lines(result), BLANK, used(result), *_next(result, program)]
 
 

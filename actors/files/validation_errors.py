@@ -13,6 +13,10 @@ from runtime.core.pydantic_messages import describe, with_value
 
 PATTERN_MEANINGS = {
     r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then letters, digits and underscores, 64 characters at most",
+    r"^[a-z][a-z0-9_]{0,39}$": "a lower-case letter, then letters, digits and underscores, 40 characters at most",
+    r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$": (
+        "one to four names joined by points, each a lower-case letter, then letters, digits and underscores"
+    ),
     r"^[a-z][a-z0-9_]{0,59}$": "a lower-case letter, then letters, digits and underscores, 60 characters at most",
     r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$": "the name of an environment variable, or NAME=value",
     r"^[^A-Z*]+\*?$": "lower-case text, with a * at its end or nowhere",

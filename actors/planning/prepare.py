@@ -20,6 +20,7 @@ from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
 from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
+from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.cost import Price, micro_limit
 from runtime.core.errors import UsageProblem
@@ -94,6 +95,8 @@ class RunRequest:
     """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that come from files of the user's own, with the hashes of these files."""
+    given_facts: Given | None = None
+    """The facts that the run is given, such as the names that tools implement; None for none."""
 
     def first(self, run: str, at: float) -> Begin:
         """Return the message that starts it, at a time in UTC seconds since 1970."""
@@ -108,6 +111,7 @@ class RunRequest:
             given=self.given,
             attachments=stored_form(self.attachments),
             plugins=self.plugins,
+            given_facts=self.given_facts,
         )
 
 
@@ -131,26 +135,12 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
     _check_limits(options)
-    try:
-        loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
-    except UsageProblem as wrong:  # An error in a file names its place in the file.
-        raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
-    loaded, given = _with_options(loaded, options)
+    loaded, policy, given = _resolved(options, setup)
     everything = (loaded, *_below(loaded))
-    for checked in everything:
-        _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
     _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
-    price = setup.price
     setup.check_price(limited=options.max_cost_usd is not None)
-    pinned = pin(loaded, policy, setup.model, price)
-    limits = Limits(
-        calls=loaded.workflow.max_total_calls,
-        tokens=options.max_tokens,
-        micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
-        active_seconds=options.active_seconds,
-        deadline=None if options.deadline_seconds is None else setup.now + options.deadline_seconds,
-        patience_seconds=options.patience_seconds,
-    )
+    pinned = pin(loaded, policy, setup.model, setup.price)
+    limits = limits_of(options, loaded.workflow.max_total_calls, setup.now)
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
@@ -158,6 +148,41 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     return RunRequest(
         problem, title, pinned, limits, notices, source, given, attachments=request.attachments, plugins=files
     )
+
+
+def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
+    """Return the configuration of planning runs that another run starts. Raises `UsageProblem` as `prepare_planning`.
+
+    Its model may be a script that also has replies for the other run.
+    """
+    loaded, policy, _ = _resolved(options, setup)
+    return pin(loaded, policy, setup.model, setup.price)
+
+
+def limits_of(options: RunOptions, calls: int, now: float) -> Limits:
+    """Return the limits of a run that may make so many calls. Raises `UsageProblem`, whose place is the option."""
+    _check_limits(options)
+    return Limits(
+        calls=calls,
+        tokens=options.max_tokens,
+        micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
+        active_seconds=options.active_seconds,
+        deadline=None if options.deadline_seconds is None else now + options.deadline_seconds,
+        patience_seconds=options.patience_seconds,
+    )
+
+
+def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
+    """Return the workflow and its policy, with its keys that options replace, and check all that it names."""
+    registry = setup.registry
+    try:
+        loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
+    except UsageProblem as wrong:  # An error in a file names its place in the file.
+        raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
+    loaded, given = _with_options(loaded, options)
+    for checked in (loaded, *_below(loaded)):
+        _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
+    return loaded, policy, given
 
 
 def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:

@@ -11,6 +11,8 @@ import orjson
 import trio
 
 from actors.policy.cause import CLASSIFIER, Cause
+from actors.rules.acquisition import AUTHORS as ACQUISITION_AUTHORS
+from actors.rules.acquisition import acquisition_reply
 from actors.rules.critique import critique_artifact
 from actors.rules.parsed_request import ParsedRequest, constraints_of, parse_request
 from actors.rules.plan import plan_artifact
@@ -28,7 +30,8 @@ class RulesModel:
 
     It uses a request's `material`: the `role` (a key of `AUTHORS`), the `specification`, `clarifications`,
     `requirements`, `notes`, accepted `dependencies` by role, `retry` and `escalation` feedback, and the `settings`
-    `r_max`, `guard_catalog`, `assurance` and `escalations`. An unknown role is the fault `BAD_REQUEST`.
+    `r_max`, `guard_catalog`, `assurance` and `escalations`. The roles of acquisition runs use what
+    `actors.rules.acquisition` says. An unknown role is the fault `BAD_REQUEST`.
     """
 
     def __init__(self, templates: Mapping[str, Any]) -> None:
@@ -44,8 +47,11 @@ class RulesModel:
         """Return the artifact as JSON text, with a usage of no tokens."""
         await trio.lowlevel.checkpoint()
         role = request.material.get("role")
+        if isinstance(role, str) and role in ACQUISITION_AUTHORS:
+            text = acquisition_reply(role, request.material)
+            return Reply(text=text, usage=Usage(), model=self.name)
         if not isinstance(role, str) or role not in AUTHORS:
-            known = ", ".join(AUTHORS)
+            known = ", ".join((*AUTHORS, *ACQUISITION_AUTHORS))
             return Fault(
                 kind=FaultKind.BAD_REQUEST, message=f"the model `rules` has no role {role!r}; it knows {known}"
             )

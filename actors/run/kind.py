@@ -184,6 +184,8 @@ class Kind(Generic[S, E]):
     """Returns the ids of the runs that steps of a begun run are, the oldest first."""
     run_state: Callable[[S], RunState[Any] | None] = _common
     """Returns the common part of a state; None before the run began."""
+    made_from: Callable[[S], str] = lambda _: ""
+    """Returns the id of the run whose result a begun run was made from, such as its plan; empty for none."""
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title that a begun run was admitted with, for checks; None where its records do not say."""
     purpose: Callable[[Replied], str] = _step_asked

@@ -10,6 +10,7 @@ import orjson
 from actors.guards.shapes import PROBLEM_TYPES
 from actors.policy.cause import CLASSIFIER
 from actors.run.ids import call_of
+from actors.simulated import acquisition
 from actors.simulated.plans import DEFECT_STEPS, simulated_plan
 from actors.simulated.profile import Cause, Profile
 from actors.simulated.seeded import draw, normal, pick, tag
@@ -46,13 +47,16 @@ def answer(profile: Profile, seed: int, request: ModelRequest, name: str) -> tup
     """Return the reply, and its latency in seconds. An unknown role is the fault `BAD_REQUEST`."""
     role = request.material.get("role")
     writer = AUTHORS.get(role) if isinstance(role, str) else None
-    if writer is None:
-        known = ", ".join(AUTHORS)
+    if writer is None and role not in acquisition.ROLES:
+        known = ", ".join((*AUTHORS, *sorted(acquisition.ROLES)))
         message = f"the simulated author has no role {role!r}; it knows {known}"
         return Fault(kind=FaultKind.BAD_REQUEST, message=message), 0.0
     world = World(profile, seed, str(request.material.get("specification", "")))
     node = call_of(request.request_id)  # Every try of an attempt gets the same reply.
-    text = orjson.dumps(writer(Request(world, node, request.material))).decode()
+    if writer is None:
+        text = acquisition.acquisition_text(profile, world.key, node, request.material)
+    else:
+        text = orjson.dumps(writer(Request(world, node, request.material))).decode()
     if draw(world.key, node, "malformed") < profile.malformed:
         text = text[: len(text) // 2]
     prompt_bytes = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))

@@ -120,6 +120,8 @@ class Profile(Config):
     """The share of wrong plans that repeat the same defect, by cause."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
+    acquisition_errors: Share = 0.2
+    """The share of replies in acquisition runs that are wrong: unknown fields, invented quotes, altered values."""
     unsettled: Factor = 1.0
     """The factor of the odds at a level for which the workflow has no step before the plan."""
     critic: Critic

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120.0
+SECONDS = 60.0
 """The time limit of one command, in seconds."""
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 """The most bytes that a command may say."""
@@ -41,6 +41,8 @@ class Git:
     """The folder in which it runs."""
     own: Mapping[str, str]
     """The variables that name the repository, its objects, the index and the files."""
+    inherited: tuple[int, ...] = ()
+    """The open files that it inherits: the workspace's lock, so that it counts as work in the workspace."""
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         """Run a command with an input and return its output. Raises `GitFailed`."""
@@ -54,6 +56,7 @@ class Git:
                 env=_environment(self.workspace, self.own),
                 timeout=SECONDS,
                 start_new_session=True,
+                pass_fds=self.inherited,
             )
         except subprocess.TimeoutExpired:
             raise GitFailed(f"git {arguments[0]} took longer than {SECONDS:g} s") from None

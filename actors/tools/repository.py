@@ -48,13 +48,11 @@ class Repository:
         """
         if parent and not re.fullmatch(r"[0-9a-f]{40,64}", parent):
             raise GitFailed("the snapshot to compare with is no commit")
-        left_out = self._fill_index()
         try:
-            tree = self.ours.text("write-tree")
-        except GitFailed:  # Objects that only the index in the home names may have been removed as unused.
+            tree, left_out = self._tree()
+        except GitFailed:  # The index in the home is damaged, or names objects that were removed as unused.
             self.index.unlink(missing_ok=True)
-            left_out = self._fill_index()
-            tree = self.ours.text("write-tree")
+            tree, left_out = self._tree()
         if not parent:
             with suppress(GitFailed):  # A repository without a commit has none.
                 parent = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
@@ -75,8 +73,15 @@ class Repository:
         paths = self.ours.paths("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", before, after)
         return {shown(path) for path in paths}
 
+    def _tree(self) -> tuple[str, list[str]]:
+        """Return the tree of the files, and the paths of what is left out. Raises `GitFailed`, `OSError`."""
+        left_out = self._fill_index()
+        return self.ours.text("write-tree"), left_out
+
     def _fill_index(self) -> list[str]:
         """Bring the index in the home up to the files, and return the paths of what is left out."""
+        # The workspace is locked, so a git that is at work is ours; what is left here, one that was killed has left.
+        self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
         excludes = self.common / "info" / "exclude"
         excluded = [f"--exclude-from={excludes}"] if excludes.is_file() else []
         known = self.ours.paths("ls-files", "-z")
@@ -102,19 +107,22 @@ class Repository:
         return left_out
 
 
-def find_repository(workspace: Path, home: Path) -> Repository | None:
+def find_repository(workspace: Path, home: Path, inherited: tuple[int, ...]) -> Repository | None:
     """Return the repository whose files a folder is; None for any other folder, one within a repository included.
 
-    Raises `GitFailed`, `OSError`.
+    `inherited` is the open file of the workspace's lock. Raises `GitFailed`, `OSError`.
     """
     if not os.path.lexists(workspace / ".git"):
         return None
     program = shutil.which("git")
     if program is None:
         raise GitFailed("git is not installed")
-    found = Git(program, workspace, {})
+    found = Git(program, workspace, {}, inherited)
     questions = ("--show-toplevel", "--git-common-dir", "--git-dir", "--show-object-format")
-    top, common, folder, form = found.text("rev-parse", "--path-format=absolute", *questions).split("\n")
+    answers = found.text("rev-parse", "--path-format=absolute", *questions).split("\n")
+    if len(answers) != len(questions):
+        raise GitFailed("the repository's path has a line end")
+    top, common, folder, form = answers
     if Path(top).resolve() != workspace:
         return None
     if not (Path(common) / "refs").is_dir() or _has_reftable(found, Path(common)):
@@ -131,8 +139,8 @@ def find_repository(workspace: Path, home: Path) -> Repository | None:
         "GIT_INDEX_FILE": str(index),
         "GIT_OBJECT_DIRECTORY": str(Path(common) / "objects"),
     }
-    theirs = Git(program, workspace, {"GIT_DIR": folder, "GIT_WORK_TREE": str(workspace)})
-    return Repository(workspace, Path(common), theirs, Git(program, workspace, own), index)
+    theirs = Git(program, workspace, {"GIT_DIR": folder, "GIT_WORK_TREE": str(workspace)}, inherited)
+    return Repository(workspace, Path(common), theirs, Git(program, workspace, own, inherited), index)
 
 
 def shown(path: bytes) -> str:

@@ -7,11 +7,14 @@ no references. An answer is stored as text; `normal_answer` normalises it, so th
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from runtime.core.errors import UsageProblem
 
-Kind = Literal["text", "choice", "yes_no", "number", "json"]
+if TYPE_CHECKING:
+    from actors.quantities.quantity import Quantity, Refusal
+
+Kind = Literal["text", "choice", "yes_no", "number", "quantity", "json"]
 """How a person is asked."""
 Schema = Mapping[str, Any]
 """The JSON Schema of an answer."""
@@ -19,6 +22,11 @@ Schema = Mapping[str, Any]
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 YES_NO: dict[str, Any] = {"type": "boolean"}
 NUMBER: dict[str, Any] = {"type": "number"}
+QUANTITY = "quantity"
+"""The `format` of a text that states a number in a `unit`, or in its `short_unit`, between `minimum` and `maximum`.
+
+`units` has the meaning of units that are not generally known (`actors.quantities.units`).
+"""
 
 ANSWER_MAX = 100_000
 """The most characters of an answer; longer material belongs in the problem of a new run."""
@@ -61,7 +69,7 @@ def kind_of(schema: Schema) -> Kind:
         case "number" | "integer":
             return "number"
         case "string":
-            return "text"
+            return "quantity" if schema.get("format") == QUANTITY else "text"
         case _:
             return "json"
 
@@ -85,6 +93,8 @@ def expected_answer(schema: Schema) -> str:
             return "a whole number" if schema.get("type") == "integer" else "a number"
         case "text":
             return "some text"
+        case "quantity":
+            return _expected_quantity(schema)
         case "json":
             return "a JSON value that fits the question's schema"
         case _:
@@ -116,6 +126,8 @@ def _value(schema: Schema, answer: str) -> Any:
     match kind:
         case "text":
             return answer
+        case "quantity":
+            return _quantity(schema, answer)
         case "choice":
             exact = [option for option in schema["enum"] if _text(option) == answer]
             folded = [option for option in schema["enum"] if _text(option).casefold() == answer.casefold()]
@@ -128,6 +140,39 @@ def _value(schema: Schema, answer: str) -> Any:
             return _json(answer)
         case _:
             assert_never(kind)
+
+
+def read_quantity(schema: Schema, answer: str) -> "Quantity | Refusal":
+    """Return the number that an answer states, in the unit of the question, or why it states none."""
+    from actors.quantities.quantity import Quantity, Refusal, RefusalCode  # noqa: PLC0415 - few questions need them
+    from actors.quantities.read_value import read_value  # noqa: PLC0415
+    from actors.quantities.units import UnitTable  # noqa: PLC0415
+
+    unit, table = str(schema.get("unit", "")), UnitTable(schema.get("units", {}))
+    read = read_value(answer, unit, table)
+    if isinstance(read, Refusal) and "short_unit" in schema:
+        again = read_value(answer, str(schema["short_unit"]), table)
+        read = again.model_copy(update={"unit": unit}) if isinstance(again, Quantity) else read
+    if isinstance(read, Refusal):
+        return read
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if not (low <= read.low and read.high <= high):
+        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{read.text} is outside of the bounds")
+    return read
+
+
+def _quantity(schema: Schema, answer: str) -> str:
+    read = read_quantity(schema, answer)
+    message = getattr(read, "message", None)
+    if message is not None:
+        raise InvalidAnswer(f"the answer should be {expected_answer(schema)}: {str(message)[:SHOWN_MAX]}")
+    return answer
+
+
+def _expected_quantity(schema: Schema) -> str:
+    bounds = [f"{name} {schema[key]:,g}" for name, key in (("from", "minimum"), ("to", "maximum")) if key in schema]
+    unit = schema.get("unit") or ""
+    return " ".join(filter(None, ("a number or a range", f"in {unit}" if unit else "", *bounds)))
 
 
 def _number(answer: str) -> Any:

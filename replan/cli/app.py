@@ -24,6 +24,8 @@ from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 _COMMANDS = {
     "run": "Plan a problem.",
+    "execute": "Execute a plan with your tools.",
+    "do": "Plan a problem, and execute the plan.",
     "resume": "Go on with a run.",
     "runs": "List the runs.",
     "show": "Show what a run has come to.",

@@ -50,6 +50,14 @@ async def drive_in_foreground(
     engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
 ) -> int:
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
+    result, signals = await drive_to_rest(engine, run, start, options, kind=kind, title=title)
+    return await show_result(engine, kind, result, signals, options)
+
+
+async def drive_to_rest(
+    engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
+) -> tuple[RunResult, Signals]:
+    """Drive a run to its end, a question or a stop; return its result, and the signals that came meanwhile."""
     signals = Signals(Stop(grace=options.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     invocation = options.invocation
@@ -73,9 +81,14 @@ async def drive_in_foreground(
             if may_ask() and not options.no_input:
                 result = await converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
-    options.invocation.run = run
+    return result, signals
+
+
+async def show_result(engine: Engine, kind: AnyKind, result: RunResult, signals: Signals, options: Foreground) -> int:
+    """Print the result of a run that nobody drives here any more; return the exit code."""
+    options.invocation.run = result.run_id
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
-    row = await engine.journal.row(run)
+    row = await engine.journal.row(result.run_id)
     return _exit(result, signals, options.invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
 
 

@@ -1,8 +1,9 @@
 """Changes of a run that exists: limits, model and time limit, as its inbox takes them."""
 
+import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from actors.planning.prepare import LIMIT_MOST
@@ -14,6 +15,7 @@ from replan.setup.home_folder import locate_home
 from replan.setup.settings import choose_model, read_user_config
 from runtime.core.cost import micro_limit
 from runtime.core.errors import UsageProblem
+from runtime.journal.port import Posted
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,22 @@ _LIMITS = {
 """The keys of the message by the names in Python."""
 
 
-async def post_changes(engine: Engine, run: str, changes: Changes, environment: Mapping[str, str] = os.environ) -> None:
-    """Post changes to a run. Raises `UsageProblem`, whose place is the name in Python, for those that are not valid."""
+async def post_changes(
+    engine: Engine, run: str, changes: Changes, environment: Mapping[str, str] = os.environ, *, key: str = ""
+) -> Posted:
+    """Post changes to a run. Raises `UsageProblem`, whose place is the name in Python, for those that are not valid.
+
+    `key` is as for `Engine.tell`; a deadline that is counted from now does not make a conflict.
+    """
     try:
         body = _message_of(changes, await engine.result(run), engine.journal.now(), environment)
-        await engine.change(run, body)
+        posted = await engine.change(run, body, key=key)
     except UsageProblem as problem:
         raise UsageProblem(problem.cause, place=_name_of(problem.place), hint=problem.hint) from None
+    known = json.loads(posted.body)
+    if posted.result == "conflict" and known | {"deadline": 0} == {"kind": "change", **body} | {"deadline": 0}:
+        return replace(posted, result="duplicate")
+    return posted
 
 
 def _message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:

@@ -150,25 +150,29 @@ class Engine(Reading):
         await check_own(self, run, "questions RUN")
         return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
 
-    async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
+    async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.
+
+        A message with a `key` is posted once: again it is a `duplicate`, and another text a `conflict`.
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has
         finished or is a step of another.
         """
         await check_own(self, run, "tell RUN TEXT")
         common = await self.common_with_inbox(run)
-        return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind))
+        return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind, key=key))
 
-    async def change(self, run: str, changes: Mapping[str, Any]) -> Posted:
+    async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
         """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
+
+        `key` is as for `tell`.
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem`, whose place is the key, for a change that is not valid
         and for a run whose end is final or that is a step of another.
         """
         await check_own(self, run, "resume RUN")
         common = await self.common_with_inbox(run)
-        return await self._and_wake(inbox.post_change(self.journal, common, run, changes))
+        return await self._and_wake(inbox.post_change(self.journal, common, run, changes, key=key))
 
     async def cancel(self, run: str) -> Posted:
         """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.

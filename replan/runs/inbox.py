@@ -68,8 +68,13 @@ async def post_decline(journal: Journal[Any], common: Common, run: str, name: st
     return _receipt(await _post(journal, run, f"answer:{name}", {"kind": "decline", "question": name}))
 
 
-async def post_message(journal: Journal[Any], common: Common, run: str, text: str, kind: str) -> Posted:
-    """Post a note or a requirement. Raises `UsageProblem` for one that cannot be accepted."""
+async def post_message(
+    journal: Journal[Any], common: Common, run: str, text: str, kind: str, *, key: str = ""
+) -> Posted:
+    """Post a note or a requirement. Raises `UsageProblem` for one that cannot be accepted.
+
+    With a `key`, the same message is posted once, however often this is called.
+    """
     if kind not in KINDS:
         raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=" or ".join(KINDS))
     open_run = _unfinished(run, common)
@@ -78,14 +83,19 @@ async def post_message(journal: Journal[Any], common: Common, run: str, text: st
     except UsageProblem as problem:
         hint = "a run takes some text, `-` reads it from a pipe"
         raise UsageProblem(problem.cause, place="TEXT", hint=hint) from None
-    return await _post(journal, run, f"tell:{secrets.token_hex(8)}", {"kind": kind, "text": checked})
+    return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", {"kind": kind, "text": checked})
 
 
-async def post_change(journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any]) -> Posted:
-    """Post a change of settings. Raises `UsageProblem`, whose place is the key, for one that is not valid."""
+async def post_change(
+    journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any], *, key: str = ""
+) -> Posted:
+    """Post a change of settings. Raises `UsageProblem`, whose place is the key, for one that is not valid.
+
+    With a `key`, the same change is posted once, however often this is called.
+    """
     open_run = _unfinished(run, common)
     change_of(open_run.ledger, changes, journal.now())
-    return await _post(journal, run, f"change:{secrets.token_hex(8)}", {"kind": "change", **changes})
+    return await _post(journal, run, f"change:{key or secrets.token_hex(8)}", {"kind": "change", **changes})
 
 
 async def post_cancel(journal: Journal[Any], run: str) -> Posted:

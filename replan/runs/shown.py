@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from replan.runs.linked_runs import LinkedRun, made_from
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
 from replan.runs.tops import top_of
@@ -32,6 +33,8 @@ class ShownRun:
     """The run that it is a step of, however far up, or itself."""
     hosted: bool
     """Whether a host that drives runs of this kind serves the home."""
+    linked: tuple[LinkedRun, ...] = ()
+    """The runs that were made from its result, such as executions of its plan, the newest first."""
 
     @property
     def common(self) -> "RunState[Any] | None":
@@ -51,4 +54,5 @@ async def read_shown(reader: "Reading", run: str) -> ShownRun:
     hosted = await reader.hosted(row.kind, row.format)
     status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
     result = reader.view(run, loaded.kind, loaded.state, status, with_inbox)
-    return ShownRun(row, loaded, status, result, with_inbox, top, hosted)
+    linked = tuple(await made_from(reader, run))
+    return ShownRun(row, loaded, status, result, with_inbox, top, hosted, linked)

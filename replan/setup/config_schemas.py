@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 from pydantic import BaseModel
 
+from actors.acquisition.profile import Profile as AcquisitionProfile
 from actors.config.workflow import Workflow
 from actors.files.field_docs import describe_models
 from actors.policy.table import Policy
@@ -18,6 +19,7 @@ from actors.simulated.profile import Profile
 from actors.tools.tools_file import ToolsFile
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
+    "acquisition": AcquisitionProfile,
     "policy": Policy,
     "profile": Profile,
     "prompts": PromptsFile,

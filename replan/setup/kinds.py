@@ -21,6 +21,7 @@ GROUP = "replan.kinds"
 
 _BUILT_IN = {
     FIRST_KIND: EntryPoint(FIRST_KIND, "actors.planning.kind:PLANNING", GROUP),
+    "acquisition": EntryPoint("acquisition", "actors.acquisition.kind:ACQUISITION", GROUP),
     "execution": EntryPoint("execution", "actors.execution.kind:EXECUTION", GROUP),
 }
 """The kinds of this distribution, which a checkout that is not installed knows too."""

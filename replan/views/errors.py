@@ -37,12 +37,16 @@ def shortened(text: str) -> str:
 
 def error_object(error: BaseException, exit_code: int) -> dict[str, object]:
     """Return what `--json` prints for an error: one object with the key `error`."""
+    return {"error": {"exit_code": exit_code, **error_fields(error)}}
+
+
+def error_fields(error: BaseException) -> dict[str, object]:
+    """Return an error as plain data: its kind and its line; for bad input also cause, place and next step."""
     expected = isinstance(error, ReplanError)
     fields: dict[str, object] = {
-        "exit_code": exit_code,
         "kind": type(error).__name__ if expected else "InternalError",
         "message": line_of_error(error) if isinstance(error, ReplanError) else line_of_crash(error),
     }
     if isinstance(error, UsageProblem):
         fields |= {"cause": error.cause, "place": error.place, "hint": error.hint}
-    return {"error": fields}
+    return fields

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from replan.web import inbox, run_actions, run_page, runs_page, sign_in, start_page, streams
+from replan.web.api_routes import api_routes
 from replan.web.guarding import Guard
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
@@ -30,7 +31,7 @@ def make_app(site: Site) -> ASGIApp:
         response.headers.update(error.headers or {})
         return response
 
-    app = Starlette(routes=pages(site), exception_handlers={HTTPException: refused})
+    app = Starlette(routes=[*pages(site), *api_routes(site)], exception_handlers={HTTPException: refused})
     hosts = frozenset(f"{name}:{site.port}" for name in ("127.0.0.1", "localhost"))
     return Guard(app, hosts, LARGE)
 

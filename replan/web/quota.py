@@ -16,8 +16,8 @@ UNDER_WAY = ("running",)
 """The statuses in rows of runs that count as under way."""
 
 
-async def start(site: Site, who: Principal, order: Order, *, run: str = "") -> str:
-    """Record the start of a run that a client has ordered; return its id.
+async def start(site: Site, who: Principal, order: Order, *, run: str = "", mark: str = "") -> str:
+    """Record the start of a run that a client has ordered; return its id. `mark` is the hash of the order.
 
     Raises `UsageProblem` for an order that cannot be carried out, `RunExists` for an id that is taken, and
     `HTTPException` (429) for a client that has started too many.
@@ -26,7 +26,7 @@ async def start(site: Site, who: Principal, order: Order, *, run: str = "") -> s
     name = run or new_run_id()
     async with site.starting:  # So that two requests at a time do not both find room for one.
         await _check_room(site, who)
-        await site.change(partial(_noted, client=who.client, start=Start(run=name, at=site.now())))
+        await site.change(partial(_noted, client=who.client, start=Start(run=name, at=site.now(), order=mark)))
         return await site.engine.admit(prepared.request, run=name)
 
 

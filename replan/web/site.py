@@ -48,6 +48,8 @@ class Site:
     """Takes the runs that are to be gone on with; None where this server drives no runs."""
     starting: trio.Lock = field(default_factory=trio.Lock)
     """Held while a run is started for a client."""
+    repeating: trio.Lock = field(default_factory=trio.Lock)
+    """Held while a request that may be a repetition starts a run."""
     stop: trio.Event = field(default_factory=trio.Event)
     """Set when the server stops: streams end."""
     streams: Streams = field(default_factory=Streams)

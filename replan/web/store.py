@@ -47,6 +47,8 @@ class Start(_Stored):
     """The run's id."""
     at: float
     """When it was started, in UTC seconds since 1970."""
+    order: str = ""
+    """The hash of what was ordered, where the client gave an idempotency key."""
 
 
 class WebState(_Stored):

@@ -59,4 +59,5 @@ def test_every_pattern_has_a_meaning_in_words():
     """Except the pattern of a prompt's slot, which has its own check."""
     schemas = json.dumps([model.model_json_schema() for model in (*SCHEMAS.values(), Rules)])
     patterns = {json.loads(f'"{pattern}"') for pattern in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
+    patterns |= {json.loads(f'"{pattern}"') for pattern in re.findall(r'"patternProperties": {"(.*?)": ', schemas)}
     assert patterns - {r"\{feedback\}"} == PATTERN_MEANINGS.keys()

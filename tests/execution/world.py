@@ -5,6 +5,7 @@ import random
 
 from actors.execution.events import PlanRevised, StepSettled, TroubleDecided
 from actors.execution.proof import guard_of, prove
+from actors.plans.semantics import ready_steps
 from actors.run.messages import Judged
 from actors.run.tools import FAILED, NOT_RUN, SUCCEEDED, Begun, Checked, Ended, ToolOutcome
 from runtime.core.machine import fold
@@ -69,6 +70,8 @@ class World:
         assert stage.state.tokens == self.oracle.tokens
         assert stage.state.used <= self.oracle.value["total_retry_budget"], "more attempts than the plan allows"
         if self.chance.random() < 0.05:
+            program = stage.state.plan.program
+            assert stage.state.ready == tuple(ready_steps(program, stage.state.now))
             assert fold(stage.machine, stage.events) == stage.state, "the records do not give the state again"
 
     def _one(self):

@@ -4,6 +4,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.handlers.agents import agent_kind
 from actors.planning.kind import PLANNING
@@ -39,7 +40,7 @@ def test_an_installed_kind_is_found_and_one_that_is_passed_in_wins(installed):
 
 def test_planning_is_known_where_nothing_is_installed_and_its_own_entry_point_is_no_second_one(installed):
     assert installed().named("planning") is PLANNING
-    own = {"planning": PLANNING.format, "execution": EXECUTION.format}
+    own = {kind.name: kind.format for kind in (PLANNING, ACQUISITION, EXECUTION)}
     assert installed(("planning", "actors.planning.kind:PLANNING")).formats() == (own, [])
 
 
@@ -58,7 +59,7 @@ def test_a_kind_that_cannot_be_used_is_named_and_the_others_work(installed, name
         kinds.get("run", name, 1)
     assert caught.value.place.startswith(f"replan.kinds {name} (from ")
     formats, problems = kinds.formats()
-    assert formats == {"planning": PLANNING.format, "execution": EXECUTION.format, "haggler": HAGGLER.format}
+    assert formats == {kind.name: kind.format for kind in (PLANNING, ACQUISITION, EXECUTION, HAGGLER)}
     [line] = problems
     assert problem in line
     assert kinds.codecs.get(name) is None
@@ -77,5 +78,5 @@ def test_a_run_of_an_unknown_kind_or_of_a_newer_format_says_what_to_do(installed
         kinds.get("run", "haggler", 1)
     with pytest.raises(KindUnknown, match=rf"in format {newer}.*upgrade what provides it"):
         kinds.get("run", "planning", newer)
-    with pytest.raises(UsageProblem, match="known are execution, planning"):
+    with pytest.raises(UsageProblem, match="known are acquisition, execution, planning"):
         kinds.named("haggler")

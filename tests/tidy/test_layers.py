@@ -11,6 +11,7 @@ OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
 PURE = (
     "actors/run/**/*.py",
     "actors/planning/**/*.py",
+    "actors/acquisition/**/*.py",
     "actors/execution/**/*.py",
     "actors/run/**/*.py",
     "actors/search/**/*.py",
@@ -52,6 +53,10 @@ ADAPTERS = {
     "actors/planning/children.py": "the actor of a step that is a run of its own",
     "actors/planning/prepare.py": "reads the workflow's files before a run begins",
     "actors/planning/workflow_drift.py": "reads them again, to compare",
+    "actors/acquisition/actors.py": "the actors of an acquisition run",
+    "actors/acquisition/kind.py": "joins the machine of acquisition runs with its actors",
+    "actors/acquisition/prepare.py": "reads the shipped prompts before a run begins",
+    "actors/acquisition/profile_files.py": "reads profiles",
     "actors/execution/actors.py": "the actors of an execution",
     "actors/execution/kind.py": "joins the machine of executions with its actors",
     "actors/execution/prepare.py": "reads the shipped prompts and policy before a run begins",

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import signal
 import time
+from contextlib import suppress
 
 import pytest
 import trio
@@ -11,6 +13,8 @@ from actors.run.tools import ToolOutcome
 from actors.tools.command_calls import kept
 from actors.tools.refusals import refused_by_system
 from actors.tools.workspace import open_workspace
+from actors.tools.workspace_lock import ensure_free
+from runtime.core.errors import UsageProblem
 from runtime.process import group
 from runtime.process.identity import end_of_group
 
@@ -166,6 +170,34 @@ async def test_a_cancelled_call_leaves_nothing_running(bench):
         await bench.call(toolset)
     assert (bench.workspace / "begun").exists()
     assert end_of_group(bench.begun[0].process) is True
+
+
+async def test_a_process_that_left_the_group_keeps_the_workspace_locked_as_long_as_it_lives(bench):
+    toolset = bench.program(
+        """
+        import os, time
+        if not os.fork():
+            os.setsid()
+            os.closerange(0, 3)
+            open("pid.tmp", "w").write(str(os.getpid()))
+            os.rename("pid.tmp", "pid")
+            time.sleep(60)
+        while not os.path.exists("pid"):
+            time.sleep(0.01)
+        """
+    )
+    assert (await bench.call(toolset)).outcome is ToolOutcome.SUCCEEDED
+    try:
+        with pytest.raises(UsageProblem, match="run 'r' works in this workspace"):
+            ensure_free(bench.workspace, bench.home)
+    finally:
+        os.kill(int((bench.workspace / "pid").read_text()), signal.SIGKILL)
+    with trio.fail_after(10):
+        while True:
+            with suppress(UsageProblem):
+                ensure_free(bench.workspace, bench.home)
+                break
+            await trio.sleep(0.01)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from itertools import islice
 from pathlib import Path
 from textwrap import dedent
 
@@ -192,3 +193,29 @@ def test_a_tool_about_which_the_file_says_no_more_is_risky_and_not_repeatable(tm
     assert isinstance(use, ToolUse)
     assert (use.risky, use.repeatable, use.timeout_seconds, use.pre_check) == (True, False, 300.0, None)
     assert load(tmp_path, command("command: [ls]")).toolset.tools["t"].environment == ("PATH", "HOME", "LANG")
+
+
+def replaced(value):
+    """Yield a document with each of its values replaced by odd ones, one after the other."""
+    yield from (None, True, -1, 10**18, 1.5, "", "x" * 5000, "\0", "é", [], ["x"], {}, {"x": 1}, {"type": "path"})
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        for other in replaced(child):
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[key] = other
+            yield copy
+
+
+def test_no_value_anywhere_in_a_file_gives_anything_but_tools_or_one_line(tmp_path):
+    """Every fifth of the files in which one value of a right file is an odd one."""
+    (tmp_path / "count.py").write_text("def clean(workspace): ...\n")
+    right, lines = 0, []
+    for wrong in islice(replaced(yaml.safe_load(dedent(WHOLE))), 14, None, 5):
+        try:
+            load(tmp_path, json.dumps(wrong))
+            right += 1
+        except UsageProblem as problem:
+            lines.append(str(problem))
+    assert right > 3
+    assert len(lines) > 100
+    assert not any("\n" in line for line in lines)

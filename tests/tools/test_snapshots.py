@@ -177,6 +177,26 @@ async def test_objects_that_were_removed_as_unused_are_written_again(bench, repo
     assert git(repo, "cat-file", "-p", f"{second.id}:new") == "new"
 
 
+async def test_what_a_killed_git_has_left_does_not_hold_up_the_next_snapshot(bench, repo):
+    first = await take(bench)
+    [index] = (bench.home / "workspaces").glob("*.git/snapshot.index")
+    index.with_name("snapshot.index.lock").write_text("")
+    (repo / "new").write_text("newer")
+    second = await take(bench, "s2", first.id)
+    assert (second.notice, second.changed) == ("", ("new",))
+    index.write_bytes(b"damaged")
+    third = await take(bench, "s3", second.id)
+    assert (third.notice, third.changed) == ("", ())
+
+
+async def test_a_repository_whose_path_has_a_line_end_has_a_listing(bench):
+    bench.workspace = bench.folder / "a\nb"
+    bench.workspace.mkdir()
+    git(bench.workspace, "init", "-q")
+    taken = await take(bench)
+    assert taken.notice == "no commit was made: the repository's path has a line end"
+
+
 async def test_a_repository_without_a_commit_and_a_linked_work_tree_have_snapshots_too(bench):
     git(bench.workspace, "init", "-q")
     (bench.workspace / "a").write_text("x")

@@ -8,7 +8,8 @@ import httpx2
 import trio
 
 from replan.runs.home import open_home
-from replan.runs.orders import Order
+from replan.runs.orders import Offer, Order
+from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
@@ -28,8 +29,8 @@ SETTLED = ("finished", "waiting", "parked")
 class World:
     """One served home. `client` has no session; `browser` has one."""
 
-    def __init__(self, engine, address, sign_in, config):
-        self.engine, self.address, self.config = engine, address, config
+    def __init__(self, engine, address, sign_in, config, stop):
+        self.engine, self.address, self.config, self.stop = engine, address, config, stop
         self.port = int(address.rpartition(":")[2])
         self.sign_in_token = sign_in.partition("#")[2]
         self.client = httpx2.AsyncClient(base_url=address, trust_env=False)
@@ -55,11 +56,13 @@ class World:
 
     async def start(self, model="asks", problem=PROBLEM, **options):
         """Start a run, and return its id once it has settled where a host drives it."""
-        from replan.runs.orders import Offer
-
         offer = Offer(self.config, locate_home().folder, self.engine.root)
         prepared = offer.prepare(Order(problem, model=model, **options), self.engine.registry)
         return await self.engine.admit(prepared.request)
+
+    async def reader_rows(self):
+        """Return the rows of all runs."""
+        return await self.engine.rows(ALL)
 
     async def settled(self, run, *statuses):
         """Return a run's result once it has one of some statuses."""
@@ -94,7 +97,7 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **
         nursery.start_soon(serve)
         with trio.fail_after(10):
             await is_open.wait()
-        world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config)
+        world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config, stop)
         async with world.client, world.browser:
             if signed_in:
                 await world.sign_in()

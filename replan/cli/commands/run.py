@@ -8,24 +8,22 @@ from actors.config.model_spec import Replay
 from actors.planning.prepare import RunOptions
 from actors.run.result import RunResult
 from replan.cli.cost import print_dry_run
-from replan.cli.drive import Foreground, drive_in_foreground, print_result
+from replan.cli.detaching import detach as detach_run
+from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.exits import Exit
-from replan.cli.hints import hosted_run
 from replan.cli.home import opened
 from replan.cli.inputs import place_of, read_problem
 from replan.cli.options import OPTIONS, Invocation
 from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
+from replan.cli.terminal.console import notice
 from replan.runs.attaching import attach
 from replan.runs.engine import Engine
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
-from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
-from runtime.process.identity import is_dead
 
 
 def run_problem(
@@ -85,29 +83,12 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
 
 
 async def _detach(options: Foreground, prepared: Prepared) -> int:
-    """Hand a new run to a host, and say how to follow it."""
     run = new_run_id()
-    async with opened(options.invocation) as engine:
-        await _require_host(engine, prepared.request.kind)  # Before a missing home is created.
-    async with opened(options.invocation, make=_needs_home(prepared)) as engine:
+
+    async def admit(engine: Engine) -> None:
         await engine.admit(prepared.request, run=run)
-        options.invocation.run = run
-        if options.as_json:
-            print_result(await engine.kind_of(run), await engine.result(run), as_json=True)
-        else:
-            with ignoring_closed_stdout():
-                print_text(f"{run}\n")
-    hosted_run(run)
-    return Exit.OK
 
-
-async def _require_host(engine: Engine, name: str) -> None:
-    kind = engine.kinds.named(name)
-    if not await engine.hosted(kind.name, kind.format):
-        hint = f"start one with `{program()} host`, or leave --detach out"
-        others = await engine.journal.hosts(dead=is_dead)
-        cause = f"no host that is running drives runs of kind {name!r}" if others else "no host is running"
-        raise UsageProblem(cause, place="--detach", hint=hint)
+    return await detach_run(options, run, prepared.request.kind, admit, make=_needs_home(prepared))
 
 
 def _needs_home(prepared: Prepared) -> bool:

@@ -1,5 +1,6 @@
 """`show`: prints one view of a run."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from actors.run.result import RunResult
@@ -9,6 +10,7 @@ from replan.cli.hints import how_to_answer, how_to_resume
 from replan.cli.options import Invocation
 from replan.cli.reading import named_or_newest, reading
 from replan.cli.terminal.console import notice, print_json, print_row, print_text, print_tree, show
+from replan.runs.linked_runs import LinkedRun
 from replan.runs.loaded import Loaded
 from replan.runs.shown import ShownRun, read_shown
 from replan.setup.command_name import program
@@ -35,7 +37,7 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
         case "events":
             _print_events(run, loaded, as_json=as_json)
         case "result":
-            _print_result(result, loaded, top, as_json=as_json, full=invocation.full)
+            _print_result(result, loaded, top, shown.linked, as_json=as_json, full=invocation.full)
         case _:
             _print_document(result, loaded, view, top, as_json=as_json)
     return Exit.OK
@@ -64,14 +66,20 @@ def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
         RecordPrinter(loaded.kind).print(loaded.records)
 
 
-def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool, full: bool) -> None:
+def _print_result(
+    result: RunResult, loaded: Loaded, top: str, linked: Sequence[LinkedRun], *, as_json: bool, full: bool
+) -> None:
     if as_json:
-        print_json(result.to_json())
+        executions = [{"run_id": each.run, "status": each.status, "outcome": each.outcome or None} for each in linked]
+        print_json(result.to_json() | ({"executions": executions} if executions else {}))
     else:
         show(loaded.kind.views.lines(result, program(), full=full))
         _hint_next(result, top)
     for remark in result.remarks():
         notice(remark)
+    for each in linked:
+        came_to = each.outcome or each.status
+        notice(f"its plan is executed by run {each.run} ({came_to}): {program()} show {each.run}")
 
 
 def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, as_json: bool) -> None:

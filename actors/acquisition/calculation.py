@@ -1,0 +1,124 @@
+"""The calculator of a profile: its results from the chosen values, as a value and as a range, and why some are missing.
+
+Each result is calculated twice: from the chosen values, and from their ranges. Pure.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from actors.acquisition.checks import holds, names_of
+from actors.acquisition.numbers import Known, known_numbers
+from actors.acquisition.planner_state import Calculation, CalculationError, CalculationStep
+from actors.acquisition.profile import Check
+from actors.acquisition.schema import Schema, names_in
+from actors.quantities import calculator
+from actors.quantities.calculator import Blocked, FormulaCycle, calculation_order
+from actors.quantities.formula import FormulaUnreadable
+from actors.quantities.measures import BlockCode
+from actors.quantities.quantity import Quantity
+from runtime.core.events import text_hash
+
+HASH_LENGTH = 32
+"""Hexadecimal digits of the hash of a calculation's inputs."""
+_CODES: Mapping[BlockCode, str] = {
+    BlockCode.MISSING_INPUT: "missing",
+    BlockCode.DIVISION_BY_ZERO: "division_by_zero",
+    BlockCode.OVERFLOW: "overflow",
+    BlockCode.MIXED_CURRENCIES: "units",
+    BlockCode.WRONG_DIMENSION: "units",
+    BlockCode.NOT_REAL: "domain",
+    BlockCode.BAD_FORMULA: "domain",
+}
+
+
+def evaluated(schema: Schema, formula: str, unit: str | None, known: Mapping[str, Known]) -> Known | Blocked:
+    """Return what a formula comes to, in a unit (None: a currency in it is not known yet), or why it cannot."""
+    names = names_in(formula)
+    missing = tuple(name for name in names if name not in known)
+    if missing or unit is None:
+        message = f"{', '.join(missing) or 'a currency'}: no value yet"
+        return Blocked(path="", code=BlockCode.MISSING_INPUT, message=message, missing=missing)
+    results: list[Quantity] = []
+    for which in ("exact", "range"):
+        values = {name: getattr(known[name], which) for name in names}
+        done = calculator.calculate({"": formula}, {"": unit}, values, schema.units)
+        if done.blocked is not None:
+            return done.blocked
+        results.append(done.values[""])
+    exact, wide = results
+    return Known(exact, Quantity(low=min(exact.low, wide.low), high=max(exact.high, wide.high), unit=exact.unit))
+
+
+def inputs_hash(schema: Schema) -> str:
+    """Return the hash of all that a calculation depends on: the chosen numbers of the fields, with their ranges."""
+    known = {
+        path: [each.exact.low, each.range.low, each.range.high, each.exact.unit]
+        for path, each in known_numbers(schema).items()
+    }
+    units = {path: schema.text(path) for path, spec in schema.fields.items() if spec.type == "currency"}
+    return text_hash(json.dumps([known, units], sort_keys=True))[:HASH_LENGTH]
+
+
+def calculate(schema: Schema, count: int) -> Calculation:
+    """Return the profile's calculation from the values as they are; `count` is its number in this round."""
+    calculator_spec = schema.profile.calculator
+    assert calculator_spec is not None, "the profile has a calculator"
+    known = known_numbers(schema)
+    steps: list[CalculationStep] = []
+    errors: list[CalculationError] = []
+    for name in _order({name: spec.formula for name, spec in calculator_spec.results.items()}):
+        spec = calculator_spec.results[name]
+        result = evaluated(schema, spec.formula, schema.unit_of(spec.unit), known)
+        if isinstance(result, Blocked):
+            errors.append(_error(schema, name, spec.formula, result))
+            continue
+        known[name] = result
+        step = CalculationStep(
+            name=name,
+            label=spec.label,
+            formula=spec.formula,
+            value=result.exact.low,
+            low=result.range.low,
+            high=result.range.high,
+            unit=result.exact.unit,
+        )
+        steps.append(step)
+    errors += [error for check in calculator_spec.preconditions if (error := _broken(schema, check, known))]
+    return Calculation(
+        status="blocked" if errors else "succeeded",
+        count=count,
+        inputs_hash=inputs_hash(schema),
+        steps=tuple(steps),
+        errors=tuple(errors),
+    )
+
+
+def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
+    try:
+        return calculation_order(formulas)
+    except (FormulaCycle, FormulaUnreadable):  # A profile is checked before a run begins.
+        return tuple(formulas)
+
+
+def _error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
+    """Return the error of a result; the fields that are missing, else all that its formula needs, are named."""
+    about = blocked.missing or names_in(formula)
+    fields = tuple(dict.fromkeys(path for each in about for path in _fields_behind(schema, each)))
+    return CalculationError(code=_CODES[blocked.code], result=name, fields=fields, message=blocked.message)
+
+
+def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
+    """Yield the fields behind a name in a formula: itself, or those that another result is calculated from."""
+    if name in schema.fields:
+        yield name
+    elif schema.profile.calculator is not None and name in schema.profile.calculator.results:
+        for inner in names_in(schema.profile.calculator.results[name].formula):
+            yield from _fields_behind(schema, inner)
+
+
+def _broken(schema: Schema, check: Check, known: Mapping[str, Known]) -> CalculationError | None:
+    """Return the error of a precondition that does not hold; None where it holds, or its numbers are missing."""
+    if holds(schema, check, known) is not False:
+        return None
+    fields = tuple(dict.fromkeys(path for name in names_of(check) for path in _fields_behind(schema, name)))
+    return CalculationError(code="precondition", fields=fields, message=f"{check.why} ({check.check})")

@@ -1,0 +1,59 @@
+"""The configuration of a run: profile, prompts, model, price and search, stored by content at the start."""
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import Any
+
+from pydantic import Field
+
+from actors.acquisition.profile import Profile
+from actors.prompting.book import PromptBook
+from actors.prompting.render import Template
+from actors.run.settings import SettingsChanged
+from runtime.core.cost import Price
+from runtime.core.events import Value
+
+
+class RunConfig(Value):
+    """The resolved configuration of one run, which its first event stores. Later decisions use no file."""
+
+    profile: Profile
+    """The profile, as its file was when the run began."""
+    prompts: PromptBook
+    """The prompts of the four calls."""
+    model: str
+    """The model, as after `--model`."""
+    price: Price | None = None
+    """The model's price; None where it is unknown."""
+    search: Mapping[str, Any] = Field(default_factory=dict)
+    """What the search tool is opened with, a JSON object; empty where there is nothing to search."""
+    output_tokens_max: int = Field(ge=1)
+    """The most tokens of one reply."""
+    timeout_seconds: float = Field(gt=0)
+    """The time limit of one try of a call, in seconds."""
+    search_seconds: float = Field(gt=0)
+    """The time limit of one search, in seconds."""
+    question_expires_seconds: float | None = Field(gt=0)
+    """The seconds after which an unanswered question expires; None for never."""
+
+    def with_settings(self, event: SettingsChanged) -> "RunConfig":
+        """Return the configuration after a person has changed the model or the limits of a call."""
+        changes: dict[str, Any] = {}
+        if event.model is not None:
+            changes |= {"model": event.model, "price": event.price}
+        if event.timeout_seconds is not None:
+            changes["timeout_seconds"] = event.timeout_seconds
+        if event.output_tokens_max is not None:
+            changes["output_tokens_max"] = event.output_tokens_max
+        return RunConfig(**{**dict(self), **changes}) if changes else self
+
+    @cached_property
+    def templates(self) -> dict[str, Template]:
+        """The prompts by the purpose of the call."""
+        return {name: Template(entry, self.prompts) for name, entry in self.prompts.entries.items()}
+
+
+@lru_cache(maxsize=64)
+def read_config(text: str) -> RunConfig:
+    """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
+    return RunConfig.model_validate_json(text)

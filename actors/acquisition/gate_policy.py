@@ -1,0 +1,155 @@
+"""The gates that correct and route a decision: `normalize_decision`, `retry_gate` and `maybe_calculate`. Pure."""
+
+from actors.acquisition.blocking import is_blocked
+from actors.acquisition.calculation import inputs_hash
+from actors.acquisition.decision import PlannerDecision
+from actors.acquisition.decompositions import proposed, wanted
+from actors.acquisition.graph import Hop
+from actors.acquisition.planner_state import Calculation
+from actors.acquisition.schema import Schema, schema_of
+from actors.acquisition.state import State
+from actors.acquisition.tasks import (
+    next_acquisition_task,
+    next_component_task,
+    open_components,
+    query_for,
+    questions_left,
+    searches_left,
+    was_made,
+)
+from actors.acquisition.writes import Writes, apply
+from runtime.core.copies import changed
+
+REFLECTIONS_MAX = 2
+"""Reviews of one blocked calculation."""
+_ABOUT_A_FIELD = ("search", "ask_user")
+
+
+def normalize_decision(state: State) -> Hop | None:
+    """Correct a decision about a field (S71 to S74). None while the field's decomposition is awaited."""
+    decision = state.planner.decision
+    assert decision is not None, "a decision comes before this node"
+    if decision.action not in _ABOUT_A_FIELD:
+        return Hop("kept", f"{decision.action} is about no field")
+    if wanted(state) is not None:
+        return None
+    writes = Writes(decompositions=proposed(state))
+    after = changed(state, planner=apply(state.planner, writes))
+    schema = schema_of(after)
+    corrected, reasons = _corrected(after, schema, decision)
+    if corrected == decision:
+        return Hop("kept", "the decision stands", writes)
+    changes = {"decision": corrected, "decision_origin": "deterministic"}
+    return Hop("rewritten", "; ".join(reasons), writes.model_copy(update=changes))
+
+
+def _corrected(state: State, schema: Schema, decision: PlannerDecision) -> tuple[PlannerDecision, list[str]]:
+    reasons: list[str] = []
+    path = decision.target_field
+    if schema.is_made(path):
+        reasons.append(f"{path} is made of other fields")
+        decision = _instead_of_made(state, schema, path)
+        path = decision.target_field
+    spec = schema.fields.get(path)
+    if decision.action == "ask_user" and spec is not None and spec.source != "user" and _unsearched(state, path):
+        query = query_for(state, schema, path)
+        if query:
+            reasons.append(f"{path} is searched for before the user is asked")
+            decision = PlannerDecision(action="search", target_field=path, query=query, reasoning=reasons[-1])
+    if decision.action == "search" and not decision.query.strip():
+        query = query_for(state, schema, path)
+        reasons.append(f"the query is {query!r}")
+        decision = decision.model_copy(update={"query": query})
+    if decision.action == "ask_user" and is_blocked(state) and not decision.question.startswith(_BLOCKED):
+        reasons.append("the question says what blocks the calculation")
+        question = f"{_BLOCKED} {_errors(state.planner.calculation, path)}. {question_text(schema, decision)}"
+        decision = decision.model_copy(update={"question": question})
+    return decision, reasons
+
+
+_BLOCKED = "The calculation is blocked:"
+
+
+def _errors(calculation: Calculation, path: str) -> str:
+    """Return the messages of a blocked calculation, those about a field alone where there are some."""
+    about = [error.message for error in calculation.errors if path in error.fields]
+    return "; ".join(about or [error.message for error in calculation.errors][:3])
+
+
+def question_text(schema: Schema, decision: PlannerDecision) -> str:
+    """Return the question of a decision: its own, else the field's, else one made of its label."""
+    spec = schema.fields[decision.target_field]
+    text = decision.question or schema.filled(spec.question)
+    return text or f"What is the {spec.label}?" if not text.strip() else text
+
+
+def _unsearched(state: State, path: str) -> bool:
+    return state.planner.searches_for(path) == 0
+
+
+def _instead_of_made(state: State, schema: Schema, path: str) -> PlannerDecision:
+    """Return the next task for a component of a made field, else any next task, else the end."""
+    task = next_component_task(state, schema, path) or next_acquisition_task(state)
+    return task or PlannerDecision(action="finish", reasoning=f"nothing is left to acquire for {path}")
+
+
+def retry_gate(state: State) -> Hop:
+    """Bound the attempts for a field (S75 to S77): search, then ask, then review; the end where nobody answers."""
+    decision = state.planner.decision
+    assert decision is not None, "a decision comes before this node"
+    path = decision.target_field
+    if decision.action == "search":
+        if was_made(state, path, decision.query):
+            return _instead_of_search(state, path, f"{path} was searched for by this query before")
+        if not decision.query.strip() or not searches_left(state, path):
+            return _instead_of_search(state, path, f"nothing is left to search for {path}")
+    elif decision.action == "ask_user" and not questions_left(state, path):
+        why = f"{path} cannot be had: the user has given no answer"
+        end = PlannerDecision(action="finish", target_field=path, reasoning=why)
+        return Hop("aborted", why, Writes(decision=end, decision_origin="deterministic", status="aborted"))
+    return Hop("kept", "within the attempts")
+
+
+def _instead_of_search(state: State, path: str, why: str) -> Hop:
+    """Return the question about the field, or else about another component; a review where none is left to ask."""
+    schema = schema_of(state)
+    askable = [
+        each for each in (path, *open_components(schema)) if each in schema.fields and questions_left(state, each)
+    ]
+    if askable:
+        question = PlannerDecision(action="ask_user", target_field=askable[0], reasoning=why)
+        writes = Writes(decision=question, decision_origin="deterministic")
+        return Hop("rewritten", f"{why}: the user is asked for {askable[0]}", writes)
+    review = PlannerDecision(action="reflect", target_field=path, reasoning=why)
+    return Hop("rewritten", f"{why}: a review", Writes(decision=review, decision_origin="deterministic"))
+
+
+def maybe_calculate(state: State) -> Hop:
+    """Route a decision; an end becomes a calculation or a review where that may still help (S78 to S80)."""
+    planner, decision = state.planner, state.planner.decision
+    assert decision is not None, "a decision comes before this node"
+    if decision.action not in ("finish", "calculate"):
+        return Hop(decision.action, decision.reasoning or decision.action)
+    calculation, caps = planner.calculation, state.config.profile.caps
+    if state.config.profile.calculator is None:
+        return _ended(decision, "there is no calculator")
+    now = inputs_hash(schema_of(state))
+    same = calculation.inputs_hash == now
+    if not (same and calculation.status != "none") and calculation.count < caps.calculations:
+        why = "the calculation is missing" if calculation.status == "none" else "values have changed since"
+        changes = Writes(decision=PlannerDecision(action="calculate", reasoning=why), decision_origin="deterministic")
+        return Hop("calculate", why, changes)
+    if calculation.status == "blocked" and not planner.llm_failed and planner.status == "active":
+        reviews = [each for each in planner.reflections if each.inputs_hash == now]
+        if len(reviews) < REFLECTIONS_MAX and not any(each.finish for each in reviews):
+            why = "the calculation is blocked"
+            changes = Writes(decision=PlannerDecision(action="reflect", reasoning=why), decision_origin="deterministic")
+            return Hop("reflect", why, changes)
+    return _ended(decision, decision.reasoning or "nothing is left to do")
+
+
+def _ended(decision: PlannerDecision, why: str) -> Hop:
+    if decision.action == "finish":
+        return Hop("finish", decision.reasoning or why)
+    end = PlannerDecision(action="finish", reasoning=why)
+    return Hop("finish", why, Writes(decision=end, decision_origin="deterministic"))

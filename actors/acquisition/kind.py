@@ -1,0 +1,59 @@
+"""The kind of acquisition runs, registered under the name `acquisition`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from actors.acquisition.events import EVENTS, AcquisitionEvent
+from actors.acquisition.log_fields import log_fields
+from actors.acquisition.machine import AcquisitionMachine
+from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.views import VIEWS
+from actors.run.kind import Kind, Resources
+from actors.values.format import title_of
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Codec
+
+if TYPE_CHECKING:
+    from actors.run.kind import PreparedRun, Setup
+    from runtime.drive.actor import Actor
+
+CODEC: Codec[AcquisitionEvent] = Codec(EVENTS, format=1)
+"""The codec of acquisition events."""
+
+
+def _actors(state: AcquisitionState, resources: Resources) -> "Sequence[Actor[Any, Any]]":
+    from actors.acquisition.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
+
+    assert isinstance(state, State)
+    return actors_for(state.config, resources)
+
+
+def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
+    from actors.acquisition.prepare import AcquisitionInput, prepare_acquisition  # noqa: PLC0415 -- as above
+
+    if not isinstance(request, AcquisitionInput):
+        hint = "pass an AcquisitionInput with a profile and a goal"
+        raise UsageProblem("the task of an acquisition run is no AcquisitionInput", place="task", hint=hint)
+    return prepare_acquisition(request, setup)
+
+
+def _model(state: AcquisitionState) -> str | None:
+    return state.config.model if isinstance(state, State) else None
+
+
+def _title(state: AcquisitionState) -> str | None:
+    return title_of(state.goal) if isinstance(state, State) else None
+
+
+ACQUISITION: Kind[AcquisitionState, AcquisitionEvent] = Kind(
+    name="acquisition",
+    machine=AcquisitionMachine(),
+    codec=CODEC,
+    actors=_actors,
+    prepare=_prepare,
+    model=_model,
+    title=_title,
+    log_fields=log_fields,
+    views=VIEWS,
+)
+"""Acquisition: fills a schema by searching, asking and calculating."""

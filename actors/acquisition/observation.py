@@ -1,0 +1,130 @@
+"""Reads a model's observation: of the values that it found in passages, those with evidence are taken. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actors.acquisition.answers import number_value, out_of_bounds
+from actors.acquisition.evidence import passage_of, stated_quantity, states_text
+from actors.acquisition.planner_state import Passage, Rejection
+from actors.acquisition.profile import FieldSpec
+from actors.acquisition.replies import Unusable, one_line, read_object, text_of
+from actors.acquisition.schema import Schema, schema_of
+from actors.acquisition.state import ReplyText, State
+from actors.acquisition.values import FieldValue
+from actors.quantities.currencies import CODES
+from actors.quantities.quantity import Refusal, RefusalCode
+
+VALUES_MAX = 30
+"""Values of one reply that are looked at."""
+QUOTE_KEPT = 600
+"""Characters of a quote that a rejection keeps."""
+_CODES = {
+    RefusalCode.VALUE_NOT_IN_QUOTE: "missing_evidence",
+    RefusalCode.WRONG_UNIT: "wrong_unit",
+    RefusalCode.UNKNOWN_UNIT: "wrong_unit",
+}
+VALUE_MAX = 200
+"""Characters of a value that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a reply states about the fields."""
+
+    values: tuple[tuple[str, FieldValue], ...] = ()
+    """The values with evidence, each with the path of its field."""
+    rejections: tuple[Rejection, ...] = ()
+    """The others, with the reasons."""
+
+
+def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
+    """Return what a reply states, or why the reply as a whole cannot be used."""
+    value = read_object(reply)
+    if isinstance(value, Unusable):
+        return value
+    listed = value.get("values")
+    if not isinstance(listed, list):
+        return Unusable("`values` is a list; it is empty where the passages state no value.")
+    schema = schema_of(state)
+    values: list[tuple[str, FieldValue]] = []
+    rejections: list[Rejection] = []
+    for each in listed[:VALUES_MAX]:
+        if not isinstance(each, dict):
+            return Unusable("Each of `values` is an object.")
+        read = _read(each, state, schema)
+        if isinstance(read, Rejection):
+            rejections.append(read)
+        else:
+            values.append((text_of(each.get("field")), read))
+    return Observation(tuple(values), tuple(rejections))
+
+
+def _read(given: Mapping[str, Any], state: State, schema: Schema) -> FieldValue | Rejection:
+    path, quote, source = (text_of(given.get(key)) for key in ("field", "quote", "source"))
+
+    def rejected(code: str, message: str) -> Rejection:
+        about = path if path in schema.fields else ""
+        return Rejection(
+            path=about,
+            code=code,
+            message=one_line(message, QUOTE_KEPT),
+            source=one_line(source, QUOTE_KEPT),
+            quote=one_line(quote, QUOTE_KEPT),
+        )
+
+    if path not in schema.fields or schema.is_made(path) or path in schema.profile.bootstrap:
+        return rejected("unknown_field", f"{path[:80]!r} is no field that is searched for")
+    spec = schema.fields[path]
+    passage = passage_of(state.planner.last_observation, source, quote)
+    if passage is None:
+        return rejected("missing_evidence", "the quote does not stand in the source")
+    value = _value_text(given.get("value"))
+    confidence = _confidence(given.get("confidence"))
+    numeric = spec.type == "number"
+    read = _number(schema, path, passage, given) if numeric else _text(spec, value, quote)
+    if isinstance(read, Rejection):
+        return rejected(read.code, read.message)
+    kept = " ".join(quote.split())
+    return read.model_copy(update={"source": passage.source, "quote": kept, "confidence": confidence})
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return ""
+    return format(value, ".15g") if isinstance(value, int | float) else text_of(value)[:VALUE_MAX]
+
+
+def _confidence(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return 0.5
+    return float(value)
+
+
+def _number(schema: Schema, path: str, passage: Passage, given: Mapping[str, Any]) -> FieldValue | Rejection:
+    spec, wanted = schema.fields[path], schema.unit(path)
+    if wanted is None:
+        return Rejection(path=path, code="wrong_unit", message="the unit of the field is not known yet")
+    quote, value, unit = text_of(given.get("quote")), _value_text(given.get("value")), text_of(given.get("unit"))
+    units, table = schema.profile.units, schema.units
+    read = stated_quantity(passage, quote, value, unit, wanted=wanted, units=units, table=table)
+    if isinstance(read, Refusal):
+        return Rejection(path=path, code=_CODES.get(read.code, "unreadable"), message=read.message)
+    outside = out_of_bounds(spec, read)
+    if outside:
+        return Rejection(path=path, code="out_of_bounds", message=outside)
+    return number_value(read, via="search", source="", quote="")
+
+
+def _text(spec: FieldSpec, value: str, quote: str) -> FieldValue | Rejection:
+    text = " ".join(value.split())
+    if spec.type == "choice":
+        text = next((each for each in spec.choices if each.casefold() == text.casefold()), text)
+    if spec.type == "currency":
+        text = text.upper()
+    unfit = (spec.type == "choice" and text not in spec.choices) or (spec.type == "currency" and text not in CODES)
+    if unfit or not text:
+        return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is no value of the field")
+    if not states_text(quote, text):
+        return Rejection(path="", code="missing_evidence", message=f"the quote does not state {text[:80]!r}")
+    return FieldValue(value=text, via="search")

@@ -1,0 +1,210 @@
+"""Preparing an acquisition run: profile, prompts, given values and limits, checked before anything is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.acquisition.answers import answer_value
+from actors.acquisition.call_events import PURPOSES
+from actors.acquisition.config import RunConfig
+from actors.acquisition.messages import Begin
+from actors.acquisition.planner_state import PlannerState
+from actors.acquisition.profile import Profile
+from actors.acquisition.profile_files import load_profile
+from actors.acquisition.schema import Schema
+from actors.acquisition.values import FieldValue
+from actors.config.model_spec import Scripted, parse_model_spec
+from actors.files.suggestions import nearest
+from actors.prompting.book import PromptBook
+from actors.prompting.prompts_file import load_prompts
+from actors.run.kind import Setup
+from actors.values.format import title_of
+from runtime.core.cost import micro_limit
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Limits
+
+GOAL_BYTES_MAX = 64 * 1024
+"""The largest goal, in bytes: it stands in every prompt."""
+CALLS = 60
+"""Model calls of a run whose user names no limit."""
+OUTPUT_TOKENS = 2_048
+"""Tokens of a reply of a run whose user names no limit."""
+TIMEOUT_SECONDS = 120.0
+"""Seconds of a call of a run whose user names no limit."""
+SEARCH_SECONDS = 60.0
+"""Seconds of one search."""
+LIMIT_MOST: Mapping[str, float] = {
+    "max_calls": 10**6,
+    "max_tokens": 10**12,
+    "max_cost_usd": 10**9,
+    "deadline_seconds": 10**10,
+    "active_seconds": 10**10,
+    "patience_seconds": 10**10,
+    "output_tokens": 10**6,
+    "timeout_seconds": 86_400,
+}
+"""The largest values of the limits; larger ones are typing errors."""
+_WHOLE = frozenset({"max_calls", "max_tokens", "output_tokens"})
+
+
+@dataclass(frozen=True, slots=True)
+class AcquisitionInput:
+    """The input of the kind's `prepare`: a profile, the user's goal, and the options of the run. None is no limit."""
+
+    profile: str
+    """The name of a shipped profile, or the path of a profile file."""
+    goal: str
+    """What the schema is to be filled for, as the user wrote it."""
+    search: Mapping[str, Any] = field(default_factory=dict)
+    """What the search tool is opened with (`actors.documents`); empty where there is nothing to search."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """Values that the user gives at once, as texts by the path of the field."""
+    max_calls: int | None = None
+    """The limit of model calls; None is `CALLS`."""
+    max_tokens: int | None = None
+    """The limit of tokens, input and output together."""
+    max_cost_usd: float | None = None
+    """The limit of the cost in dollars; the model's price must be known."""
+    deadline_seconds: float | None = None
+    """The deadline, in seconds from the start; pauses count."""
+    active_seconds: float | None = None
+    """The limit of the seconds in which models or searches work; pauses do not count."""
+    patience_seconds: float | None = None
+    """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
+    output_tokens: int | None = None
+    """The limit of the tokens of one reply; None is `OUTPUT_TOKENS`."""
+    timeout_seconds: float | None = None
+    """The time limit of one model call in seconds; None is `TIMEOUT_SECONDS`."""
+    question_expires_seconds: float | None = None
+    """The seconds after which an unanswered question expires; None for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAcquisition:
+    """An acquisition run that may begin (`actors.run.kind.PreparedRun`): checked, and not yet written."""
+
+    goal: str
+    """The user's goal."""
+    pinned: RunConfig
+    """The configuration that the run keeps until its end."""
+    limits: Limits
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline as a time."""
+    given: Mapping[str, FieldValue]
+    """The values that the user gives at once, by path."""
+    source: str
+    """The profile's name or path, as in `AcquisitionStarted`."""
+    notices: tuple[str, ...] = ()
+    """Lines for the user before the run starts."""
+    kind: str = "acquisition"
+    """The name of the kind that drives it."""
+
+    @property
+    def title(self) -> str:
+        """The title in lists of runs: the goal's first line, cut to 80 characters."""
+        return title_of(self.goal)
+
+    def first(self, run: str, at: float) -> Begin:
+        """Return the message that starts it, at a time in UTC seconds since 1970."""
+        return Begin(
+            at, run, self.goal, self.pinned.model_dump_json(), self.limits, given=self.given, source=self.source
+        )
+
+
+def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcquisition:
+    """Return an acquisition run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
+
+    The place of an invalid option is the name of its field in `AcquisitionInput`.
+    """
+    _check_goal(request.goal)
+    _check_limits(request)
+    loaded = load_profile(request.profile, setup.root)
+    book, notices = _prompts(setup)
+    _check_script(setup.model)
+    setup.check_price(limited=request.max_cost_usd is not None)
+    pinned = RunConfig(
+        profile=loaded.profile,
+        prompts=book,
+        model=setup.model,
+        price=setup.price,
+        search=dict(request.search),
+        output_tokens_max=request.output_tokens or OUTPUT_TOKENS,
+        timeout_seconds=request.timeout_seconds or TIMEOUT_SECONDS,
+        search_seconds=SEARCH_SECONDS,
+        question_expires_seconds=request.question_expires_seconds,
+    )
+    limits = Limits(
+        calls=request.max_calls or CALLS,
+        tokens=request.max_tokens,
+        micro_usd=None if request.max_cost_usd is None else micro_limit(request.max_cost_usd),
+        active_seconds=request.active_seconds,
+        deadline=None if request.deadline_seconds is None else setup.now + request.deadline_seconds,
+        patience_seconds=request.patience_seconds,
+    )
+    given = given_values(loaded.profile, request.given)
+    return PreparedAcquisition(request.goal, pinned, limits, given, loaded.source, notices)
+
+
+def given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
+    """Return the values that the user gives at the start, by path. Raises `UsageProblem` that names the path."""
+    values: dict[str, FieldValue] = {}
+    first = [path for path in texts if path in profile.bootstrap]  # Units of others may name them.
+    for path in dict.fromkeys([*first, *texts]):
+        schema = Schema(profile, PlannerState(values={name: (value,) for name, value in values.items()}))
+        if path not in schema.fields:
+            raise UsageProblem(
+                f"{path!r} is no field of the profile", place="given", hint=nearest(path, schema.fields, kind="fields")
+            )
+        value = answer_value(schema, path, texts[path], source="given at the start", via="given")
+        if isinstance(value, str):
+            raise UsageProblem(f"{path}: {value}", place="given", hint=_expected(schema, path))
+        values[path] = value
+    return values
+
+
+def _expected(schema: Schema, path: str) -> str:
+    unit = schema.unit(path)
+    return f"give {path} in {unit}" if unit else f"give {schema.fields[path].label}"
+
+
+def _prompts(setup: Setup) -> tuple[PromptBook, tuple[str, ...]]:
+    path = setup.root / "prompts" / "acquisition.yaml"
+    return load_prompts(path, path)
+
+
+def _check_goal(goal: object) -> None:
+    if not isinstance(goal, str):
+        raise UsageProblem(
+            f"the goal is text, not {type(goal).__name__}", place="GOAL", hint="describe it in plain text"
+        )
+    if not goal.strip():
+        raise UsageProblem("the goal is empty", place="GOAL", hint="say what the schema is to be filled for")
+    size = len(goal.encode(errors="replace"))
+    if size > GOAL_BYTES_MAX:
+        hint = f"at most {GOAL_BYTES_MAX:,} bytes; put material into documents"
+        raise UsageProblem(f"the goal has {size:,} bytes", place="GOAL", hint=hint)
+
+
+def _check_limits(request: AcquisitionInput) -> None:
+    """Check that limits are above 0 and not too large. Raises `UsageProblem` that names the option."""
+    for name, most in LIMIT_MOST.items():
+        value: Any = getattr(request, name)
+        if value is None:
+            continue
+        kinds, kind = (int, "a whole number") if name in _WHOLE else (int | float, "a number")
+        if not (isinstance(value, kinds) and not isinstance(value, bool) and 0 < value <= most):
+            cause = f"a limit is {kind} above 0, at most {most:,}, not {value!r}"
+            raise UsageProblem(cause, place=name, hint="leave it out for the usual one")
+
+
+def _check_script(model: str) -> None:
+    """Check that the keys of a script are purposes of calls. Raises `UsageProblem` for the first that is none."""
+    spec = parse_model_spec(model)
+    if not isinstance(spec, Scripted):
+        return
+    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
+
+    script = ScriptedModel.from_file(spec.path)
+    for key, purpose in script.keys.items():
+        if purpose not in PURPOSES:
+            hint = nearest(purpose, PURPOSES, kind="calls")
+            raise UsageProblem(f"an acquisition run has no call {purpose!r}", place=script.place_of(key), hint=hint)

@@ -1,0 +1,143 @@
+"""Profiles: what an acquisition run fills, from where, and how it calculates. A profile is data, read from a file."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from actors.files.config_model import Config
+
+TEXT_MAX = 500
+"""Characters of one text of a profile."""
+FIELDS_MAX = 200
+"""Fields of one profile, and results of its calculator."""
+COMPONENTS_MAX = 8
+"""Fields of one decomposition."""
+FORMULA_MAX = 300
+"""Characters of one formula."""
+
+FieldPath = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$")]
+"""The path of a field, such as `market.buildings`; formulas use it as a name."""
+FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+"""The name of a result, and of a field within a decomposition."""
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=TEXT_MAX)]
+Formula = Annotated[str, StringConstraints(min_length=1, max_length=FORMULA_MAX)]
+
+Source = Literal["web", "user", "components", "derived"]
+FieldType = Literal["number", "text", "choice", "currency"]
+Choose = Literal["confidence", "first", "median", "lowest", "highest"]
+
+
+class FieldSpec(Config):
+    """One field of the schema."""
+
+    label: ShortText
+    """The name of the value for people, models and searches, such as `number of apartment buildings`."""
+    type: FieldType = "number"
+    """The type of its value: a `number` with a unit, a `text`, a `choice`, or a `currency` (three letters)."""
+    unit: Annotated[str, StringConstraints(max_length=80)] = ""
+    """The unit of a number, such as `building`; empty for a plain number; `{PATH}` stands for a currency field."""
+    minimum: float | None = Field(default=None, allow_inf_nan=False)
+    """The smallest number that is taken, in the unit."""
+    maximum: float | None = Field(default=None, allow_inf_nan=False)
+    """The largest number that is taken, in the unit."""
+    choices: tuple[ShortText, ...] = Field(default=(), max_length=50)
+    """The values of a field of type `choice`."""
+    required: bool = True
+    """Whether the run is incomplete without it."""
+    source: Source = "web"
+    """How it is acquired: searched for first, asked of the user, composed of components, or derived by its formula."""
+    words: tuple[ShortText, ...] = Field(default=(), max_length=20)
+    """Words by which documents name the value, most specific first; the label where there are none."""
+    query: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
+    """The query of its first search; `{PATH}` stands for the value of a text field. Empty makes one of the words."""
+    question: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
+    """The question that the user is asked; empty makes one of the label."""
+    default: float | str | None = None
+    """The value that is assumed once the searches have found none; a default is marked in the result."""
+    choose: Choose = "confidence"
+    """The rule by which one of several values from sources is chosen; a value that the user gave is always chosen."""
+    formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
+    """The formula of a derived field, over the paths of other fields."""
+    decomposition: "Decomposition | Literal['generated'] | None" = None
+    """The components of a field of source `components`; `generated` has the model propose them."""
+
+
+class Decomposition(Config):
+    """How a field is composed of components, each of which is acquired as a field of its own."""
+
+    formula: Formula
+    """The formula of the composed value, over the names of the components."""
+    fields: Mapping[FieldName, FieldSpec] = Field(min_length=1, max_length=COMPONENTS_MAX)
+    """The components by name; the path of each is that of the composed field, a dot and the name."""
+
+
+class Check(Config):
+    """A comparison of two formulas, and what it means."""
+
+    check: Formula
+    """Two formulas with one of `<`, `<=`, `>`, `>=`, `==` between them; units are compared too."""
+    why: ShortText
+    """The reason that people are told, where it decides."""
+
+
+class ResultSpec(Config):
+    """One result of the calculator."""
+
+    label: ShortText
+    """The name of the result for people, such as `serviceable market per year`."""
+    formula: Formula
+    """The formula over the paths of fields and the names of other results."""
+    unit: Annotated[str, StringConstraints(max_length=80)] = ""
+    """The unit that the result is shown in; empty for a plain number; `{PATH}` stands for a currency field."""
+
+
+class Calculator(Config):
+    """What is calculated from the fields."""
+
+    results: Mapping[FieldName, ResultSpec] = Field(min_length=1, max_length=FIELDS_MAX)
+    """The results by name; they are calculated in the order of their dependencies."""
+    preconditions: tuple[Check, ...] = Field(default=(), max_length=50)
+    """What must hold of the fields and results; where one does not hold, the calculation is blocked."""
+
+
+class Caps(Config):
+    """The most that a run may do in one round."""
+
+    iterations: int = Field(default=40, ge=1, le=1000)
+    """The most passes through the graph."""
+    attempts_per_field: int = Field(default=2, ge=1, le=20)
+    """The most searches for a field, and the most questions about it."""
+    calculations: int = Field(default=3, ge=1, le=100)
+    """The most calculations."""
+
+
+class Profile(Config):
+    """A schema to fill: its fields, how each is acquired, and what is calculated from them."""
+
+    model_config = ConfigDict(title="Replan acquisition profile")
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+    """The name of the profile; a shipped one is in the file NAME.yaml."""
+    about: ShortText
+    """What a run with this profile finds out, in one sentence."""
+    units: Mapping[FieldName, Annotated[str, StringConstraints(max_length=80)]] = Field(default={}, max_length=100)
+    """Units of its own, such as `building`, by name: empty for one that nothing converts into, else `24 hour`."""
+    bootstrap: tuple[FieldPath, ...] = Field(default=(), max_length=10)
+    """The fields that the user is asked for before anything else, in this order, if they have no value."""
+    fields: Mapping[FieldPath, FieldSpec] = Field(min_length=1, max_length=FIELDS_MAX)
+    """The fields by path, in the order in which they are acquired."""
+    calculator: Calculator | None = None
+    """What is calculated; null where the filled schema is the result."""
+    stop_when: tuple[Check, ...] = Field(default=(), max_length=20)
+    """Comparisons that end the run early; each is tried as soon as its fields have values."""
+    caps: Caps = Field(default_factory=Caps)
+    """The most that a run may do in one round."""
+
+    def static_fields(self) -> "Iterator[tuple[str, FieldSpec]]":
+        """Yield all fields by path, with the components of static decompositions after the field that they compose."""
+        for path, spec in self.fields.items():
+            yield path, spec
+            if isinstance(spec.decomposition, Decomposition):
+                for name, component in spec.decomposition.fields.items():
+                    yield f"{path}.{name}", component

@@ -1,0 +1,197 @@
+"""Checks of a whole profile: names, units, bounds, formulas and cycles. An error names the file, key and line."""
+
+from collections.abc import Iterator, Mapping
+
+from actors.acquisition.gate_schema import require_node
+from actors.acquisition.profile import Calculator, Check, Decomposition, FieldSpec, Profile
+from actors.acquisition.schema import SLOT, Schema, names_in
+from actors.files.document import Document, KeyPath
+from actors.files.suggestions import nearest
+from actors.quantities.checks import check_dimensions
+from actors.quantities.formula_check import check_formulas
+from actors.quantities.units import UnitTable
+
+Problem = tuple[KeyPath, str, str]
+"""Where a profile is wrong, the cause, and the next step."""
+
+
+def check_profile(profile: Profile, document: Document) -> None:
+    """Raise `UsageProblem` for the first thing that is wrong with a profile; its hint counts the others."""
+    found = list(problems(profile))
+    if not found:
+        return
+    path, cause, hint = found[0]
+    more = len(found) - 1
+    counted = f"{more} more problem{'s' if more > 1 else ''} in this file" if more else ""
+    raise document.problem(cause, path, "; ".join(filter(None, (hint, counted))))
+
+
+def problems(profile: Profile) -> Iterator[Problem]:
+    """Yield what is wrong with a profile, in the order in which it should be mended."""
+    table = UnitTable(profile.units)
+    for name, cause in table.problems().items():
+        yield ("units", name), cause, ""
+    yield from _bootstrap(profile)
+    for path, key, spec in _all_fields(profile):
+        yield from _field(profile, table, path, key, spec)
+    yield from _slots(profile)
+    if profile.calculator is not None:
+        yield from _results(profile, profile.calculator, table)
+    known_units = _field_units(profile)
+    yield from _formulas(profile, known_units, table)
+    for number, check in enumerate(profile.stop_when):
+        yield from _check(check, ("stop_when", number, "check"), known_units, table)
+
+
+def _all_fields(profile: Profile) -> Iterator[tuple[str, KeyPath, FieldSpec]]:
+    """Yield each field of the profile, components too, with its path and the place of its key."""
+    for path, spec in profile.fields.items():
+        yield path, ("fields", path), spec
+        if isinstance(spec.decomposition, Decomposition):
+            for name, component in spec.decomposition.fields.items():
+                yield f"{path}.{name}", ("fields", path, "decomposition", "fields", name), component
+
+
+def _bootstrap(profile: Profile) -> Iterator[Problem]:
+    nodes: dict[str, str] = {}
+    for number, path in enumerate(profile.bootstrap):
+        key: KeyPath = ("bootstrap", number)
+        spec = profile.fields.get(path)
+        if spec is None:
+            yield key, f"{path!r} is no field", nearest(path, profile.fields, kind="fields")
+        elif spec.source != "user":
+            yield key, f"the source of {path!r} is {spec.source!r}", "a bootstrap field has the source `user`"
+        elif not spec.required:
+            yield key, f"{path!r} is not required", "a bootstrap field is required"
+        other = nodes.setdefault(require_node(path), path)
+        if other != path or profile.bootstrap.index(path) != number:
+            yield key, f"{path!r} and {other!r} have the same last name", "give the last parts of the paths other names"
+
+
+def _field(profile: Profile, table: UnitTable, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
+    samples = Schema.sample_units(profile)
+    if spec.type != "number":
+        for name in ("unit", "minimum", "maximum", "formula", "decomposition"):
+            if getattr(spec, name) not in ("", None):
+                yield (
+                    (*key, name),
+                    f"a field of type `{spec.type}` has no {name}",
+                    "leave it out, or set `type: number`",
+                )
+    elif problem := table.problem(Schema.sample(spec.unit, samples)):
+        yield (*key, "unit"), problem, "declare it under `units`, or use a known one"
+    if (spec.type == "choice") != bool(spec.choices):
+        yield (*key, "choices"), "`choices` belongs to a field of type `choice`, which has at least one", ""
+    if spec.minimum is not None and spec.maximum is not None and spec.minimum > spec.maximum:
+        yield (*key, "minimum"), f"{spec.minimum:g} is above the maximum, {spec.maximum:g}", "exchange the two bounds"
+    yield from _default(key, spec)
+    yield from _made(profile, path, key, spec)
+
+
+def _default(key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
+    value = spec.default
+    if value is None:
+        return
+    place = (*key, "default")
+    if isinstance(value, str) == (spec.type == "number"):
+        yield place, f"{value!r} does not fit the type `{spec.type}`", ""
+        return
+    if isinstance(value, str):
+        if spec.type == "choice" and value not in spec.choices:
+            yield place, f"{value!r} is none of the choices", nearest(value, spec.choices, kind="choices")
+    elif (spec.minimum is not None and value < spec.minimum) or (spec.maximum is not None and value > spec.maximum):
+        yield place, f"{value:g} is outside of the bounds", "give a default between `minimum` and `maximum`"
+    if spec.source in ("components", "derived"):
+        yield place, "a field that is made of others has no default", "give its components defaults"
+
+
+def _made(profile: Profile, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
+    if (spec.source == "derived") != bool(spec.formula):
+        yield (*key, "formula"), "`formula` belongs to a field of source `derived`, which needs one", ""
+    if (spec.source == "components") != (spec.decomposition is not None):
+        cause = "`decomposition` belongs to a field of source `components`, which needs one"
+        yield (*key, "decomposition"), cause, "give components, or `generated`"
+    if path in profile.fields:
+        return
+    if spec.source not in ("web", "user") or spec.type != "number":
+        yield (*key, "source"), "a component is a number of source `web` or `user`", ""
+    if path.count(".") > 3 or path in profile.fields:
+        yield key, f"{path!r} is too long a path", "at most four parts"
+
+
+def _slots(profile: Profile) -> Iterator[Problem]:
+    """Yield the slots of units, queries and questions that name no field that can fill them."""
+    currencies = {path for path, spec in profile.fields.items() if spec.type == "currency"}
+    texts = {path for path, spec in profile.fields.items() if spec.type != "number"}
+    units = [((*key, "unit"), spec.unit) for _, key, spec in _all_fields(profile)]
+    if profile.calculator is not None:
+        units += [
+            (("calculator", "results", name, "unit"), each.unit) for name, each in profile.calculator.results.items()
+        ]
+    for key, unit in units:
+        for slot in SLOT.findall(unit):
+            if slot not in currencies or slot not in profile.bootstrap:
+                yield key, f"{{{slot}}} is no bootstrap field of type `currency`", nearest(slot, currencies)
+    for _, key, spec in _all_fields(profile):
+        for name in ("query", "question"):
+            for slot in SLOT.findall(getattr(spec, name)):
+                if slot not in texts:
+                    yield (*key, name), f"{{{slot}}} is no field with a text", nearest(slot, texts, kind="fields")
+
+
+def _field_units(profile: Profile) -> dict[str, str]:
+    """Return the units of all numbers, with a sample currency in the place of one that the user will say."""
+    samples = Schema.sample_units(profile)
+    units = {path: Schema.sample(spec.unit, samples) for path, _, spec in _all_fields(profile) if spec.type == "number"}
+    if profile.calculator is not None:
+        units |= {name: Schema.sample(each.unit, samples) for name, each in profile.calculator.results.items()}
+    return units
+
+
+def _results(profile: Profile, calculator: Calculator, table: UnitTable) -> Iterator[Problem]:
+    samples, units = Schema.sample_units(profile), _field_units(profile)
+    for name, result in calculator.results.items():
+        key: KeyPath = ("calculator", "results", name)
+        if name in profile.fields:
+            yield key, f"{name!r} is a field too", "give the result another name"
+        if problem := table.problem(Schema.sample(result.unit, samples)):
+            yield (*key, "unit"), problem, "declare it under `units`, or use a known one"
+    for number, check in enumerate(calculator.preconditions):
+        yield from _check(check, ("calculator", "preconditions", number, "check"), units, table)
+
+
+def _formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
+    """Yield what is wrong with formulas: derived fields and results together, each decomposition alone."""
+    places: dict[str, KeyPath] = {}
+    formulas: dict[str, str] = {}
+    for path, spec in profile.fields.items():
+        if spec.source == "derived" and spec.formula:
+            formulas[path], places[path] = spec.formula, ("fields", path, "formula")
+    if profile.calculator is not None:
+        for name, result in profile.calculator.results.items():
+            formulas[name], places[name] = result.formula, ("calculator", "results", name, "formula")
+    results = set(profile.calculator.results) if profile.calculator is not None else set()
+    for path, formula in formulas.items():
+        if path not in results and (used := sorted(results & {*names_in(formula)})):
+            yield places[path], f"a field is made of fields, and {used[0]!r} is a result of the calculator", ""
+    for found in check_formulas(formulas, units, table):
+        yield places[found.path], found.cause, found.hint
+    for path, spec in profile.fields.items():
+        if isinstance(spec.decomposition, Decomposition):
+            yield from _decomposition(path, spec.decomposition, units, table)
+
+
+def _decomposition(path: str, made_of: Decomposition, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
+    key: KeyPath = ("fields", path, "decomposition")
+    inner = {name: units.get(f"{path}.{name}", "") for name in made_of.fields}
+    for found in check_formulas({"": made_of.formula}, {**inner, "": units.get(path, "")}, table):
+        yield (*key, "formula"), found.cause, found.hint
+    used = names_in(made_of.formula)
+    for name in made_of.fields:
+        if used and name not in used:
+            yield (*key, "fields", name), f"the formula does not use {name!r}", "leave the component out"
+
+
+def _check(check: Check, key: KeyPath, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
+    if problem := check_dimensions(check.check, units, table):
+        yield key, problem, "such as sales.share <= 1"

@@ -1,0 +1,119 @@
+"""The requests of the nodes that wait: calls of the model, searches and questions, and what each may cost. Pure."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from actors.acquisition.answers import answer_schema
+from actors.acquisition.call_events import (
+    DECOMPOSE,
+    OBSERVE,
+    PLAN,
+    REFLECT,
+    AcquisitionCall,
+    DecisionRequested,
+    DecompositionRequested,
+    ObservationRequested,
+    ReflectionRequested,
+)
+from actors.acquisition.decompositions import NODES, wanted
+from actors.acquisition.gate_policy import question_text
+from actors.acquisition.prompt import rendered
+from actors.acquisition.replies import ATTEMPTS, replies_for
+from actors.acquisition.reply_schemas import schema_bytes
+from actors.acquisition.schema import schema_of
+from actors.acquisition.search_output import PASSAGES_MAX
+from actors.acquisition.state import State
+from actors.run.ids import step_of
+from actors.run.questions import ClarificationRequested, new_id
+from actors.run.texts import storable
+from actors.run.tools import ToolRequested
+
+SEARCH = "search"
+"""The name of the search tool, and of the node that calls it."""
+FRAMING_TOKENS = 64
+"""Reserved for what a server puts around the two messages and the schema: roles, separators, the schema's name."""
+
+_PURPOSES: Mapping[str, str] = {"plan": PLAN, "observe": OBSERVE, "reflect": REFLECT}
+
+
+def next_call(state: State) -> AcquisitionCall | None:
+    """Return the call that the run's node waits for and that was not made yet; None where it waits for none."""
+    path = ""
+    if state.node in NODES:
+        path = wanted(state) or ""
+        purpose = DECOMPOSE if path else None
+    else:
+        purpose = _PURPOSES.get(state.node)
+    if purpose is None:
+        return None
+    attempt = len(replies_for(state, purpose, path)) + 1
+    if attempt > ATTEMPTS:
+        return None
+    number = state.calls.get(purpose, 0) + (attempt == 1)
+    if purpose == OBSERVE and state.planner.decision is not None:
+        path = state.planner.decision.target_field
+    return call_for(state, f"{purpose}/v{number}.a{attempt}", path, 1)
+
+
+def next_try(state: State, request: AcquisitionCall) -> AcquisitionCall:
+    """Return the request for the next try of a call."""
+    path = request.path if isinstance(request, ObservationRequested | DecompositionRequested) else ""
+    return call_for(state, request.node, path, request.try_number + 1)
+
+
+def call_for(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
+    """Return the request for a try of a call, with the prompt, limits and reservation as they are now."""
+    purpose = step_of(node)
+    config, left = state.config, state.run.ledger.active_left
+    prompt = rendered(state, purpose, path)
+    # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
+    sent = prompt.byte_count + schema_bytes(purpose) + FRAMING_TOKENS
+    fields: dict[str, Any] = {
+        "node": node,
+        "try_number": try_number,
+        "prompt_hash": prompt.ref,
+        "tokens_max": sent + config.output_tokens_max,
+        "micro_usd_max": 0 if config.price is None else config.price.micro_usd(sent, config.output_tokens_max),
+        "timeout_seconds": None if left is None or left >= config.timeout_seconds else max(0.001, left),
+    }
+    match purpose:
+        case "plan":
+            return DecisionRequested(**fields)
+        case "observe":
+            return ObservationRequested(**fields, path=path)
+        case "decompose":
+            return DecompositionRequested(**fields, path=path)
+        case _:
+            return ReflectionRequested(**fields)
+
+
+def search_for(state: State) -> ToolRequested | None:
+    """Return the call of the search tool that the run's node waits for; None where it waits for none."""
+    decision = state.planner.decision
+    if state.node != SEARCH or state.tool is not None or state.run.tools or decision is None:
+        return None
+    arguments = {"query": decision.query, "limit": PASSAGES_MAX}
+    return ToolRequested(
+        node=f"{SEARCH}/v{state.visit}",
+        tool=SEARCH,
+        arguments=storable(json.dumps(arguments, ensure_ascii=False)),
+        repeatable=True,
+        timeout_seconds=state.config.search_seconds,
+    )
+
+
+def question_for(state: State) -> ClarificationRequested | None:
+    """Return the question that the run's node asks; None where it asks none, or has asked it."""
+    decision = state.planner.decision
+    if state.node != "ask_user" or state.question or decision is None:
+        return None
+    schema = schema_of(state)
+    return ClarificationRequested(
+        question_id=new_id(state.run.questions),
+        node=f"ask_user/v{state.visit}",
+        text=storable(question_text(schema, decision)),
+        why=f"{decision.target_field}: {storable(decision.reasoning) or 'a value is needed'}",
+        blocks=(decision.target_field,),
+        answer_schema=answer_schema(schema, decision.target_field),
+    )

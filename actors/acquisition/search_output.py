@@ -1,0 +1,56 @@
+"""Reads what the search tool has brought: passages of documents, within limits. Pure, and total over any text."""
+
+import json
+from typing import Any
+
+from actors.acquisition.planner_state import Passage
+from actors.run.tools import ToolFinished, ToolOutcome
+
+PASSAGES_MAX = 8
+"""Passages of one search that are kept; a tool brings the best first."""
+PASSAGE_CHARACTERS_MAX = 4_000
+"""Characters of one passage that are kept."""
+NAME_CHARACTERS_MAX = 1_000
+"""Characters of a source and of a title that are kept."""
+
+LINE_MOST = 10**9
+"""The highest number of a line; a higher one is taken as the first."""
+LANGUAGE_CHARACTERS_MAX = 20
+"""Characters of a language's code that are kept."""
+
+
+def passages_of(ended: ToolFinished) -> tuple[Passage, ...]:
+    """Return the passages that a search has found; none where it failed, or where its output has another form."""
+    if ended.outcome is not ToolOutcome.SUCCEEDED:
+        return ()
+    found = read_output(ended.output)
+    return found or ()
+
+
+def read_output(output: str) -> tuple[Passage, ...] | None:
+    """Return the passages in a tool's output; None where it has another form than `{"passages": [...]}`."""
+    try:
+        value = json.loads(output)
+    except (ValueError, RecursionError):
+        return None
+    listed = value.get("passages") if isinstance(value, dict) else None
+    if not isinstance(listed, list):
+        return None
+    return tuple(passage for each in listed[:PASSAGES_MAX] if (passage := _passage(each)) is not None)
+
+
+def _passage(value: Any) -> Passage | None:
+    if not isinstance(value, dict):
+        return None
+    source, title, text = (value.get(key, "") for key in ("source", "title", "text"))
+    if not (isinstance(source, str) and isinstance(title, str) and isinstance(text, str) and text.strip()):
+        return None
+    line, mark, language = (value.get(key) for key in ("first_line", "decimal_mark", "language"))
+    return Passage(
+        source=source[:NAME_CHARACTERS_MAX],
+        title=title[:NAME_CHARACTERS_MAX],
+        text=text[:PASSAGE_CHARACTERS_MAX],
+        first_line=line if isinstance(line, int) and not isinstance(line, bool) and 1 <= line <= LINE_MOST else 1,
+        decimal_mark=mark if mark in ("point", "comma") else "",
+        language=language[:LANGUAGE_CHARACTERS_MAX] if isinstance(language, str) else "",
+    )

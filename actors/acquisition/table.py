@@ -1,0 +1,120 @@
+"""The table of the acquisition planner: every node with its gate, its edges and the fields that it owns."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from actors.acquisition import gate_actions, gate_iteration, gate_policy, gate_schema, gate_selection
+from actors.acquisition.gate_schema import missing_outcome, require_field, require_node
+from actors.acquisition.graph import END, Graph, Node
+from actors.acquisition.profile import Profile
+
+DECISION = frozenset({"decision", "decision_origin"})
+"""The fields that a gate owns which makes or rewrites a decision."""
+
+
+def graph_for(profile: Profile) -> Graph:
+    """Return the table for a profile: it has one `require_FIELD` for each of its bootstrap fields."""
+    return _graph(profile.bootstrap)
+
+
+@lru_cache(maxsize=64)
+def _graph(bootstrap: tuple[str, ...]) -> Graph:
+    required = {missing_outcome(path): require_node(path) for path in bootstrap}
+    nodes = [
+        Node(
+            "enter_iteration",
+            gate_iteration.enter_iteration,
+            {"continue": "prepare_schema", "aborted": "finish", "iterations_exceeded": "finish"},
+            frozenset({"iterations"}),
+        ),
+        Node(
+            "prepare_schema",
+            gate_schema.prepare_schema,
+            {
+                "already_current": "finish",
+                "calculator_cap": "finish",
+                "stopped": "finish",
+                **required,
+                "ready": "acquisition_gate",
+            },
+            frozenset({"values", "decompositions"}),
+            "a decomposition by the model",
+        ),
+        *(
+            Node(
+                require_node(path),
+                require_field(path),
+                {"ask": "ask_user", "exhausted": "finish"},
+                DECISION | {"status"},
+            )
+            for path in bootstrap
+        ),
+        Node(
+            "acquisition_gate",
+            gate_selection.acquisition_gate,
+            {"task": "normalize_decision", "all_collected": "maybe_calculate", "undecided": "plan"},
+            DECISION,
+        ),
+        Node(
+            "plan",
+            gate_selection.plan,
+            {"decided": "normalize_decision", "failed": "normalize_decision"},
+            DECISION,
+            "a decision by the model",
+        ),
+        Node(
+            "normalize_decision",
+            gate_policy.normalize_decision,
+            {"kept": "retry_gate", "rewritten": "retry_gate"},
+            DECISION | {"decompositions"},
+            "a decomposition by the model",
+        ),
+        Node(
+            "retry_gate",
+            gate_policy.retry_gate,
+            {"kept": "maybe_calculate", "rewritten": "maybe_calculate", "aborted": "maybe_calculate"},
+            DECISION | {"status"},
+        ),
+        Node(
+            "maybe_calculate",
+            gate_policy.maybe_calculate,
+            {name: name for name in ("calculate", "search", "ask_user", "reflect", "finish")},
+            DECISION,
+        ),
+        *_actions(),
+        Node("finish", gate_iteration.finish, {"end": END}),
+    ]
+    return Graph({node.name: node for node in nodes})
+
+
+def _actions() -> list[Node]:
+    """Return the nodes that carry a decision out."""
+    again = "enter_iteration"
+    outcomes: Mapping[str, Mapping[str, str]] = {
+        "search": {"observed": "observe", "no_hits": again, "backend_failure": again},
+        "observe": {"found": again, "nothing_found": again, "unreadable": again},
+        "ask_user": {"answered": "observe_user", "declined": "observe_user", "expired": "observe_user"},
+        "observe_user": {"taken": again, "unanswered": again},
+        "calculate": {"succeeded": again, "blocked": again},
+        "reflect": {"reviewed": again, "unreadable": again},
+    }
+    return [
+        Node(
+            "search",
+            gate_actions.search,
+            outcomes["search"],
+            frozenset({"searches", "last_observation"}),
+            "the search tool",
+        ),
+        Node(
+            "observe",
+            gate_actions.observe,
+            outcomes["observe"],
+            frozenset({"values", "rejections"}),
+            "an observation by the model",
+        ),
+        Node("ask_user", gate_actions.ask_user, outcomes["ask_user"], frozenset({"asked"}), "the user's answer"),
+        Node("observe_user", gate_actions.observe_user, outcomes["observe_user"], frozenset({"values", "refused"})),
+        Node("calculate", gate_actions.calculate, outcomes["calculate"], frozenset({"calculation"})),
+        Node("reflect", gate_actions.reflect, outcomes["reflect"], frozenset({"reflections"}), "a review by the model"),
+    ]

@@ -1,0 +1,198 @@
+"""What an execution would do: its steps in order, what runs and checks each, and what a failure leads to. Pure."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
+from actors.plans.contingency import contingent_steps
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
+from actors.plans.semantics import after_success, may_overlap, ready_steps
+from actors.tools.specs import CommandSpec, PythonSpec, filled
+from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse, Use
+from actors.values.format import counted
+from actors.values.lines import BLANK, Line, Span, indented, line
+
+TEXT_MAX = 100
+"""Characters of a command or an instruction that the outline shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinedStep:
+    """A step as a dry run shows it."""
+
+    step: Step
+    """The step of the plan."""
+    turn: int
+    """When it runs, if nothing fails: steps with the same number may run side by side. 0 for a contingent step."""
+    executes: str
+    """What executes it."""
+    checks: str
+    """What checks it; empty for a step without a guard."""
+    approved: bool
+    """Whether a person approves each attempt."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the step as plain data."""
+        return {
+            "step": self.step.step_id,
+            "name": self.step.name,
+            "turn": self.turn or None,
+            "contingent": not self.turn,
+            "executes": self.executes,
+            "checks": self.checks or None,
+            "approval": self.approved,
+            "attempts": self.step.retry_budget,
+            "on_failure": self.step.on_failure,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What an execution would do."""
+
+    config: ExecutionConfig
+    """What the run would be pinned to."""
+    steps: tuple[OutlinedStep, ...]
+    """The steps of the nominal run in their order, then the contingent ones."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the outline as plain data, as `execute --dry-run --json` prints it."""
+        return {
+            "plan_id": self.plan.plan.plan_id,
+            "assurance": self.config.assurance,
+            "workspace": self.config.workspace,
+            "tools": self.config.tools.source or None,
+            "approve": self.config.approval,
+            "model": self.config.model,
+            "steps": [step.to_json() for step in self.steps],
+        }
+
+    @property
+    def plan(self) -> ReadyPlan:
+        """The plan."""
+        return ready_plan(self.config.plan)
+
+
+def outline_of(config: ExecutionConfig) -> Outline:
+    """Return what an execution with a configuration would do."""
+    plan = ready_plan(config.plan)
+    later, turns = contingent_steps(plan.plan), _turns(plan)
+    # A step that no nominal run reaches, as one of a policy may be, stands at the end.
+    ordered = sorted(plan.program.steps, key=lambda step: (step.step_id in later, turns.get(step.step_id, 10**9)))
+    return Outline(config, tuple(_outlined(config, plan, step, turns.get(step.step_id, 0)) for step in ordered))
+
+
+def _outlined(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: int) -> OutlinedStep:
+    check = config.tools.guard_use(step)
+    return OutlinedStep(
+        step=step,
+        turn=turn,
+        executes=described(config.tools.generator_use(step), config.tools),
+        checks="" if check is None else described(check, config.tools),
+        approved=config.needs_approval(step.step_id, plan),
+    )
+
+
+def _turns(plan: ReadyPlan) -> dict[str, int]:
+    """Return when each step of the nominal run begins, as numbers from 1."""
+    program, later = plan.program, contingent_steps(plan.plan)
+    now, turns = program.initial, dict[str, int]()
+    for turn in range(1, len(program.steps) + 1):
+        free = [index for index in ready_steps(program, now) if program.steps[index].step_id not in {*later, *turns}]
+        wave: list[int] = []
+        for index in free:
+            if all(may_overlap(program, index, other) for other in wave):
+                wave.append(index)
+        for index in wave:
+            turns[program.steps[index].step_id] = turn
+            now = after_success(program, now, index)
+        if not wave:
+            break
+    return turns
+
+
+def described(use: Use, tools: ToolSet) -> str:
+    """Return what a name of a plan stands for, in one line for people."""
+    match use:
+        case ToolUse():
+            return _cut(_call(use, tools))
+        case ModelUse():
+            return _cut(f"a model writes {use.file}")
+        case PersonUse():
+            return _cut(f"a person: {' '.join(use.instructions.split())}")
+        case _:
+            assert_never(use)
+
+
+def _call(use: ToolUse, tools: ToolSet) -> str:
+    spec, arguments = tools.tools.get(use.tool), json.loads(use.arguments)
+    match spec:
+        case CommandSpec():
+            words = (*spec.wrap, *(filled(word, arguments) for word in spec.argv))
+            return f"{use.tool}: {' '.join(words)}"
+        case PythonSpec():
+            given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+            return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({given})"
+        case None:
+            return use.tool
+        case _:
+            assert_never(spec)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
+
+
+def outline_lines(outline: Outline) -> Iterator[Line]:
+    """Yield the outline for people."""
+    config, plan = outline.config, outline.plan.plan
+    yield line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")
+    proved = f"proved at level {config.level.removeprefix('plan_')}"
+    yield indented(f"{proved}{f', assurance {config.assurance}' if config.assurance else ''}")
+    yield indented(f"workspace {config.workspace}, tools {config.tools.source or 'none'}, model {config.model}")
+    later = False
+    for step in outline.steps:
+        if not step.turn and not later:
+            later = True
+            yield BLANK
+            yield line("Only after a failure", "bold")
+        yield from _step_lines(step, outline)
+
+
+def _step_lines(shown: OutlinedStep, outline: Outline) -> Iterator[Line]:
+    step = shown.step
+    number = f"{shown.turn}. " if shown.turn else "-  "
+    title = Line((Span(number), *line(step.step_id, "bold").spans), 3)
+    if step.name and step.name != step.step_id:
+        title += Line((Span("  "), *line(step.name).spans))
+    beside = [other.step.step_id for other in outline.steps if other.turn == shown.turn and other is not shown]
+    if shown.turn and beside:
+        title += Line((Span("  "), *line(f"(beside {', '.join(beside)})", "dim").spans))
+    if shown.approved:
+        title += Line((Span("  "), Span("needs your approval", "yellow")))
+    yield title
+    yield _field("runs", shown.executes)
+    if shown.checks:
+        yield _field("check", shown.checks)
+    if not shown.turn:
+        yield _field("when", f"{', '.join(sorted(step.preconditions))}")
+    yield _field("tries", f"{counted(step.retry_budget, 'attempt')}; {_failure(step)}")
+
+
+def _failure(step: Step) -> str:
+    match step.on_failure:
+        case "escalate" | "never" | "continue":
+            text = {
+                ESCALATE: "then the policy decides",
+                NEVER: "it cannot fail",
+                CONTINUE: "if it fails, the plan goes on",
+            }[step.on_failure]
+        case target:
+            text = f"if it fails, back to {target}"
+    return text + (f", with {', '.join(sorted(step.failure_effects))}" if step.failure_effects else "")
+
+
+def _field(name: str, text: str) -> Line:
+    return Line((Span("   "), Span(f"{name:<6}", "cyan"), *line(text).spans), 9)

@@ -1,0 +1,133 @@
+"""Finds where a text states a number: in a sentence that has the words of what is sought, in a fitting unit. Pure."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from actors.quantities.numerals import DecimalMark
+from actors.quantities.unit_forms import without_counted, without_rates
+from actors.quantities.unit_tail import written_units
+from actors.quantities.units import UnitTable
+from actors.quantities.written import WrittenNumber, written_numbers
+
+SENTENCES_MAX = 400
+"""Sentences of one text that are looked at."""
+SENTENCE_CHARACTERS_MAX = 500
+"""Characters of a sentence that is looked at; a longer one states no single value."""
+
+_ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9À-Þ])|\n+")
+_ORDERS = re.compile(
+    r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)", re.IGNORECASE
+)
+"""Sentences that address a reader's program; they are no statements about the world."""
+_YEAR = re.compile(r"(1[89]|20)\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for."""
+
+    words: tuple[str, ...]
+    """The words that name it, the most specific first."""
+    unit: str
+    """Its unit; empty for a plain number."""
+    units: Mapping[str, str]
+    """The meaning of units that are not generally known (`actors.quantities.units`)."""
+    places: tuple[str, ...] = ()
+    """Names of the place that it should be about."""
+    mark: DecimalMark = ""
+    """The decimal mark of the text; empty where nothing tells."""
+    language: str = ""
+    """The language of the text as a code; empty where it is not clear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number that a text states."""
+
+    value: str
+    """The number as the text writes it."""
+    quote: str
+    """The sentence that states it."""
+    confidence: float
+    """From 0 to 1: how well the words, the unit and the place fit."""
+
+
+def stated(sought: Sought, text: str) -> Stated | None:
+    """Return the number in a text that fits best; None where no sentence states one."""
+    table, best = UnitTable(sought.units), None
+    about = any(_has(text, place) for place in sought.places)
+    for sentence, share in _sentences(text):
+        found = _in_sentence(sought, sentence, table)
+        if found is None:
+            continue
+        here = any(_has(sentence, place) for place in sought.places)
+        factor = share * (1.0 if here or not sought.places else 0.9 if about else 0.6)
+        found = Stated(found.value, found.quote, found.confidence * factor)
+        if best is None or found.confidence > best.confidence:
+            best = found
+    return best
+
+
+def _sentences(text: str) -> Iterator[tuple[str, float]]:
+    """Yield sentences and lines, then each with the one before it, for a heading over a number; each with a weight."""
+    ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
+    parts = [(start, end) for start, end in itertools.pairwise(ends) if text[start:end].strip()]
+    parts = parts[:SENTENCES_MAX]
+    for start, end in parts:
+        yield text[start:end].strip(), 1.0
+    for (start, _), (_, end) in itertools.pairwise(parts):
+        yield text[start:end].strip(), 0.7
+
+
+def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | None:
+    if len(sentence) > SENTENCE_CHARACTERS_MAX or _ORDERS.search(sentence):
+        return None
+    for rank, word in enumerate(sought.words):
+        place = _place(sentence, word)
+        if place is None:
+            continue
+        fitting = [
+            (number, sure)
+            for number in written_numbers(sentence, sought.mark, sought.language)
+            if (sure := _fit(sought, sentence, number, table)) > 0 and not place[0] <= number.start < place[1]
+        ]
+        if fitting:
+            number, sure = min(fitting, key=lambda each: (-each[1], _distance(each[0], place)))
+            value = sentence[number.start : number.end].strip()
+            return Stated(value, sentence, sure * max(0.5, 0.95 - 0.05 * rank))
+    return None
+
+
+def _fit(sought: Sought, sentence: str, number: WrittenNumber, table: UnitTable) -> float:
+    """Return how well a number's unit fits, from 0 (not at all) to 1 (the unit is written in full)."""
+    written = written_units(sentence, number, table)
+    short = without_counted(sought.unit, sought.units)
+    if number.share and not any(table.same_kind(number.share, form) for form in (sought.unit, short or sought.unit)):
+        return 0.0
+    if not written:
+        if _YEAR.fullmatch(sentence[number.start : number.end]) or len(number.readings) > 1:
+            return 0.0
+        return 0.9 if not short else 0.0
+    if any(table.same_kind(each, form) for each in written for form in (sought.unit, short or sought.unit)):
+        return 1.0
+    rest = without_rates(short)
+    return 0.8 if rest and any(table.same_kind(each, rest) for each in written) else 0.0
+
+
+def _place(sentence: str, word: str) -> tuple[int, int] | None:
+    """Return where a sentence has a word or its words; their endings do not count."""
+    parts = [re.escape(part) for part in word.split()]
+    if not parts:
+        return None
+    found = re.search(r"(?<!\w)" + r"\w{0,3}\W+".join(parts) + r"\w{0,3}(?!\w)", sentence, re.IGNORECASE)
+    return (found.start(), found.end()) if found else None
+
+
+def _has(text: str, words: str) -> bool:
+    return _place(text, words) is not None
+
+
+def _distance(number: WrittenNumber, place: tuple[int, int]) -> int:
+    return min(abs(number.start - place[1]), abs(place[0] - number.end))

@@ -1,0 +1,226 @@
+"""Preparing an execution with the settings of this process, for the command line and for Python alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from actors.config.model_spec import Rules, Simulated
+from actors.execution.prepare import CALLS, ExecutionInput, PreparedExecution, prepare_execution
+from actors.handlers.registry import Registry
+from actors.planning.config import RunConfig
+from actors.planning.prepare import RunOptions, RunRequest, limits_of, planning_config
+from actors.plans.reader import read_draft
+from actors.run.kind import Setup
+from actors.run.settings import SettingsChanged
+from actors.tools.loader import load_tools
+from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
+from actors.tools.workspace import check_workspace
+from actors.values.given import Given
+from replan.runs.execution_plans import PlanToExecute
+from replan.runs.models import check_model
+from replan.runs.prepare import setup_for
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import Home, locate_home
+from replan.setup.settings import Choice, UserConfig, choose_model, read_user_config
+from runtime.core.clock import SystemClock
+from runtime.core.errors import UsageProblem
+
+TOOLS_FILE = "tools.yaml"
+"""The name of the tools file in the home, which is used where none is named."""
+Approval = Literal["each", "risky", "none"]
+"""Which calls of tools a person approves first."""
+LEVELS = ("minimal", "medium", "expansive")
+"""The levels that a plan may be proved at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionOptions:
+    """The options of an execution, from the command line or from Python."""
+
+    tools: str | None = None
+    """The path of the tools file; None for `tools.yaml` in the home, where there is one."""
+    workspace: str = "."
+    """The folder that the tools work in."""
+    approval: Approval = "risky"
+    """Which calls of tools a person approves first."""
+    level: str | None = None
+    """The level that the plan is proved at; None for that of its planning run, or `expansive` for a plan of a file."""
+    r_max: int | None = None
+    """The largest `total_retry_budget` of a plan; None for that of its planning run, or 100."""
+    workflow: str | None = None
+    """The workflow of the planning runs of replans; None for that of the plan's own run, or `search`."""
+    limits: RunOptions = field(default_factory=RunOptions)
+    """The limits of the execution; its `workflow` and `search` are not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedToExecute:
+    """An execution that may begin, and the model that was chosen for it."""
+
+    request: PreparedExecution
+    """What the run starts with."""
+    choice: Choice
+    """The model, and who chose it."""
+    environment: Mapping[str, str]
+    """The environment that names keys and servers."""
+    remarks: tuple[str, ...]
+    """Lines for the user about the tools file."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Notices for the user before the run starts."""
+        return tuple(filter(None, (self.choice.notice, *self.remarks, *self.request.notices)))
+
+    @property
+    def workspace(self) -> Path:
+        """The folder that the tools work in: its absolute path, without symbolic links."""
+        return Path(self.request.config.workspace)
+
+    def check_model(self) -> None:
+        """Check that the model can be opened. Raises `UsageProblem`."""
+        check_model(self.choice.spec, self.environment)
+
+
+def prepare_to_execute(
+    source: PlanToExecute,
+    options: ExecutionOptions,
+    model: str | None,
+    *,
+    registry: Registry,
+    environment: Mapping[str, str],
+    config: UserConfig | None = None,
+) -> PreparedToExecute:
+    """Prepare the execution of a plan with the user's settings; nothing is written, and nothing runs.
+
+    `model` and `config` are as for `replan.runs.prepare.prepare`. Raises `UsageProblem`, whose place is the option or
+    the file, for a plan that is not proved or names what no tool implements, for a tools file that is invalid, and for
+    a workspace that cannot be used.
+    """
+    home = locate_home(environment)
+    config = read_user_config(home.config) if config is None else config
+    choice = choose_model(model, environment, config)
+    clock, root = SystemClock(), data_root()
+    now = clock.now()
+    setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
+    _check(options)
+    limits = limits_of(options.limits, _calls(options.limits), now)
+    workspace = check_workspace(options.workspace, home.folder)
+    tools, remarks = tools_of(options.tools, home, workspace, environment)
+    _check_writer(source, tools, choice)
+    request = ExecutionInput(
+        plan=source.plan,
+        tools=tools,
+        workspace=workspace,
+        approval=options.approval,
+        level=f"plan_{options.level or source.level}",
+        assurance=source.assurance,
+        r_max=source.r_max if options.r_max is None else options.r_max,
+        problem=source.problem,
+        plan_of=source.plan_of,
+        planning=planning_for(source, options, setup, tools),
+        limits=limits,
+    )
+    if options.limits.timeout_seconds is not None:
+        request = replace(request, timeout_seconds=options.limits.timeout_seconds)
+    if options.limits.output_tokens is not None:
+        request = replace(request, output_tokens_max=options.limits.output_tokens)
+    try:
+        prepared = prepare_execution(request, setup)
+    except UsageProblem as wrong:
+        place = source.place if wrong.place == "PLAN" else wrong.place
+        raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
+    if source.plan_of:
+        prepared = replace(prepared, title=f"plan {source.plan_of}: {prepared.title}")
+    return PreparedToExecute(prepared, choice, environment, remarks)
+
+
+def tools_of(
+    name: str | None, home: Home, workspace: Path, environment: Mapping[str, str]
+) -> tuple[ToolSet, tuple[str, ...]]:
+    """Return the tools of a file, or of the home's where none is named, with remarks about it; none without a file.
+
+    Raises `UsageProblem` for an invalid file, or one in the workspace.
+    """
+    own = home.folder / TOOLS_FILE
+    if name is None and not own.exists():
+        return NO_TOOLS, ()
+    loaded = load_tools(own if name is None else name, workspace=workspace, environment=environment)
+    return loaded.toolset, loaded.notices
+
+
+def planning_for(source: PlanToExecute, options: ExecutionOptions, setup: Setup, tools: ToolSet) -> RunConfig:
+    """Return the configuration of the planning runs that make new plans, with the execution's model.
+
+    Their plans may name the guards that the tools implement. Raises `UsageProblem` for an invalid workflow.
+    """
+    limits = options.limits
+    if source.planning is not None and options.workflow is None:
+        change = SettingsChanged(
+            at=setup.now,
+            model=setup.model,
+            price=setup.price,
+            timeout_seconds=limits.timeout_seconds,
+            output_tokens_max=limits.output_tokens,
+        )
+        made = source.planning.with_settings(change)
+    else:
+        named = RunOptions(
+            workflow=options.workflow or "search",
+            output_tokens=limits.output_tokens,
+            timeout_seconds=limits.timeout_seconds,
+        )
+        made = planning_config(named, setup)
+    return with_guards(made, tools)
+
+
+def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
+    """Return a planning run whose plan may name what the tools implement, and nothing else."""
+    given = Given(generators=tuple(sorted(tools.generators)), guards=tuple(sorted(tools.guards)))
+    return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
+
+
+def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
+    """Return a planning configuration whose plans may name the guards of the tools beside the usual ones."""
+    known = config.workflow.guard_catalog
+    more = [name for name in tools.guards if name not in known]
+    workflow = config.workflow.changed(guard_catalog=[*known, *more]) if more else config.workflow
+    children = {name: with_guards(child, tools) for name, child in config.children.items()}
+    return RunConfig(
+        workflow=workflow,
+        policy=config.policy,
+        prompts=config.prompts,
+        model=config.model,
+        price=config.price,
+        children=children,
+    )
+
+
+def _check(options: ExecutionOptions) -> None:
+    if options.approval not in get_args(Approval):
+        hint = f"one of {', '.join(get_args(Approval))}"
+        raise UsageProblem(f"{options.approval!r} is no way to approve", place="approve", hint=hint)
+    if options.level is not None and options.level not in LEVELS:
+        raise UsageProblem(f"there is no level {options.level!r}", place="level", hint=f"one of {', '.join(LEVELS)}")
+    if options.r_max is not None and options.r_max < 1:
+        raise UsageProblem(f"must be a whole number of at least 1, not {options.r_max!r}", place="r_max")
+
+
+def _calls(limits: RunOptions) -> int:
+    """Return the most model calls of the execution. Raises `UsageProblem` for a limit that is not valid."""
+    given: object = limits.max_calls  # whatever a caller in Python passes
+    calls = CALLS if given is None else given
+    if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
+        cause = f"a limit is a whole number above 0, not {calls!r}"
+        raise UsageProblem(cause, place="max_calls", hint=f"leave it out for {CALLS}")
+    return calls
+
+
+def _check_writer(source: PlanToExecute, tools: ToolSet, choice: Choice) -> None:
+    """Refuse a plan whose files no model can write: the models in this process write plans alone."""
+    draft, _ = read_draft(dict(source.plan))
+    named = {step.generator for step in draft.steps} if draft is not None else set()
+    written = sorted(name for name in named if isinstance(tools.generators.get(name), ModelUse))
+    if written and isinstance(choice.spec, Rules | Simulated):
+        cause = f"the model {choice.text!r} writes plans and no files, as the generator {written[0]!r} needs"
+        raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")

@@ -1,0 +1,53 @@
+"""One execution for each workspace at a time, also while a run waits for a person and no process holds the lock."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from actors.execution.state import State
+from actors.tools.workspace_lock import ensure_free
+from replan.runs.run_ids import ALL
+from replan.setup.command_name import program
+from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+
+if TYPE_CHECKING:
+    from actors.execution.prepare import PreparedExecution
+    from replan.runs.engine import Engine
+    from replan.runs.reader import Reading
+
+EXECUTION = "execution"
+"""The name of the kind of executions."""
+
+
+async def ensure_unused(reader: "Reading", folder: Path, home: Path, *, besides: str = "") -> None:
+    """Raise `UsageProblem` where another execution of the home works in a folder and has not finished.
+
+    It may be driven, wait for a person, or be parked: what it has done there must not change behind its back.
+    """
+    ensure_free(folder, home)
+    for row in await reader.journal.runs(ALL):
+        if row.kind != EXECUTION or row.summary.status == "finished" or row.run == besides:
+            continue
+        try:
+            state = (await reader.read(row.run)).state
+        except (JournalDamaged, KindUnknown, UsageProblem):
+            continue  # `doctor` reports it; nobody can drive it.
+        if isinstance(state, State) and Path(state.config.workspace) == folder:
+            cause = f"run {row.run!r} works in this workspace and has not finished"
+            hint = f"go on with `{program()} resume {row.run}`, or end it with `{program()} cancel {row.run}`"
+            raise UsageProblem(cause, place=str(folder), hint=hint)
+
+
+async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
+    """Record the start of an execution for a host, unless another one works in its workspace.
+
+    Where two are admitted at once, each finds the other, and both are cancelled: neither has done anything yet. Raises
+    `UsageProblem` then, and as `ensure_unused` does.
+    """
+    folder = Path(request.config.workspace)
+    await ensure_unused(engine, folder, home)
+    await engine.admit(request, run=run)
+    try:
+        await ensure_unused(engine, folder, home, besides=run)
+    except UsageProblem:
+        await engine.cancel(run)
+        raise

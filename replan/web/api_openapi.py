@@ -1,0 +1,117 @@
+"""The OpenAPI document of the API, generated from the table of operations and the models of its bodies."""
+
+import re
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from replan.web import api_bodies as bodies
+from replan.web.api_operations import OPERATIONS, Operation
+
+VERSION = "1.0"
+"""The version of the API; it changes when a client would notice."""
+_REF = "#/components/schemas/{model}"
+_ERRORS = {
+    "401": "There is no valid bearer token.",
+    "403": "The token's scope does not include this.",
+    "404": "There is no such run, question or document.",
+    "422": "The request cannot be used; `place` names the key.",
+    "429": "There were too many requests, or the client has too many runs.",
+}
+_WRITE_ERRORS = {
+    "409": "Something else stands already, or was done with this idempotency key.",
+    "413": "The body is too large.",
+    "415": "The body is not JSON.",
+}
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """Return the document."""
+    models = sorted({model for each in OPERATIONS for model in _models(each)} | {bodies.Problem}, key=_name)
+    modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
+    _, schemas = models_json_schema(modes, ref_template=_REF)
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Replan",
+            "version": VERSION,
+            "description": "The runs of one home. `replan serve` serves it; `replan token add` makes tokens.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "http://127.0.0.1:8430"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas["$defs"],
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _name(model: type[BaseModel]) -> str:
+    return model.__name__
+
+
+def _models(operation: Operation) -> list[type[BaseModel]]:
+    named = (operation.body, operation.answer)
+    return [model for model in named if isinstance(model, type)]
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    answer = operation.answer
+    content = {answer: {"schema": {"type": "string"}}} if isinstance(answer, str) else _json(answer)
+    status = "201" if operation.summary == "Start a run." else "200"
+    described: dict[str, Any] = {
+        "operationId": operation.handler.__name__ + ("_of_run" if operation.path.endswith("/{run}/questions") else ""),
+        "summary": operation.summary,
+        "description": f"Needs the scope `{operation.scope}`.",
+        "parameters": [*_path_parameters(operation), *_others(operation)],
+        "responses": {status: {"description": "It is done.", "content": content}},
+    }
+    if status == "201":
+        described["responses"]["200"] = {"description": "It was done before.", "content": content}
+    errors = _ERRORS if operation.body is None else _ERRORS | _WRITE_ERRORS
+    problem = _json(bodies.Problem)
+    described["responses"] |= {code: {"description": text, "content": problem} for code, text in errors.items()}
+    if operation.body is not None:
+        described["requestBody"] = {"required": True, "content": _json(operation.body)}
+    return described
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    names = re.findall(r"\{(\w+)\}", operation.path)
+    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+
+
+def _others(operation: Operation) -> list[dict[str, Any]]:
+    text = {"type": "string"}
+    found = [
+        {"name": name, "in": "query", "required": False, "description": meaning, "schema": text}
+        for name, meaning in operation.query
+    ]
+    if operation.body is not None:
+        meaning = "Names what is done: repeated with the same key, it is done once."
+        found.append(
+            {"name": "Idempotency-Key", "in": "header", "required": True, "description": meaning, "schema": text}
+        )
+    if operation.answer == "text/event-stream":
+        meaning = "The id of the last event that was received."
+        found.append(
+            {"name": "Last-Event-ID", "in": "header", "required": False, "description": meaning, "schema": text}
+        )
+    return found
+
+
+def _header(name: str, meaning: str, *, required: bool) -> dict[str, Any]:
+    schema = {"type": "string"}
+    return {"name": name, "in": "header", "required": required, "description": meaning, "schema": schema}
+
+
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _REF.replace("{model}", model.__name__)}}}

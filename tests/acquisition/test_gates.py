@@ -1,0 +1,285 @@
+"""Each gate alone: states in, outcome and writes out. No reply of a model is scripted (S81), and nothing is changed."""
+
+import dataclasses
+
+import pytest
+
+from actors.acquisition.calculation import inputs_hash
+from actors.acquisition.composing import with_composed
+from actors.acquisition.planner_state import Calculation, PlannerState, Reflection
+from actors.acquisition.schema import schema_of
+from actors.acquisition.writes import apply, written
+from tests.acquisition.states import (
+    BOOT,
+    DIRECT,
+    FULL,
+    blocked,
+    decide,
+    hop,
+    number,
+    profile,
+    searched,
+    state,
+    text,
+)
+
+
+def hash_of(values, **fields):
+    return inputs_hash(schema_of(state(values=values, **fields)))
+
+
+class Unreadable:
+    """Raises on any access: whoever looks at it has read what it must not."""
+
+    def __getattr__(self, name):
+        raise AssertionError(f"{name} was read")
+
+
+def test_s52_enter_iteration_adds_exactly_one():
+    for before in (0, 3):
+        answer, _ = hop(state("enter_iteration", iterations=before))
+        assert answer.writes.iterations == before + 1
+        assert written(answer.writes) == {"iterations"}
+
+
+def test_s53_an_aborted_run_finishes():
+    answer, after = hop(state("enter_iteration", status="aborted"))
+    assert (answer.outcome, after) == ("aborted", "finish")
+
+
+def test_s54_more_passes_than_the_cap_finish():
+    assert hop(state("enter_iteration", iterations=8))[1] == "prepare_schema"
+    assert hop(state("enter_iteration", iterations=9))[1] == "finish"
+
+
+def test_s55_each_pass_says_its_planning_step():
+    assert hop(state("enter_iteration", iterations=4))[0].reason == "planning step 5"
+
+
+def test_s56_enter_iteration_reads_no_schema_calculation_or_decision():
+    seen = state("enter_iteration")
+    hidden = {each.name: Unreadable() for each in dataclasses.fields(PlannerState)}
+    planner = PlannerState(**{**hidden, "iterations": 0, "status": "active"})
+    assert hop(dataclasses.replace(seen, planner=planner))[1] == "prepare_schema"
+
+
+def test_s59_prepare_schema_composes_ready_components():
+    answer, after = hop(state("prepare_schema", FULL))
+    [value] = answer.writes.composed["market.visits"]
+    assert (value.value, value.unit, value.via) == (30.0, "1/year", "computed")
+    assert after == "acquisition_gate"
+
+
+def test_s59_components_that_are_not_ready_compose_nothing():
+    answer, _ = hop(state("prepare_schema", {**DIRECT, "market.visits.people": number(10)}))
+    assert answer.writes.composed == {}
+
+
+def test_s60_prepare_schema_writes_only_what_has_changed():
+    once = with_composed(state("prepare_schema", FULL))
+    answer, _ = hop(once)
+    assert written(answer.writes) == set()
+    assert answer.reason == "up to date"
+
+
+def test_s61_the_cap_of_calculations_and_a_current_calculation_finish():
+    answer, after = hop(state("prepare_schema", BOOT, calculation=blocked("old", count=2)))
+    assert (answer.outcome, after) == ("calculator_cap", "finish")
+    done = with_composed(state("prepare_schema", FULL))
+    current = Calculation(status="succeeded", count=1, inputs_hash=inputs_hash(schema_of(done)))
+    answer, after = hop(dataclasses.replace(done, planner=dataclasses.replace(done.planner, calculation=current)))
+    assert (answer.outcome, after) == ("already_current", "finish")
+
+
+def test_the_cap_of_calculations_comes_before_the_bootstrap_fields():
+    assert hop(state("prepare_schema", {}, calculation=blocked("old", count=2)))[0].outcome == "calculator_cap"
+
+
+def test_s63_region_is_asked_before_currency():
+    assert hop(state("prepare_schema"))[1] == "require_region"
+    assert hop(state("prepare_schema", {"core.region": text("Portugal")}))[1] == "require_currency"
+    assert hop(state("prepare_schema", BOOT))[1] == "acquisition_gate"
+
+
+@pytest.mark.parametrize(("node", "path"), [("require_region", "core.region"), ("require_currency", "core.currency")])
+def test_s62_and_s63_a_bootstrap_field_is_asked_while_attempts_remain(node, path):
+    answer, after = hop(state(node, asked=(path,)))
+    assert (after, answer.writes.decision.action, answer.writes.decision.target_field) == ("ask_user", "ask_user", path)
+    answer, after = hop(state(node, asked=(path, path)))
+    assert (after, answer.writes.status, answer.writes.decision.action) == ("finish", "aborted", "finish")
+    assert hop(state(node, refused=(path,)))[1] == "finish"
+
+
+def test_s64_a_blocked_calculation_picks_the_fields_of_its_errors_first():
+    inputs = hash_of(DIRECT)
+    answer, after = hop(state("acquisition_gate", DIRECT, calculation=blocked(inputs, "market.price")))
+    assert answer.writes.decision.target_field == "market.price"
+    assert (answer.writes.decision.action, after) == ("ask_user", "normalize_decision")
+
+
+def test_s64_a_blocked_calculation_of_other_values_says_nothing_any_more():
+    answer, _ = hop(state("acquisition_gate", DIRECT, calculation=blocked("of other values", "market.price")))
+    assert answer.writes.decision.target_field == "market.visits.people"
+
+
+def test_s65_without_a_missing_field_the_next_component_is_a_task():
+    answer, after = hop(state("acquisition_gate", DIRECT))
+    decision = answer.writes.decision
+    assert (decision.action, decision.target_field) == ("search", "market.visits.people")
+    assert (answer.outcome, after) == ("task", "normalize_decision")
+
+
+def test_s66_with_all_raw_inputs_the_gate_finishes():
+    answer, after = hop(with_composed(state("acquisition_gate", FULL)))
+    assert (answer.writes.decision.action, answer.writes.decision.reasoning) == ("finish", "All raw inputs collected.")
+    assert (answer.outcome, after) == ("all_collected", "maybe_calculate")
+
+
+def test_s67_otherwise_the_model_decides():
+    answer, after = hop(state("acquisition_gate", BOOT))
+    assert (answer.outcome, after, written(answer.writes)) == ("undecided", "plan", set())
+
+
+def test_a_missing_field_without_attempts_asks_no_model():
+    tried = {"searches": searched("market.shops", "a", "b"), "asked": ("market.shops",) * 2}
+    values = {path: value for path, value in FULL.items() if path != "market.shops"}
+    answer, after = hop(state("acquisition_gate", values, **tried))
+    assert (answer.writes.decision.action, answer.writes.decision.target_field) == ("ask_user", "market.shops")
+    assert after == "normalize_decision"
+
+
+def test_s71_a_target_that_is_made_of_others_becomes_a_component_task():
+    for action in ("search", "ask_user"):
+        at = state("normalize_decision", DIRECT, decision=decide(action, "market.visits", query="visits"))
+        answer, _ = hop(at)
+        assert answer.writes.decision.action == "search"
+        assert answer.writes.decision.target_field == "market.visits.people"
+
+
+def test_s71_a_derived_field_becomes_a_task_for_what_its_formula_needs():
+    fields = dict(profile().model_dump(exclude_defaults=True)["fields"])
+    fields["market.value"] = {
+        "label": "value",
+        "unit": "{core.currency}",
+        "source": "derived",
+        "formula": "market.shops * market.price",
+    }
+    at = state("normalize_decision", BOOT, spec=profile(fields=fields), decision=decide("ask_user", "market.value"))
+    assert hop(at)[0].writes.decision.target_field == "market.shops"
+
+
+def test_s72_a_field_of_documents_is_searched_for_before_the_user_is_asked():
+    answer, _ = hop(state("normalize_decision", BOOT, decision=decide("ask_user", "market.shops")))
+    assert (answer.writes.decision.action, answer.writes.decision.query) == ("search", "shops Portugal")
+    tried = searched("market.shops", "shops")
+    answer, _ = hop(state("normalize_decision", BOOT, decision=decide("ask_user", "market.shops"), searches=tried))
+    assert answer.outcome == "kept"
+    assert hop(state("normalize_decision", BOOT, decision=decide("ask_user", "market.price")))[0].outcome == "kept"
+
+
+def test_s74_a_question_says_what_blocks_the_calculation_once():
+    calculation = blocked(hash_of(DIRECT), "market.price", message="adds EUR with USD")
+    at = state("normalize_decision", DIRECT, decision=decide("ask_user", "market.price"), calculation=calculation)
+    answer, _ = hop(at)
+    question = answer.writes.decision.question
+    assert question == "The calculation is blocked: adds EUR with USD. What is the price per shop?"
+    again = dataclasses.replace(at, planner=apply(at.planner, answer.writes))
+    assert hop(again)[0].outcome == "kept"
+
+
+def test_s75_a_repeated_query_becomes_a_question():
+    tried = searched("market.shops", "Shops  in Portugal")
+    decision = decide("search", "market.shops", query="shops in portugal")
+    answer, _ = hop(state("retry_gate", BOOT, decision=decision, searches=tried))
+    assert (answer.writes.decision.action, answer.writes.decision.target_field) == ("ask_user", "market.shops")
+
+
+def test_s75_more_searches_than_the_cap_become_a_question_about_the_component():
+    path = "market.visits.people"
+    at = state("retry_gate", DIRECT, decision=decide("search", path, query="c"), searches=searched(path, "a", "b"))
+    answer, _ = hop(at)
+    assert (answer.writes.decision.action, answer.writes.decision.target_field) == ("ask_user", path)
+
+
+def test_s75_where_nothing_is_left_to_ask_a_review_follows():
+    asked = tuple(path for path in FULL if path not in BOOT) * 2
+    tried = searched("market.shops", "a", "b")
+    at = state("retry_gate", BOOT, decision=decide("search", "market.shops", query="c"), searches=tried, asked=asked)
+    assert hop(at)[0].writes.decision.action == "reflect"
+
+
+def test_s75_another_component_is_asked_where_the_field_cannot_be():
+    tried, asked = searched("market.shops", "a", "b"), ("market.shops",) * 2
+    at = state("retry_gate", BOOT, decision=decide("search", "market.shops", query="c"), searches=tried, asked=asked)
+    assert hop(at)[0].writes.decision.target_field == "market.visits.people"
+
+
+def test_s76_more_questions_than_the_cap_abort():
+    at = state("retry_gate", BOOT, decision=decide("ask_user", "market.price"), asked=("market.price",) * 2)
+    answer, after = hop(at)
+    assert (answer.writes.decision.action, answer.writes.status, after) == ("finish", "aborted", "maybe_calculate")
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        decide("search", "market.shops", query="shops"),
+        decide("ask_user", "market.price"),
+        decide("reflect"),
+        decide("calculate"),
+        decide("finish"),
+    ],
+)
+def test_s77_other_decisions_pass_the_retry_gate_unchanged(decision):
+    answer, after = hop(state("retry_gate", BOOT, decision=decision))
+    assert (answer.outcome, after, written(answer.writes)) == ("kept", "maybe_calculate", set())
+
+
+@pytest.mark.parametrize("origin", ["deterministic", "llm", "llm_error"])
+@pytest.mark.parametrize("status", ["active", "aborted"])
+def test_s78_a_finish_without_a_calculation_becomes_one(origin, status):
+    at = state("maybe_calculate", BOOT, decision=decide("finish"), decision_origin=origin, status=status)
+    answer, after = hop(at)
+    assert (answer.writes.decision.action, after) == ("calculate", "calculate")
+
+
+def test_s78_a_finish_at_the_cap_or_without_changed_values_becomes_none():
+    same = blocked(hash_of(BOOT), "market.price")
+    at = state("maybe_calculate", BOOT, decision=decide("finish"), calculation=same, decision_origin="llm_error")
+    assert hop(at)[1] == "finish"
+    changed = state("maybe_calculate", BOOT, decision=decide("finish"), calculation=blocked("other values"))
+    assert hop(changed)[1] == "calculate"
+    capped = state("maybe_calculate", BOOT, decision=decide("finish"), calculation=blocked("other values", count=2))
+    assert hop(capped)[1] in ("finish", "reflect")
+    assert hop(state("maybe_calculate", BOOT, decision=decide("finish"), spec=profile(calculator=None)))[1] == "finish"
+
+
+def test_s79_a_finish_with_a_blocked_calculation_is_reviewed_twice_at_most_unless_the_model_failed():
+    inputs = hash_of(BOOT)
+    fields = {"decision": decide("finish"), "calculation": blocked(inputs, "market.price")}
+    review = Reflection(inputs_hash=inputs)
+    assert hop(state("maybe_calculate", BOOT, **fields))[1] == "reflect"
+    assert hop(state("maybe_calculate", BOOT, **fields, reflections=(review,)))[1] == "reflect"
+    assert hop(state("maybe_calculate", BOOT, **fields, reflections=(review, review)))[1] == "finish"
+    assert hop(state("maybe_calculate", BOOT, **fields, decision_origin="llm_error"))[1] == "finish"
+    assert hop(state("maybe_calculate", BOOT, **fields, status="aborted"))[1] == "finish"
+    done = review.model_copy(update={"finish": True})
+    assert hop(state("maybe_calculate", BOOT, **fields, reflections=(done,)))[1] == "finish"
+
+
+@pytest.mark.parametrize("action", ["search", "ask_user", "reflect", "calculate", "finish"])
+def test_s80_each_decision_has_exactly_one_route(action):
+    _, after = hop(state("maybe_calculate", BOOT, decision=decide(action, "market.shops")))
+    assert after == ("calculate" if action == "finish" else action)
+
+
+def test_s83_a_gate_changes_nothing_and_answers_the_same_again():
+    at = state("prepare_schema", FULL)
+    before = dataclasses.replace(at.planner, values=dict(at.planner.values))
+    assert hop(at) == hop(at)
+    assert at.planner == before
+
+
+def test_s86_recipes_are_rebuilt_and_not_part_of_the_state():
+    names = {each.name for each in dataclasses.fields(PlannerState)}
+    assert not names & {"recipes", "prepared_recipes", "schema", "route_reason"}

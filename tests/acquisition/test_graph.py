@@ -1,0 +1,109 @@
+"""The table of nodes and edges is that of the source (S48 to S51), with the gaps closed that it leaves."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.acquisition.graph import END, START, Graph, Node, problems
+from actors.acquisition.mermaid import graph_mermaid
+from actors.acquisition.profile_files import load_profile
+from actors.acquisition.table import graph_for
+from actors.acquisition.writes import NOTHING, Writes
+from replan.setup.data_files import data_root
+from tests.acquisition.states import profile
+
+MARKET = graph_for(load_profile("market_size", data_root()).profile)
+SOURCE = {
+    (START, "enter_iteration"),
+    ("enter_iteration", "finish"),
+    ("enter_iteration", "prepare_schema"),
+    ("prepare_schema", "require_region"),
+    ("prepare_schema", "require_currency"),
+    ("prepare_schema", "finish"),
+    ("prepare_schema", "acquisition_gate"),
+    ("require_region", "ask_user"),
+    ("require_currency", "ask_user"),
+    ("acquisition_gate", "normalize_decision"),
+    ("acquisition_gate", "maybe_calculate"),
+    ("acquisition_gate", "plan"),
+    ("plan", "normalize_decision"),
+    ("normalize_decision", "retry_gate"),
+    ("retry_gate", "maybe_calculate"),
+    ("maybe_calculate", "calculate"),
+    ("maybe_calculate", "search"),
+    ("maybe_calculate", "ask_user"),
+    ("maybe_calculate", "reflect"),
+    ("maybe_calculate", "finish"),
+    ("search", "observe"),
+    ("search", "enter_iteration"),
+    ("observe", "enter_iteration"),
+    ("calculate", "enter_iteration"),
+    ("ask_user", "observe_user"),
+    ("observe_user", "enter_iteration"),
+    ("reflect", "enter_iteration"),
+    ("finish", END),
+}
+"""The edges of the source's diagram."""
+CLOSED = {("require_region", "finish"), ("require_currency", "finish")}
+"""The edges that the source lacks: where the attempts for a bootstrap field are used up."""
+
+
+def test_s48_market_size_has_the_declared_topology():
+    assert MARKET.pairs() == SOURCE | CLOSED
+
+
+def test_s49_every_action_returns_to_enter_iteration_and_finish_ends():
+    for node in ("calculate", "reflect", "observe", "observe_user"):
+        assert {*MARKET.nodes[node].edges.values()} == {"enter_iteration"}
+    assert {*MARKET.nodes["search"].edges.values()} == {"observe", "enter_iteration"}
+    assert {*MARKET.nodes["finish"].edges.values()} == {END}
+
+
+def test_s51_ask_user_leads_to_observe_user_alone():
+    assert {*MARKET.nodes["ask_user"].edges.values()} == {"observe_user"}
+    assert [name for name, node in MARKET.nodes.items() if node.waits_for == "the user's answer"] == ["ask_user"]
+
+
+def test_bootstrap_fields_are_data_and_each_has_a_node():
+    graph = graph_for(profile(bootstrap=["market.price", "core.currency"]))
+    assert [name for name in graph.nodes if name.startswith("require_")] == ["require_price", "require_currency"]
+    assert not [name for name in graph_for(profile(bootstrap=[])).nodes if name.startswith("require_")]
+
+
+def test_the_table_is_sound_and_a_broken_one_is_found():
+    assert [*problems(MARKET)] == []
+    lost = Node("lost", lambda _: None, {"on": "nowhere"})
+    assert [*problems(Graph({**MARKET.nodes, "lost": lost}))] == [
+        "lost: the outcome 'on' leads to 'nowhere', which is no node",
+        "lost: no edge leads here",
+    ]
+
+
+def test_every_owned_field_is_one_that_writes_can_change():
+    names = {name for name in Writes.model_fields if name != "composed"} | {"last_observation"}
+    assert {field for node in MARKET.nodes.values() for field in node.owns} == names
+    assert Writes() == NOTHING
+
+
+def test_s89_the_diagram_is_generated_from_the_table_and_the_docs_have_it():
+    diagram = graph_mermaid(MARKET)
+    arrows = [line.split() for line in diagram.splitlines() if "-->" in line]
+    names = {f"node_{name}": name for name in MARKET.nodes} | {"planner_start": START, "planner_end": END}
+    assert {(names[words[0]], names[words[-1]]) for words in arrows} == MARKET.pairs()
+    page = (Path(data_root()) / "docs" / "reference" / "acquisition.md").read_text(encoding="utf-8")
+    assert f"```mermaid\n{diagram}```" in page
+
+
+def test_the_diagram_of_a_run_marks_the_nodes_that_it_visited():
+    diagram = graph_mermaid(MARKET, [(START, "enter_iteration"), ("enter_iteration", "finish")])
+    assert "class planner_start,node_enter_iteration,node_finish visited" in diagram
+
+
+@pytest.mark.parametrize("name", ["market_size", "cloud_cost"])
+def test_the_shipped_profiles_have_sound_tables(name):
+    assert [*problems(graph_for(load_profile(name, data_root()).profile))] == []
+
+
+def test_the_table_holds_nothing_that_json_cannot_say():
+    assert json.dumps(sorted(MARKET.edges()))

@@ -1,0 +1,275 @@
+"""`execute` and `do`: plans that run with tools, the shipped examples, what is refused before anything runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from replan.setup.data_files import data_root
+from tests.cli.conftest import run_id
+
+EXAMPLES = data_root() / "configs" / "examples"
+
+TOOLS = """
+tools:
+  touch:
+    risk: none
+    python: ./actions.py:touch
+    repeatable: true
+  careful:
+    python: ./actions.py:touch
+    repeatable: true
+  there:
+    risk: none
+    python: ./actions.py:there
+    repeatable: true
+generators: {maker: touch, careful: careful}
+guards: {dynamic_test: there}
+"""
+
+ACTIONS = """
+def touch(workspace):
+    (workspace / "made").write_text("made")
+
+
+def there(workspace):
+    return (workspace / "made").exists()
+"""
+
+
+def plan(**changes):
+    step = {
+        "step_id": "make",
+        "name": "Make it",
+        "generator": "maker",
+        "guard": "dynamic_test",
+        "retry_budget": 2,
+        "dependencies": [],
+        "preconditions": ["start"],
+        "effects": ["made"],
+    }
+    return {
+        "plan_id": "p1",
+        "initial_state": ["start"],
+        "goal_state": ["made"],
+        "total_retry_budget": 4,
+        "steps": [step | changes],
+    }
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a function that writes a plan, and gives the arguments that execute it."""
+    (tmp_path / "tools.yaml").write_text(TOOLS)
+    (tmp_path / "actions.py").write_text(ACTIONS)
+    (tmp_path / "work").mkdir()
+
+    def write(**changes):
+        (tmp_path / "plan.json").write_text(json.dumps(plan(**changes)))
+        return (
+            tmp_path / "plan.json",
+            "--tools",
+            tmp_path / "tools.yaml",
+            "--workspace",
+            tmp_path / "work",
+            "-m",
+            "rules",
+        )
+
+    return write
+
+
+def shipped():
+    """Return the content of every shipped example file."""
+    return {
+        path: path.read_bytes() for path in EXAMPLES.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path):
+    """The first patch is wrong, the plan's contingency is taken, and the tests pass: offline, in one command."""
+    before, work = shipped(), tmp_path / "work"
+    result = replan("execute", "--example", "repair", "--workspace", work)
+    assert result.exit_code == 0, result.stderr
+    assert "✗ write_fix" in result.stdout
+    assert "✓ report" in result.stdout
+    assert "✓ write_better_fix" in result.stdout
+    assert "goal achieved: all tests pass" in result.stdout
+    tests = subprocess.run([sys.executable, "-m", "unittest", "-q"], cwd=work, capture_output=True, check=False)
+    assert tests.returncode == 0
+    assert shipped() == before
+
+
+def test_the_detour_example_replans_around_a_tool_that_never_works(replan, tmp_path):
+    """S112: a permanent failure leads to a partial replan, whose plan reaches the same goal in another way."""
+    before, work = shipped(), tmp_path / "work"
+    result = replan("execute", "--example", "detour", "--workspace", work, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert (told["outcome"], told["revision"]) == ("success", 2)
+    first, second = told["revisions"]
+    assert (first["trace"], first["level"]) == (["add_up:ok", "print_summary:fail"], "partial_replan")
+    assert second["trace"] == ["put_into_outbox:ok"]
+    assert (work / "outbox" / "summary.txt").read_text() == "3 orders, 1798 cents\n"
+    story = replan("show", told["run_id"]).stdout
+    assert "tool.permanent" in story
+    assert "then a partial replan" in story
+    assert shipped() == before
+
+
+def test_an_example_never_overwrites_a_folder(replan, tmp_path):
+    result = replan("execute", "--example", "repair", "--workspace", tmp_path)
+    assert result.exit_code == 2
+    assert "this folder exists already" in result.stderr
+
+
+def test_a_dry_run_shows_order_branches_and_approvals_and_writes_nothing(replan, home, files, tmp_path):
+    result = replan("execute", *files(generator="careful"), "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    assert "1. make  Make it  needs your approval" in result.stdout
+    assert "runs  careful: actions.py:touch()" in result.stdout
+    assert not home.exists()
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_dry_run_of_a_contingent_step_says_when_it_runs(replan):
+    result = replan("execute", "--example", "repair", "--dry-run")
+    lines = result.stdout.splitlines()
+    assert lines.index("Only after a failure") < next(i for i, row in enumerate(lines) if "report_there" in row)
+    assert "   when  tests_failed" in lines
+    steps = json.loads(replan("execute", "--example", "repair", "--dry-run", "--json").stdout)["steps"]
+    assert [(step["step"], step["turn"], step["contingent"]) for step in steps] == [
+        ("write_fix", 1, False),
+        ("report", None, True),
+        ("write_better_fix", None, True),
+    ]
+
+
+def test_names_that_no_tool_implements_are_refused_with_the_whole_list(replan, home, files):
+    result = replan("execute", *files(generator="wizard", guard="all_tests_pass"))
+    assert result.exit_code == 2
+    assert "no tool or check implements generator 'wizard', guard 'all_tests_pass'" in result.stderr
+    assert not home.exists()
+
+
+def test_a_plan_that_was_edited_after_its_proof_is_proved_again(replan, home, files):
+    result = replan("execute", *files(effects=["something_else"]))
+    assert result.exit_code == 2
+    assert "the plan is not proved: plan.goal_unreachable" in result.stderr
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "not JSON", '{"plan": 3}'])
+def test_a_file_without_a_plan_is_one_line(replan, files, tmp_path, text):
+    arguments = files()
+    (tmp_path / "plan.json").write_text(text)
+    result = replan("execute", *arguments)
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_plan_from_standard_input_and_one_inside_the_result_of_a_run(replan, files):
+    _, *arguments = files()
+    assert replan("execute", "-", *arguments, input=json.dumps(plan())).exit_code == 0
+    assert replan("execute", "-", *arguments, input=json.dumps({"run_id": "x", "plan": plan()})).exit_code == 0
+
+
+def test_a_model_that_writes_no_files_is_refused_before_anything_runs(replan, home, files, tmp_path):
+    (tmp_path / "tools.yaml").write_text(
+        "tools: {w: {model: {file: a.txt, instructions: Write.}}, there: {python: ./actions.py:there}}\n"
+        "generators: {maker: w}\nguards: {dynamic_test: there}\n"
+    )
+    result = replan("execute", *files())
+    assert result.exit_code == 2
+    assert "the model 'rules' writes plans and no files, as the generator 'maker' needs" in result.stderr
+    assert not home.exists()
+
+
+def test_a_risky_tool_waits_for_approval_and_goes_on_after_the_answer(replan, files, tmp_path):
+    result = replan("execute", *files(generator="careful"), "--no-input", "--json")
+    assert result.exit_code == 6
+    told = json.loads(result.stdout)
+    assert not (tmp_path / "work" / "made").exists()
+    assert replan("answer", told["question"]["id"], "yes").exit_code == 0
+    assert replan("resume", told["run_id"]).exit_code == 0
+    assert (tmp_path / "work" / "made").exists()
+
+
+def test_a_second_execution_of_a_workspace_is_refused_while_the_first_has_not_finished(replan, files):
+    first = json.loads(replan("execute", *files(generator="careful"), "--no-input", "--json").stdout)["run_id"]
+    second = replan("execute", *files())
+    assert second.exit_code == 2
+    assert f"run '{first}' works in this workspace and has not finished" in second.stderr
+    assert replan("cancel", first).exit_code == 0
+    assert replan("execute", *files()).exit_code == 0
+
+
+def test_a_failed_goal_is_exit_3(replan, files, tmp_path):
+    (tmp_path / "actions.py").write_text(ACTIONS.replace("return (workspace", "return not (workspace"))
+    result = replan("execute", *files(), "--no-input")
+    assert result.exit_code in (3, 6), result.stderr
+    assert "✗ make" in result.stdout
+
+
+def script_of(steps):
+    return {"g_plan": [plan() | {"steps": steps}]}
+
+
+def test_do_plans_and_executes_and_the_two_runs_name_each_other(replan, files, problem, scripted, tmp_path):
+    _, *arguments = files()
+    model = scripted({"g_plan": [plan(generator="wizard"), plan()]})
+    result = replan("do", problem, *arguments[:-2], "-w", "single", "-m", model, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["outcome"] == "success"
+    planning = json.loads(replan("show", told["plan_of"], "--json").stdout)
+    assert [each["run_id"] for each in planning["executions"]] == [told["run_id"]]
+    assert told["run_id"] in replan("show", told["plan_of"]).stderr
+    assert (tmp_path / "work" / "made").exists()
+
+
+def test_do_without_a_plan_executes_nothing(replan, files, problem, scripted, tmp_path):
+    _, *arguments = files()
+    model = scripted({"g_plan": [plan(generator="wizard")] * 3})
+    result = replan("do", problem, *arguments[:-2], "-w", "single", "-m", model)
+    assert result.exit_code == 3
+    assert "plan.unbound" in result.stdout
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_do_without_tools_calls_no_model(replan, problem, home):
+    result = replan("do", problem, "-m", "rules")
+    assert result.exit_code == 2
+    assert "there are no tools" in result.stderr
+    assert not home.exists()
+
+
+def test_the_plan_of_a_run_is_executed_with_what_the_run_knows(replan, files, problem, scripted):
+    _, *arguments = files()
+    assert replan("run", problem, "-w", "single", "-m", scripted({"g_plan": [plan()]})).exit_code == 0
+    run = run_id(replan)
+    result = replan("execute", run, *arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["plan_of"] == run
+    assert run in replan("runs").stdout
+
+
+def test_what_is_neither_a_file_nor_a_run_is_exit_8(replan, files):
+    _, *arguments = files()
+    result = replan("execute", "k7m2x9qa", *arguments)
+    assert result.exit_code == 8
+    assert "there is no file 'k7m2x9qa' and no such run" in result.stderr
+
+
+def test_the_tools_file_of_the_home_is_used_where_none_is_named(replan, files, home, tmp_path):
+    path, _, tools, *others = files()
+    home.mkdir(mode=0o700)
+    (home / "tools.yaml").write_text(Path(tools).read_text())
+    (home / "actions.py").write_text(ACTIONS)
+    assert replan("execute", path, *others).exit_code == 0
+    (tmp_path / "work" / "tools.yaml").write_text(Path(tools).read_text())
+    inside = replan("execute", path, "--tools", tmp_path / "work" / "tools.yaml", *others)
+    assert inside.exit_code == 2
+    assert "may not be in the workspace" in inside.stderr

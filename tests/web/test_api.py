@@ -1,0 +1,244 @@
+"""The HTTP API: every operation, its scopes, its idempotency keys, and its description."""
+
+import base64
+import json
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from jsonschema import Draft202012Validator
+
+from replan.web.api_openapi import openapi
+from replan.web.api_operations import OPERATIONS
+from replan.web.api_routes import openapi_text
+from tests.cli.samples import BACKTRACKS, PROBLEM
+from tests.tidy.source import ROOT
+from tests.web.world import served
+
+
+class Program:
+    """A client of the API. Each answer is compared with the schema of its operation."""
+
+    def __init__(self, web, scope="control", name=None):
+        self.web, self.headers = web, web.token(scope, name)
+
+    async def get(self, path, **extra):
+        """Read."""
+        return self.checked(await self.web.client.get(path, headers=self.headers, **extra))
+
+    async def post(self, path, body=None, *, key="k", headers=None):
+        """Write, with an idempotency key."""
+        sent = {**self.headers, "idempotency-key": key, **(headers or {})}
+        return self.checked(await self.web.client.post(path, json={} if body is None else body, headers=sent))
+
+    def checked(self, answer):
+        """Return an answer that fits the description."""
+        path = answer.request.url.path
+        found = [each for each in OPERATIONS if fits(each, answer.request.method, path)]
+        if not found or answer.headers["content-type"] != "application/json":
+            return answer
+        document = openapi()
+        responses = document["paths"][found[0].path][found[0].method.lower()]["responses"]
+        assert str(answer.status_code) in responses, (path, answer.status_code, answer.text)
+        name = responses[str(answer.status_code)]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        Draft202012Validator(schema).validate(answer.json())
+        return answer
+
+
+def fits(operation, method, path):
+    """Tell whether an address is of an operation."""
+    parts, wanted = path.split("/"), operation.path.split("/")
+    if wanted[-1] == "{node}":
+        parts = [*parts[: len(wanted) - 1], "/".join(parts[len(wanted) - 1 :])]
+    alike = len(parts) == len(wanted) and all(
+        one == other or one[:1] == "{" for one, other in zip(wanted, parts, strict=True)
+    )
+    return operation.method == method and alike
+
+
+@asynccontextmanager
+async def api(folder, **extra):
+    """Serve a home, and yield it with a program that may do everything."""
+    async with served(folder, signed_in=False, **extra) as web:
+        yield web, Program(web)
+
+
+async def test_a_run_is_started_asked_about_answered_and_read(tmp_path):
+    async with api(tmp_path) as (web, program):
+        file = {"name": "notes.md", "content": base64.b64encode(b"The store is slow.").decode()}
+        order = {"problem": PROBLEM, "model": "asks", "max_calls": 12, "attachments": [file]}
+        started = await program.post("/api/runs", order)
+        assert started.status_code == 201, started.text
+        run = started.json()["run_id"]
+        await web.settled(run, "waiting")
+        listed = (await program.get("/api/questions")).json()["questions"]
+        assert [each["id"] for each in listed] == [f"{run}/q1"]
+        assert (await program.get(f"/api/runs/{run}/questions")).json()["questions"] == listed
+        answered = await program.post(f"/api/questions/{run}/q1", {"answer": "3.12"})
+        assert answered.json()["result"] == "accepted"
+        assert (await program.post(f"/api/questions/{run}/q1", {"answer": "3.12"})).json()["result"] == "duplicate"
+        assert (await program.post(f"/api/questions/{run}/q1", {"answer": "3.11"})).status_code == 409
+        await web.settled(run, "finished")
+        result = (await program.get(f"/api/runs/{run}")).json()
+        assert (result["status"], result["outcome"]) == ("finished", "success")
+        assert result == (await web.engine.result(run)).to_json()
+
+
+async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
+    async with api(tmp_path, scripts={"backtracks": BACKTRACKS}) as (web, program):
+        run = await web.start("backtracks")
+        await web.settled(run, "finished")
+        rows = (await program.get("/api/runs?status=finished&q=login")).json()
+        assert [row["run_id"] for row in rows["runs"]] == [run]
+        assert len((await program.get(f"/api/runs/{run}/tree")).json()["nodes"]) == 7
+        records = (await program.get(f"/api/runs/{run}/records?after=30")).json()
+        assert records["records"][0]["seq"] == 31
+        assert records["next_after"] is None
+        budget = (await program.get(f"/api/runs/{run}/budget")).json()["budget"]
+        assert (budget[0]["name"], budget[0]["spent"], budget[0]["limit"]) == ("calls", 7, 30)
+        attempt = (await program.get(f"/api/runs/{run}/attempts/g_plan/v2.a1")).json()
+        assert attempt["prompt"]["verified"]
+        assert attempt["replies"][0]["content"] == "no JSON at all"
+        assert (await program.get(f"/api/runs/{run}/export/mermaid")).text.startswith("flowchart TD")
+        offer = (await program.get("/api/offer")).json()
+        assert "search" in offer["workflows"]
+        assert "scripted" not in json.dumps(offer)
+
+
+async def test_records_are_streamed_and_a_stream_goes_on_where_it_was_cut(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        run = await web.start("plans")
+        await web.engine.resume(run)
+        last, seen = (await web.engine.journal.row(run)).last_seq, []
+        for cursor in ({}, {"last-event-id": f"{run}:{last - 2}"}, {"last-event-id": "other:3"}):
+            numbers = []
+            headers = {**program.headers, **cursor}
+            async with web.client.stream("GET", f"/api/runs/{run}/stream", headers=headers) as response:
+                with trio.fail_after(10):
+                    async for line in response.aiter_lines():
+                        if line.startswith("data: "):
+                            numbers.append(json.loads(line[6:])["seq"])
+                        if numbers and numbers[-1] == last:
+                            break
+            seen.append(numbers)
+        assert seen == [list(range(1, last + 1)), [last - 1, last], list(range(1, last + 1))]
+
+
+async def test_a_repeated_request_does_a_thing_once(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        order = {"problem": PROBLEM, "model": "plans"}
+        first, second = await program.post("/api/runs", order), await program.post("/api/runs", order)
+        assert (first.status_code, second.status_code) == (201, 200)
+        assert first.json()["run_id"] == second.json()["run_id"]
+        assert (await program.post("/api/runs", {**order, "max_calls": 3})).status_code == 409
+        assert (await program.post("/api/runs", order, key="other")).json()["run_id"] != first.json()["run_id"]
+        run = first.json()["run_id"]
+        told = [(await program.post(f"/api/runs/{run}/messages", {"text": "Use 3.12"})).json() for _ in range(2)]
+        assert [each["result"] for each in told] == ["accepted", "duplicate"]
+        assert (await program.post(f"/api/runs/{run}/messages", {"text": "Use 3.11"})).status_code == 409
+        limits = {"max_calls": 20, "deadline_seconds": 3600}
+        changed = [(await program.post(f"/api/runs/{run}/limits", limits)).json()["result"] for _ in range(2)]
+        assert changed == ["accepted", "duplicate"]
+        cancelled = [(await program.post(f"/api/runs/{run}/cancel")).json()["cancelled"] for _ in range(2)]
+        assert cancelled == [True, True]
+        assert len(await web.engine.journal.inbox(run)) == 3
+
+
+async def test_two_repetitions_at_a_time_start_one_run(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        answers = []
+
+        async def start():
+            answers.append(await program.post("/api/runs", {"problem": PROBLEM, "model": "plans"}))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(4):
+                nursery.start_soon(start)
+        assert sorted(each.status_code for each in answers) == [200, 200, 200, 201]
+        assert len(await web.reader_rows()) == 1
+
+
+async def test_every_operation_wants_a_token_of_its_scope(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.web.site.LATE_SECONDS", 0)
+    async with api(tmp_path, hosts=False) as (web, _):
+        await web.sign_in()
+        tokens = {"read": {}, "answer": web.token("read"), "control": web.token("answer")}
+        for operation in OPERATIONS:
+            path = operation.path.format(run="nonesuch", name="q1", node="g/v1.a1", form="json")
+            extra = {"json": {}} if operation.method == "POST" else {}
+            for headers in ({}, {"authorization": "Bearer x"}, {"authorization": f"Basic {web.csrf}"}):
+                answer = await web.browser.request(operation.method, path, headers=headers, **extra)
+                assert answer.status_code in (401, 429)
+            answer = await web.client.request(operation.method, path, headers=tokens[operation.scope], **extra)
+            assert answer.status_code in ((403,) if tokens[operation.scope] else (401, 429))
+
+
+async def test_a_revoked_token_is_refused_at_once(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        assert (await program.get("/api/runs")).status_code == 200
+        web.store.change(lambda state: (state.model_copy(update={"tokens": {}}), None))
+        assert (await program.get("/api/runs")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("{", "body"),
+        ("[]", "body"),
+        ("[" * 100_000, "body"),
+        ('{"problem": "x", "problem2": 1}', "problem2"),
+        ('{"problem": 5}', "problem"),
+        ('{"problem": "x", "max_calls": "7"}', "max_calls"),
+        ('{"problem": "x", "max_calls": 1e999}', "max_calls"),
+        ('{"problem": "x", "max_calls": NaN}', "body"),
+        ('{"problem": "x", "max_calls": -1}', "max_calls"),
+        ('{"problem": "   "}', ""),
+        ('{"problem": "\\ud800"}', "body"),
+    ],
+)
+async def test_a_wrong_body_is_refused_with_its_place(tmp_path, body, place):
+    async with api(tmp_path, hosts=False) as (web, program):
+        headers = {**program.headers, "content-type": "application/json", "idempotency-key": "k"}
+        answer = await web.client.post("/api/runs", content=body, headers=headers)
+        assert answer.status_code == 422, answer.text
+        error = answer.json()["error"]
+        assert error["kind"] == "UsageProblem"
+        assert place in error["place"]
+        assert not await web.reader_rows()
+
+
+async def test_a_write_wants_json_and_an_idempotency_key(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        form = await web.client.post("/api/runs", data={"problem": "x"}, headers=program.headers)
+        assert form.status_code == 415
+        for key in ("", "x" * 101, "a b"):
+            answer = await program.post("/api/runs", {"problem": PROBLEM, "model": "plans"}, key=key)
+            assert answer.status_code == 422
+            assert answer.json()["error"]["place"] == "Idempotency-Key"
+
+
+async def test_an_address_that_there_is_not_is_answered_as_json(tmp_path):
+    async with api(tmp_path, hosts=False) as (_, program):
+        for path in ("/api/nonesuch", "/api/runs/nonesuch", "/api/runs/nonesuch/records", "/api/runs/x/export/json"):
+            answer = await program.get(path)
+            assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
+
+
+def test_the_published_description_is_the_generated_one():
+    """After a change of the API: `make docs`."""
+    assert (ROOT / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8") == openapi_text()
+
+
+def test_the_description_is_whole():
+    document = openapi()
+    assert document["openapi"] == "3.1.0"
+    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert described == {(each.method, each.path) for each in OPERATIONS}
+    names = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
+    assert len(names) == len(set(names))
+    text = json.dumps(document)
+    for reference in set(text.split('"#/components/schemas/')[1:]):
+        assert reference.partition('"')[0] in document["components"]["schemas"]
+    for schema in document["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
