@@ -2,7 +2,8 @@
 
 `solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
 `resume` goes on with one, with higher `limits` if need be; `runs`, `show`, `cancel` and `delete` work on the runs of
-a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `admit` records a run of another kind.
+a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute` executes one with your tools, and
+`do` plans and executes; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -12,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from actors.execution.result import ExecutionResult
     from actors.planning.result import Result
     from actors.plans.plan import Plan, Step
     from actors.plans.proved_plan import ProvedPlan
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from actors.values.plugin_marks import generator, guard
     from replan.api.admit import aadmit, admit
     from replan.api.check import check
+    from replan.api.executing import Done, ado, aexecute, do, execute, start_execution
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
     from replan.api.limits import alimits, limits
@@ -36,6 +39,8 @@ __all__ = [
     "MEMORY",
     "Artifact",
     "Context",
+    "Done",
+    "ExecutionResult",
     "Finding",
     "Heard",
     "Held",
@@ -57,6 +62,8 @@ __all__ = [
     "adecline",
     "adelete",
     "admit",
+    "ado",
+    "aexecute",
     "alimits",
     "answer",
     "aresume",
@@ -68,7 +75,9 @@ __all__ = [
     "check",
     "decline",
     "delete",
+    "do",
     "drive",
+    "execute",
     "generator",
     "guard",
     "limits",
@@ -77,6 +86,7 @@ __all__ = [
     "show",
     "solve",
     "start",
+    "start_execution",
     "tell",
 ]
 
@@ -84,6 +94,8 @@ _HOMES = {
     "MEMORY": "replan.api.options",
     "Artifact": "actors.values.artifacts",
     "Context": "actors.values.artifacts",
+    "Done": "replan.api.executing",
+    "ExecutionResult": "actors.execution.result",
     "Finding": "actors.values.findings",
     "Heard": "replan.runs.inbox",
     "Held": "runtime.core.errors",
@@ -105,6 +117,8 @@ _HOMES = {
     "adecline": "replan.api.inbox",
     "adelete": "replan.api.stored",
     "admit": "replan.api.admit",
+    "ado": "replan.api.executing",
+    "aexecute": "replan.api.executing",
     "alimits": "replan.api.limits",
     "answer": "replan.api.inbox",
     "aresume": "replan.api.runs",
@@ -116,7 +130,9 @@ _HOMES = {
     "check": "replan.api.check",
     "decline": "replan.api.inbox",
     "delete": "replan.api.stored",
+    "do": "replan.api.executing",
     "drive": "replan.api.runs",
+    "execute": "replan.api.executing",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
     "limits": "replan.api.limits",
@@ -125,6 +141,7 @@ _HOMES = {
     "show": "replan.api.stored",
     "solve": "replan.api.runs",
     "start": "replan.api.runs",
+    "start_execution": "replan.api.executing",
     "tell": "replan.api.inbox",
 }
 """The module that each public name lives in."""
