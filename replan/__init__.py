@@ -2,7 +2,8 @@
 
 `solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
 `resume` goes on with one, with higher `limits` if need be; `runs`, `show`, `cancel` and `delete` work on the runs of
-a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `admit` records a run of another kind.
+a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute` executes one with your tools, and
+`do` plans and executes; `acquire` fills a schema from documents; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -12,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from actors.execution.result import ExecutionResult
     from actors.planning.result import Result
     from actors.plans.plan import Plan, Step
     from actors.plans.proved_plan import ProvedPlan
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
     from actors.values.plugin_marks import generator, guard
+    from replan.api.acquire import AcquisitionResult, aacquire, acquire
     from replan.api.admit import aadmit, admit
     from replan.api.check import check
+    from replan.api.executing import Done, ado, aexecute, do, execute, start_execution
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
     from replan.api.limits import alimits, limits
@@ -34,8 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY",
+    "AcquisitionResult",
     "Artifact",
     "Context",
+    "Done",
+    "ExecutionResult",
     "Finding",
     "Heard",
     "Held",
@@ -51,12 +58,16 @@ __all__ = [
     "Step",
     "UsageProblem",
     "Verdict",
+    "aacquire",
     "aadmit",
     "aanswer",
     "acancel",
+    "acquire",
     "adecline",
     "adelete",
     "admit",
+    "ado",
+    "aexecute",
     "alimits",
     "answer",
     "aresume",
@@ -68,7 +79,9 @@ __all__ = [
     "check",
     "decline",
     "delete",
+    "do",
     "drive",
+    "execute",
     "generator",
     "guard",
     "limits",
@@ -77,13 +90,17 @@ __all__ = [
     "show",
     "solve",
     "start",
+    "start_execution",
     "tell",
 ]
 
 _HOMES = {
     "MEMORY": "replan.api.options",
+    "AcquisitionResult": "replan.api.acquire",
     "Artifact": "actors.values.artifacts",
     "Context": "actors.values.artifacts",
+    "Done": "replan.api.executing",
+    "ExecutionResult": "actors.execution.result",
     "Finding": "actors.values.findings",
     "Heard": "replan.runs.inbox",
     "Held": "runtime.core.errors",
@@ -99,12 +116,16 @@ _HOMES = {
     "Step": "actors.plans.plan",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
+    "aacquire": "replan.api.acquire",
     "aadmit": "replan.api.admit",
     "aanswer": "replan.api.inbox",
     "acancel": "replan.api.stored",
+    "acquire": "replan.api.acquire",
     "adecline": "replan.api.inbox",
     "adelete": "replan.api.stored",
     "admit": "replan.api.admit",
+    "ado": "replan.api.executing",
+    "aexecute": "replan.api.executing",
     "alimits": "replan.api.limits",
     "answer": "replan.api.inbox",
     "aresume": "replan.api.runs",
@@ -116,7 +137,9 @@ _HOMES = {
     "check": "replan.api.check",
     "decline": "replan.api.inbox",
     "delete": "replan.api.stored",
+    "do": "replan.api.executing",
     "drive": "replan.api.runs",
+    "execute": "replan.api.executing",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
     "limits": "replan.api.limits",
@@ -125,6 +148,7 @@ _HOMES = {
     "show": "replan.api.stored",
     "solve": "replan.api.runs",
     "start": "replan.api.runs",
+    "start_execution": "replan.api.executing",
     "tell": "replan.api.inbox",
 }
 """The module that each public name lives in."""

@@ -30,6 +30,8 @@ SUITES = {
     "shell": (["tests/shell", "-k", "not planted"], {"REPLAN_SHELL_SEEDS": 20_000}),
     "power": (["tests/power"], {"REPLAN_POWER_PROGRAMS": 5}),
     "hosts": (["tests/crash/test_hosts.py", "tests/crash/test_children.py"], {"REPLAN_HOSTS": 8}),
+    "kill_executions": (["tests/crash/test_kill_execution.py"], {"REPLAN_KILLS": 200}),
+    "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""

@@ -5,9 +5,9 @@ ids are explained in `actors.execution.ids`. What every kind of agent has is in 
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, field_serializer
+from pydantic import field_serializer
 
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
@@ -108,10 +108,10 @@ ExecutionCall = FileRequested | ReplanRequested
 
 
 class ExecutionCallReissued(CallReissued):
-    """An open call of an earlier driver is asked for again."""
+    """A file that an earlier driver has asked for is asked for again. A planning run goes on by itself."""
 
     kind: Literal["call_reissued"] = "call_reissued"
-    again: Annotated[ExecutionCall, Field(discriminator="kind")]
+    again: FileRequested
     """The request that takes its place, with the next try number."""
 
 

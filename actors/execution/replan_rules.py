@@ -3,6 +3,7 @@
 from actors.execution.events import (
     ExecutionCall,
     ExecutionCallReissued,
+    FileRequested,
     PlanRevised,
     ProofRequested,
     ReplanRequested,
@@ -70,6 +71,6 @@ def reissue(state: State) -> ExecutionCallReissued | RunFinished | None:
             made = next_try(state, opened.request)
             if isinstance(made, Limit):
                 return exhausted(made)
-            if made is not None:
+            if isinstance(made, FileRequested):
                 return ExecutionCallReissued(replaces=request_id, again=made)
     return None

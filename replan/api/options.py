@@ -40,6 +40,8 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "model": (str, "text such as rules or a model's name"),
     "guards": (Mapping, "a mapping of names to functions"),
     "generators": (Mapping, "a mapping of names to functions"),
+    "tools": ((str, Path), "a file"),
+    "workspace": ((str, Path), "a folder"),
     "home": ((str, Path, Memory), "a folder or MEMORY"),
 }
 """The types that keywords take beside None; limits and `search` are checked when the run is prepared."""
@@ -93,7 +95,7 @@ def check_types(**given: object) -> None:
     """Check the types of keywords. Raises `UsageProblem` that names the keyword."""
     for name, value in given.items():
         types, form = _TYPES[name]
-        if value is None and name != "workflow":
+        if value is None and name not in ("workflow", "workspace"):
             continue
         if not isinstance(value, types):
             raise UsageProblem(f"should be {form}, not {type(value).__name__}", place=name)

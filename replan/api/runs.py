@@ -12,9 +12,10 @@ from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.run.result import RunResult
 from actors.values.attachments import Attachment
-from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
+from replan.api.driven import beside_the_loop, driven
+from replan.api.handle import Run
 from replan.api.home import Home
-from replan.api.loops import blocking, in_any_loop, running_loop, same_parameters
+from replan.api.loops import blocking, in_any_loop, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving
 from replan.runs.changes import Changes, post_changes
 from replan.runs.home import open_home
@@ -30,7 +31,7 @@ __all__ = ["aresume", "asolve", "drive", "resume", "solve", "start"]
 
 T = TypeVar("T")
 
-_KEYWORDS = {"--model": "model", "PROBLEM": "problem", "--attach": "attach", "--repo": "repo"}
+KEYWORDS = {"--model": "model", "PROBLEM": "problem", "--attach": "attach", "--repo": "repo"}
 """The Python keyword for each name of the command line that an error may contain."""
 
 
@@ -86,8 +87,8 @@ def start(
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
     )
-    attachments = partial(_attached_to, attach, repo, problem)
-    return _start(partial(_prepared, problem, options, model, attachments), driving(guards, generators, home, ask))
+    attachments = partial(attached_to, attach, repo, problem)
+    return _start(partial(prepared_run, problem, options, model, attachments), driving(guards, generators, home, ask))
 
 
 @same_parameters(start)
@@ -160,8 +161,8 @@ async def aresume(run: str, **options: Any) -> RunResult:
     The keywords and errors are those of `drive`. No answered call is repeated. The result of a planning run
     is a `Result`.
     """
-    async with drive(run, **options) as driven:
-        return await driven.result()
+    async with drive(run, **options) as driven_run:
+        return await driven_run.result()
 
 
 @same_parameters(drive)
@@ -172,12 +173,12 @@ def resume(run: str, **options: Any) -> RunResult:
 
 @asynccontextmanager
 async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> AsyncIterator[Run[Result]]:
-    request = await _beside_the_loop(partial(prepared, how))
+    request = await beside_the_loop(partial(prepared, how))
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed functions.
 
-    async with _driven(new_run_id(), begin, how, is_new=True) as run:
+    async with driven(new_run_id(), begin, how, is_new=True) as run:
         yield run
 
 
@@ -193,33 +194,11 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.drive(stop)
 
-    async with _driven(await in_any_loop(named), begin, how) as driven:
-        yield driven
+    async with driven(await in_any_loop(named), begin, how) as resumed:
+        yield resumed
 
 
-@asynccontextmanager
-async def _driven(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
-    """Drive a run for the length of a block, in the caller's kind of event loop."""
-    if running_loop() == "asyncio":
-        from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
-
-        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how, is_new=is_new)
-    else:
-        opened = drive_in_trio(TrioRun(run, is_new=is_new), begin, how)
-    async with opened as driven:
-        yield driven
-
-
-async def _beside_the_loop(work: Callable[[], T]) -> T:
-    """Do work that reads files: in an asyncio program in a thread, since its event loop also serves others."""
-    if running_loop() != "asyncio":
-        return work()
-    import asyncio  # noqa: PLC0415 - a trio program does not need it
-
-    return await asyncio.to_thread(work)
-
-
-def _attached_to(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
+def attached_to(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
     """Return the texts of attached files, and of a repository's. Raises `UsageProblem` as `attach` does."""
     if isinstance(files, str | Path):
         raise UsageProblem("should be a list of files, not one", place="attach", hint=f"attach=[{str(files)!r}]")
@@ -232,7 +211,7 @@ def _attached_to(files: Sequence[Path | str], folder: Path | str | None, problem
     ).attachments
 
 
-def _prepared(
+def prepared_run(
     problem: str,
     options: RunOptions,
     model: str | None,
@@ -252,5 +231,5 @@ def _prepared(
         )
         prepared.check_model()
     except UsageProblem as wrong:
-        raise UsageProblem(wrong.cause, place=_KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
+        raise UsageProblem(wrong.cause, place=KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
     return prepared.request

@@ -83,7 +83,7 @@ def draw_plan(value: Any, statuses: Mapping[str, str] | None = None) -> Drawing 
             known = (statuses or {}).get(step.step_id, "")
             style = " ".join(filter(None, ("contingent" if step.step_id in later else "", known)))
             boxes.append(_box(step, x, y, style))
-    height = GAP + len(rows) * (HEIGHT + DROP)
+    height = 2 * GAP + len(rows) * (HEIGHT + DROP) - DROP
     return Drawing(width, height, tuple(boxes), tuple(_arrows(plan, places)))
 
 

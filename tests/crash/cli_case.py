@@ -101,6 +101,14 @@ class Case:
         """Return the events of the only run, if it was admitted."""
         return [record.event for record in self.records()]
 
+    def events_exist(self) -> bool:
+        """Tell whether a run was admitted, of whatever kind."""
+        return self.journal.exists() and trio.run(self._rows) > 0
+
+    async def _rows(self) -> int:
+        async with open_sqlite(self.journal, CODEC, SystemClock()) as journal:
+            return len(await journal.runs(RunFilter()))
+
     def result(self) -> Result:
         """Return the result of the only run."""
         [(result, _)] = self.runs().values()

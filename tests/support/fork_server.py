@@ -31,14 +31,18 @@ import apsw
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
+    "actors.execution.actors",
+    "actors.execution.prepare",
     "actors.planning.kind",
     "encodings.idna",
     "genai_prices.data",
     "importlib.resources.readers",
     "pygments.styles",
     "replan.cli.app",
+    "replan.cli.commands.execute",
     "replan.cli.commands.resume",
     "replan.cli.commands.run",
+    "replan.cli.declarations.execute",
     "replan.cli.declarations.resume",
     "replan.cli.declarations.run",
     "replan.runs.home",

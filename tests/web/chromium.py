@@ -28,7 +28,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--remote-debugging-pipe",
 )
-FIND_SECONDS = 15.0
+FIND_SECONDS = 30.0
 MIDDLE = """(() => {
   const found = document.querySelector(SELECTOR);
   found.scrollIntoView({block: "center"});

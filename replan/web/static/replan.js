@@ -27,11 +27,17 @@
     });
   }
 
+  function current(event) {
+    cursor = event.lastEventId;
+    offline.hidden = true;
+    retry = 0;
+  }
+
   function open() {
     if (source || document.hidden) return;
     source = new EventSource(address + (cursor ? (address.indexOf("?") < 0 ? "?" : "&") + "after=" + encodeURIComponent(cursor) : ""));
-    source.addEventListener("at", function (event) { cursor = event.lastEventId; offline.hidden = true; retry = 0; });
-    source.addEventListener("changed", function (event) { cursor = event.lastEventId; refresh(); });
+    source.addEventListener("at", current);
+    source.addEventListener("changed", function (event) { current(event); refresh(); });
     source.addEventListener("gone", function () { location.assign("/runs"); });
     source.onerror = function () {
       var ended = source.readyState === EventSource.CLOSED;

@@ -1,0 +1,297 @@
+"""Executing a plan from Python: in one call, or in a block that follows the run; and planning and executing in one."""
+
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from actors.execution.result import ExecutionResult
+from actors.planning.prepare import RunOptions, RunRequest
+from actors.planning.result import Result
+from actors.plans.plan import Plan, plan_to_json
+from actors.plans.proved_plan import ProvedPlan
+from actors.run.result import RunResult
+from actors.tools.workspace import check_workspace
+from replan.api.driven import beside_the_loop, driven
+from replan.api.handle import Run
+from replan.api.loops import blocking, in_any_loop, same_parameters
+from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving
+from replan.api.runs import KEYWORDS, attached_to, prepared_run
+from replan.runs.executing import (
+    Approval,
+    ExecutionOptions,
+    PreparedToExecute,
+    planning_for_tools,
+    prepare_to_execute,
+    tools_of,
+)
+from replan.runs.execution_plans import PlanToExecute, plan_of_run, read_plan_file
+from replan.runs.home import open_home
+from replan.runs.run_ids import new_run_id, run_named
+from replan.runs.session import RunSession
+from replan.runs.workspaces import ensure_unused
+from replan.setup.home_folder import locate_home
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
+from runtime.core.errors import UsageProblem
+from runtime.drive.options import Stop
+
+__all__ = ["Done", "ado", "aexecute", "do", "execute", "start_execution"]
+
+AnyPlan = str | Path | Mapping[str, Any] | Plan | Result
+"""A plan: the id of the planning run that made it, a file, a JSON object, a typed plan, or a result of planning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What planning a problem and executing the plan came to."""
+
+    planning: Result
+    """The result of the planning run."""
+    execution: ExecutionResult | None = None
+    """The result of the execution; None where there was no plan to execute."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the plan was executed and all its goals are achieved."""
+        return self.execution is not None and self.execution.succeeded
+
+
+def start_execution(
+    plan: AnyPlan,
+    *,
+    tools: Path | str | None = None,
+    workspace: Path | str = ".",
+    approve: Approval = "risky",
+    level: str | None = None,
+    r_max: int | None = None,
+    workflow: str | Path | None = None,
+    model: str | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+    deadline_seconds: float | None = None,
+    active_seconds: float | None = None,
+    patience_seconds: float | None = None,
+    timeout_seconds: float | None = None,
+    output_tokens: int | None = None,
+    home: Path | str | Memory | None = None,
+    ask: Ask | None = None,
+) -> AbstractAsyncContextManager[Run[ExecutionResult]]:
+    """Start the execution of a plan, and yield it while it is driven, as `start` does for a planning run.
+
+    `plan` is the id of a planning run of the home, a file (`Path`), a JSON object, a typed plan, or a `Result`. It is
+    proved again before anything runs, at `level` (None: that of its planning run, else `expansive`). `tools` is the
+    tools file (None: `tools.yaml` in the home), `workspace` the folder that the tools work in. `approve` says which
+    calls of tools are asked about first: `each`, `risky` or `none`. `workflow` makes new plans where the plan ends
+    (None: that of the planning run, else `search`). The limits are those of `start`, replans included; `ask` answers
+    the questions of the execution.
+
+    Raises `UsageProblem`, whose place is the keyword or the file, on entering the block and before anything is written.
+    """
+    check_types(model=model, tools=tools, workspace=workspace)
+    if workflow is not None:
+        check_types(workflow=workflow)
+    limits = RunOptions(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        deadline_seconds=deadline_seconds,
+        active_seconds=active_seconds,
+        patience_seconds=patience_seconds,
+        timeout_seconds=timeout_seconds,
+        output_tokens=output_tokens,
+    )
+    options = ExecutionOptions(
+        tools=None if tools is None else os.fspath(tools),
+        workspace=os.fspath(workspace),
+        approval=approve,
+        level=level,
+        r_max=r_max,
+        workflow=None if workflow is None else os.fspath(workflow),
+        limits=limits,
+    )
+    return _start(plan, options, model, driving(None, None, home, ask))
+
+
+@same_parameters(start_execution)
+async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
+    """Execute a plan and return the result, in trio or in asyncio; the keywords are those of `start_execution`.
+
+    Whether the goals are achieved is a value (`result.succeeded`), not an error. Cancelling it parks the run. Raises
+    `UsageProblem` for bad input, for a plan that is not proved, and for names that no tool implements.
+    """
+    async with start_execution(plan, **options) as run:
+        return await run.result()
+
+
+@same_parameters(start_execution)
+def execute(plan: AnyPlan, **options: Any) -> ExecutionResult:
+    """Execute a plan and return the result, as `aexecute` does, outside of a trio or asyncio program."""
+    return blocking("execute", partial(aexecute, plan, **options))
+
+
+async def ado(
+    problem: str,
+    *,
+    tools: Path | str | None = None,
+    workspace: Path | str = ".",
+    approve: Approval = "risky",
+    workflow: str | Path = "search",
+    search: str | None = None,
+    model: str | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+    deadline_seconds: float | None = None,
+    active_seconds: float | None = None,
+    patience_seconds: float | None = None,
+    timeout_seconds: float | None = None,
+    output_tokens: int | None = None,
+    attach: Sequence[Path | str] = (),
+    repo: Path | str | None = None,
+    home: Path | str | None = None,
+    ask: Ask | None = None,
+) -> Done:
+    """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
+
+    The keywords are those of `start` and `start_execution`; limits hold for each of the two runs. Where no plan was
+    found, or planning waits for a person, nothing is executed. Raises `UsageProblem` as both do.
+    """
+    check_types(model=model, workflow=workflow, tools=tools, workspace=workspace)
+    limits = RunOptions(
+        workflow=os.fspath(workflow),
+        search=search,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        deadline_seconds=deadline_seconds,
+        active_seconds=active_seconds,
+        patience_seconds=patience_seconds,
+        timeout_seconds=timeout_seconds,
+        output_tokens=output_tokens,
+    )
+    path = None if tools is None else os.fspath(tools)
+    options = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
+    how = driving(None, None, home, ask)
+    plan = partial(_planned, problem, options, model, partial(attached_to, attach, repo, problem), how)
+    request = await beside_the_loop(plan)
+    await _ensure_unused(options, how)
+
+    async def begin(session: RunSession, stop: Stop) -> RunResult:
+        return await session.begin(request, stop)
+
+    async with driven(new_run_id(), begin, how, is_new=True) as run:
+        result: Result = await run.result()
+    if result.plan is None:
+        return Done(result)
+    async with _start(result.run_id, options, model, how) as execution:
+        return Done(result, await execution.result())
+
+
+@same_parameters(ado)
+def do(problem: str, **options: Any) -> Done:
+    """Plan a problem and execute the plan, as `ado` does, outside of a trio or asyncio program."""
+    return blocking("do", partial(ado, problem, **options))
+
+
+@asynccontextmanager
+async def _start(
+    plan: AnyPlan, options: ExecutionOptions, model: str | None, how: Driving
+) -> AsyncIterator[Run[ExecutionResult]]:
+    source = await _source(plan, how)
+    prepared = await beside_the_loop(partial(_prepared, source, options, model, how))
+    await _ensure_unused(options, how)
+
+    async def begin(session: RunSession, stop: Stop) -> RunResult:
+        return await session.begin(prepared.request, stop)
+
+    async with driven(new_run_id(), begin, how, is_new=True) as run:
+        yield run
+
+
+async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
+    """Return the plan to execute. Raises `UsageProblem` for a value that is none, and as `plan_of_run` does."""
+    given: object = plan  # whatever a caller passes
+    match given:
+        case Path():
+            return await beside_the_loop(partial(read_plan_file, os.fspath(given)))
+        case str() if how.home is MEMORY:
+            raise UsageProblem("a home in memory has no planning run", place="plan", hint="pass the result, or a plan")
+        case str():
+            return await _of_run(given, how)
+        case Result():
+            return _of_result(given)
+        case ProvedPlan():
+            return PlanToExecute(given.to_dict(), "plan")
+        case Plan():
+            return PlanToExecute(plan_to_json(given), "plan")
+        case Mapping():
+            return PlanToExecute(json.loads(json.dumps(given)), "plan")
+        case _:
+            hint = "pass a run's id, a Path, a plan or a result"
+            raise UsageProblem(f"should be a plan, not {type(given).__name__}", place="plan", hint=hint)
+
+
+async def _of_run(name: str, how: Driving) -> PlanToExecute:
+    async def read() -> PlanToExecute:
+        async with open_home(environment=how.environment, make=False) as engine:
+            return await plan_of_run(engine, await run_named(engine.journal, name))
+
+    return await in_any_loop(read)
+
+
+def _of_result(result: Result) -> PlanToExecute:
+    """Return the plan of a result, whose run may be gone. Raises `UsageProblem` for a result without a plan."""
+    if not isinstance(result.plan_json, Mapping):
+        raise UsageProblem(f"the result of run {result.run_id} has no proved plan", place="plan")
+    level = str(result.proof.get("level") or "expansive")
+    return PlanToExecute(result.plan_json, "plan", level=level, plan_of=result.run_id)
+
+
+def _prepared(source: PlanToExecute, options: ExecutionOptions, model: str | None, how: Driving) -> PreparedToExecute:
+    """Prepare an execution. Raises `UsageProblem`, whose place is the keyword or the file."""
+    try:
+        prepared = prepare_to_execute(
+            source,
+            options,
+            model,
+            registry=registry(),
+            environment=how.environment,
+            config=UserConfig() if how.home is MEMORY else None,
+        )
+        prepared.check_model()
+    except UsageProblem as wrong:
+        raise UsageProblem(wrong.cause, place=KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
+    return prepared
+
+
+def _planned(
+    problem: str, options: ExecutionOptions, model: str | None, attachments: Callable[[], Any], how: Driving
+) -> RunRequest:
+    """Prepare the planning run of `do`. Raises `UsageProblem`, also where no tool implements a generator."""
+    home = locate_home(how.environment)
+    workspace = check_workspace(options.workspace, home.folder)
+    tools, _ = tools_of(options.tools, home, workspace, how.environment)
+    if not tools.generators:
+        hint = "name a tools file that binds generators"
+        raise UsageProblem("there are no tools, so no step can be executed", place="tools", hint=hint)
+    return planning_for_tools(prepared_run(problem, options.limits, model, attachments, how), tools)
+
+
+async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:
+    """Raise `UsageProblem` where another execution works in the workspace. A home in memory has no other."""
+    if how.home is MEMORY:
+        return
+    home = locate_home(how.environment).folder
+    folder = check_workspace(options.workspace, home)
+
+    async def look() -> None:
+        async with open_home(environment=how.environment, make=False) as engine:
+            await ensure_unused(engine, folder, home)
+
+    await in_any_loop(look)

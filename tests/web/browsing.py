@@ -1,0 +1,53 @@
+"""What tests in a real browser share; without one they are skipped, or fail with REPLAN_REQUIRE_BROWSER."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.web.chromium import find_chromium
+
+AXE = Path(__file__).with_name("axe.min.js")
+AXE_HASH = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
+"""The SHA-256 hash of axe-core 4.14.1, as npm's tarball has it."""
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
+
+
+def need_browser():
+    """Skip the test where no Chromium is installed; fail it where the environment promises one."""
+    if find_chromium() is None:
+        if os.environ.get("REPLAN_REQUIRE_BROWSER"):
+            pytest.fail("REPLAN_REQUIRE_BROWSER is set, and no Chromium is installed")
+        pytest.skip("no Chromium is installed: pages are not tested in a real browser (apt-get install chromium)")
+
+
+async def signed_in(browser, web, **options):
+    """Return a page whose browser has the world's session."""
+    page = await browser.page(**options)
+    name, value = next(iter(web.browser.cookies.items()))
+    await page.call("Network.setCookie", name=name, value=value, url=web.address)
+    return page
+
+
+async def check_accessible(page, *rules):
+    """Check what axe-core checks of a page (or only some rules of it), and that it does not scroll sideways."""
+    code = AXE.read_text(encoding="utf-8")
+    assert hashlib.sha256(code.encode()).hexdigest() == AXE_HASH
+    await page.call("Runtime.evaluate", expression=code)
+    which = {"runOnly": {"type": "rule", "values": rules}} if rules else RULES
+    found = await page.evaluate(f"axe.run(document, {json.dumps(which)}).then(found => found.violations)")
+    place = await page.evaluate("location.pathname + ' ' + innerWidth")
+    problems = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
+    assert not problems, (place, problems)
+    wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0, (place, wide)
+
+
+def check_quiet(page, web):
+    """Check that nothing failed on the page, and that it asked no other host for anything."""
+    assert page.errors == []
+    assert [each for each in page.requests if not each.startswith((web.address, "data:", "about:"))] == []

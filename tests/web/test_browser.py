@@ -1,0 +1,189 @@
+"""A person's work in a real browser (Chromium): start, watch, answer, raise a limit, cancel; also without scripts."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import trio
+
+from replan.web.store import Store
+from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, RECON, delayed_reply, write_script
+from tests.tidy.source import ROOT
+from tests.web.browsing import check_accessible, check_quiet, need_browser, signed_in
+from tests.web.chromium import chromium
+from tests.web.world import PLANS, served
+
+ASKS_RECON = {**RECON, "open_questions": ["Which database is it?"]}
+TWO = {**PLANS, "g_analysis": [ASKING, *[ANALYSIS] * 9], "g_recon": [ASKS_RECON, *[RECON] * 9]}
+"""A script in which two steps ask at the same time."""
+SLOW = {step: [delayed_reply(reply, seconds=0.3) for reply in replies] for step, replies in BACKTRACKS.items()}
+"""A script whose search grows while one looks on."""
+PROBLEM = "The login fails with a timeout when the session store is slow."
+
+
+@pytest.fixture(autouse=True)
+def browser_needed():
+    """Every test of this module needs a browser."""
+    need_browser()
+
+
+async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_path):
+    async with served(tmp_path, scripts={"slow": SLOW, "two": TWO}, signed_in=False) as web, chromium() as browser:
+        page = await browser.page()
+        await page.go(f"{web.address}/sign-in#{web.sign_in_token}")
+        await page.sees("Nothing waits for you.")
+        assert web.sign_in_token not in str(page.requests)
+
+        await page.go(f"{web.address}/new")
+        await page.type("#problem", PROBLEM)
+        await page.evaluate("document.querySelector('#model').value = 'slow'")
+        await page.click("#new button.main")
+        await page.sees("The run is recorded.")
+        await page.evaluate("window.marked = true")
+        await page.sees("g_analysis/v1.a1")
+        await page.sees("partial_replan to g_strategy")
+        await page.sees("every guard passed")
+        assert await page.evaluate("window.marked"), "the page was loaded again"
+        assert await page.evaluate("document.querySelectorAll('.graph rect').length") == 3
+
+        asking = await web.start("two")
+        await page.go(f"{web.address}/")
+        await page.sees("Which database is it?")
+        await page.sees("Which version is it?")
+        await page.type(f"#typed-{asking}-q1", "not sent yet")
+        last = f"#typed-{asking}-q2"
+        await page.type(last, "Postgres 16")
+        await page.click(f"#form-{asking}-q2 button.main")
+        await page.sees("The answer is recorded.")
+        assert "Which database is it?" not in await page.text()
+        await page.type(f"#typed-{asking}-q1", "3.12")
+        await page.press("Tab", 9)
+        await page.press("Enter", 13)
+        await page.sees("Nothing waits for you.")
+        await web.settled(asking, "finished")
+
+        limited = await web.start("plans", max_calls=2)
+        await web.settled(limited, "finished")
+        await page.go(f"{web.address}/runs/{limited}")
+        await page.sees("budget_exhausted")
+        await page.evaluate("document.querySelector('#limits').open = true")
+        await page.type("#max_calls", "12")
+        await page.click("#form-limits button.main")
+        await page.sees("every guard passed")
+
+        cancelled = await web.start("asks")
+        await web.settled(cancelled, "waiting")
+        await page.go(f"{web.address}/runs/{cancelled}")
+        await page.evaluate("document.querySelector('#cancel').open = true")
+        await page.click("#form-cancel input[name=sure]")
+        await page.click("#form-cancel button")
+        await page.sees("The run is cancelled.")
+        check_quiet(page, web)
+
+
+async def test_everything_works_without_scripts(tmp_path):
+    async with served(tmp_path, signed_in=False) as web, chromium() as browser:
+        page = await browser.page(script=False, width=375)
+        await page.go(f"{web.address}/sign-in")
+        await page.type("#token", f"{web.address}/sign-in#{web.sign_in_token}")
+        await page.click("#sign-in button.main")
+        await page.sees("Nothing waits for you.")
+        await page.go(f"{web.address}/new")
+        await page.type("#problem", PROBLEM)
+        await page.evaluate("document.querySelector('#model').value = 'asks'")
+        await page.click("#new button.main")
+        await page.sees("The run is recorded.")
+        run = (await page.evaluate("location.pathname")).rpartition("/")[2]
+        await web.settled(run, "waiting")
+        await page.go(f"{web.address}/")
+        await page.type(f"#typed-{run}-q1", "3.12")
+        await page.click(f"#form-{run}-q1 button.main")
+        await page.sees("The answer is recorded.")
+        await web.settled(run, "finished")
+        await page.go(f"{web.address}/runs/{run}")
+        await page.sees("every guard passed")
+        check_quiet(page, web)
+
+
+async def test_two_browsers_see_each_others_work_and_keep_what_is_typed(tmp_path):
+    async with served(tmp_path, scripts={"two": TWO}) as web, chromium() as browser:
+        run = await web.start("two")
+        await web.settled(run, "waiting")
+        one, two = await signed_in(browser, web), await signed_in(browser, web)
+        for page in (one, two):
+            await page.go(f"{web.address}/runs/{run}")
+            await page.sees("Which database is it?")
+        await two.type(f"#typed-{run}-q1", "half an answ")
+        await one.type(f"#typed-{run}-q2", "Postgres 16")
+        await one.click(f"#form-{run}-q2 button.main")
+        await two.until(f"!document.querySelector('#form-{run}-q2')")
+        assert await two.evaluate(f"document.querySelector('#typed-{run}-q1').value") == "half an answ"
+        await one.type(f"#typed-{run}-q1", "3.12")
+        await one.click(f"#form-{run}-q1 button.main")
+        await two.sees("every guard passed")
+        for page in (one, two):
+            check_quiet(page, web)
+
+
+async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen(tmp_path):
+    async with served(tmp_path, scripts={"two": TWO, "backtracks": BACKTRACKS}) as web, chromium() as browser:
+        run, asking = await web.start("backtracks"), await web.start("two")
+        await web.settled(run, "finished")
+        await web.settled(asking, "waiting")
+        paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
+        paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
+        for options, rules in ({}, ()), ({"dark": True}, ("color-contrast",)), ({"width": 375}, ("target-size",)):
+            page = await signed_in(browser, web, **options)
+            for path in paths:
+                await page.go(f"{web.address}{path}")
+                await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+                await check_accessible(page, *rules)
+            check_quiet(page, web)
+        stranger = await browser.page()
+        await stranger.go(f"{web.address}/sign-in")
+        await check_accessible(stranger)
+
+
+async def test_a_page_goes_on_after_its_server_was_killed_and_started_again(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    model = write_script(tmp_path, TWO)
+    (home / "config.yaml").write_text(f"clients:\n  models:\n    two: {model}\n")
+
+    def start(port):
+        command = [sys.executable, "-m", "replan", "serve", "--port", str(port), "--json"]
+        server = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE)
+        address = server.stdout.readline().decode().partition('"url": "')[2].partition('"')[0]
+        return server, address
+
+    async with chromium() as browser:
+        server, address = await trio.to_thread.run_sync(start, 0)
+        try:
+            base, port = address.partition("/sign-in")[0], int(address.partition("/sign-in")[0].rpartition(":")[2])
+            page = await browser.page()
+            await page.go(address)
+            await page.sees("Nothing waits for you.")
+            await page.go(f"{base}/new")
+            await page.type("#problem", PROBLEM)
+            await page.evaluate("document.querySelector('#model').value = 'two'")
+            await page.click("#new button.main")
+            await page.sees("Which database is it?")
+            await page.evaluate("window.marked = true")
+            server.send_signal(signal.SIGKILL)
+            server.wait()
+            server.stdout.close()
+            await page.sees("The server cannot be reached.")
+            run = (await page.evaluate("location.pathname")).rpartition("/")[2]
+            answer = [sys.executable, "-m", "replan", "answer", f"{run}/q2", "Postgres"]
+            await trio.run_process(answer, cwd=ROOT, capture_stderr=True)
+            server, _ = await trio.to_thread.run_sync(start, port)
+            await page.until("document.querySelector('#offline').hidden")
+            await page.until(f"!document.querySelector('#form-{run}-q2')")
+            assert await page.evaluate("window.marked"), "the page was loaded again"
+            assert Store(home).read().sessions
+        finally:
+            server.kill()
+            server.wait()
+            server.stdout.close()
