@@ -40,6 +40,7 @@ _COMMANDS = {
     "host": "Serve the home: drive its runs, thousands at once.",
     "serve": "Serve the home to a browser on this machine, and drive its runs.",
     "token": "Make and revoke the tokens of the HTTP API.",
+    "acquire": "Fill a schema by searching, asking and calculating.",
     "check": "Check plans without a model.",
     "experiment": "Compare ways to plan, with their uncertainty.",
     "workflow": "Look at workflows and what they can cost.",
