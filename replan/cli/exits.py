@@ -13,6 +13,7 @@ from runtime.core.errors import (
     JournalUnreachable,
     JournalUnreadable,
     KindUnknown,
+    RunMoved,
     RunNotFound,
     UsageProblem,
 )
@@ -77,7 +78,7 @@ def exit_of_error(error: BaseException) -> Exit:
     match error:
         case UsageProblem() | KindUnknown():
             return Exit.USAGE
-        case RunNotFound() | Held() | Fenced():
+        case RunNotFound() | RunMoved() | Held() | Fenced():
             return Exit.NOT_FOUND
         case JournalDamaged() | JournalNewer() | JournalMoved() | JournalUnreadable():
             return Exit.JOURNAL
