@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.unit_forms import short_forms, without_counted, without_rates
 from actors.quantities.unit_tail import written_units
+from actors.quantities.unit_text import unit_names
 from actors.quantities.units import UnitTable
 from actors.quantities.written import WrittenNumber, written_numbers
 
@@ -18,9 +19,11 @@ SENTENCE_CHARACTERS_MAX = 500
 
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9À-Þ])|\n+")
 _ORDERS = re.compile(
-    r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)", re.IGNORECASE
+    r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)",
+    re.IGNORECASE | re.DOTALL,
 )
-"""Text that addresses a reader's program: nothing beside it is taken for a statement about the world."""
+"""Text that addresses a reader's program: what follows it in its paragraph is no statement about the world."""
+_PARAGRAPH = re.compile(r"\n\s*\n")
 _OF_OTHERS = re.compile(r"\b(?:of|from|among|with|by|per)\b|[;:]", re.IGNORECASE)
 """What stands between a number and a word that it does not count, as in `412 managers of buildings`."""
 _YEAR = re.compile(r"(1[89]|20)\d\d")
@@ -57,9 +60,8 @@ class Stated:
 
 
 def stated(sought: Sought, text: str) -> Stated | None:
-    """Return the number in a text that fits best; None where no sentence states one, or the text orders about."""
-    if _ORDERS.search(" ".join(text.split())):
-        return None
+    """Return the number in a text that fits best; None where no sentence states one."""
+    text = _without_orders(text)
     table, best = UnitTable(sought.units), None
     about = any(names(text, place) for place in sought.places)
     for sentence, share in _sentences(text):
@@ -72,6 +74,14 @@ def stated(sought: Sought, text: str) -> Stated | None:
         if best is None or found.confidence > best.confidence:
             best = found
     return best
+
+
+def _without_orders(text: str) -> str:
+    """Return a text whose paragraphs end where they begin to address a reader's program."""
+    paragraphs = _PARAGRAPH.split(text)
+    return "\n\n".join(
+        paragraph[: order.start()] if (order := _ORDERS.search(paragraph)) else paragraph for paragraph in paragraphs
+    )
 
 
 def _sentences(text: str) -> Iterator[tuple[str, float]]:
@@ -124,7 +134,10 @@ def _fit(sought: Sought, sentence: str, number: WrittenNumber, table: UnitTable)
     if not written:
         if _YEAR.fullmatch(sentence[number.start : number.end]) or len(number.readings) > 1:
             return 0.0
-        return 0.9 if not short else 0.0
+        if not short:
+            return 0.9
+        spelled = table.problem(short) == "" and all(names(sentence, name) for name in unit_names(short))
+        return 0.75 if spelled else 0.0  # Such as `175 school days per year`.
     if any(table.same_kind(each, form) for each in written for form in forms):
         return 1.0
     rest = without_rates(short)

@@ -2,9 +2,12 @@
 
 import json
 
-from actors.execution.goals import goals_of, statuses
+from actors.execution import faults
+from actors.execution.forbidden import changed_paths
+from actors.execution.goals import Goal, goals_of, statuses
 from actors.execution.replan_brief import given_facts
 from actors.execution.story import run_phase
+from actors.plans.reader import read_plan
 from actors.values.requirements import requirement_id
 from tests.execution.stage import Stage, plan, step, tool, tools_for
 
@@ -101,7 +104,7 @@ def test_goals_history_and_revisions_survive_a_replan():
     state = stage.state
     assert [revision.trace for revision in state.earlier] == [("a:ok", "b:fail")]
     assert [past.step for past in state.history] == ["b"]
-    [goal] = goals_of(state.plan.plan, state.plan.json)
+    [goal] = goals_of(state.plan.plan)
     found = statuses([goal], state.plan.program, state.now, state.tokens)
     assert found == {"goal": "pending"}
 
@@ -116,7 +119,7 @@ def test_a_failed_prerequisite_blocks_its_dependents_and_the_plan_is_made_anew()
     [decision] = [event for event in stage.events if event.kind == "trouble_decided"]
     assert {finding.code for finding in decision.findings} == {"step.failed", "goal.prerequisite_failed"}
     assert (decision.rule, decision.level) == ("budget", "partial_replan"), "nobody may be asked for new goals"
-    goals = goals_of(stage.state.plan.plan, stage.state.plan.json)
+    goals = goals_of(stage.state.plan.plan)
     found = statuses(goals, stage.state.plan.program, stage.state.now, stage.state.tokens)
     assert sorted(found.values()) == ["blocked", "failed"]
 
@@ -144,6 +147,20 @@ def test_a_requirement_on_tokens_is_compared_after_every_step():
     stage.answer("go on with this plan")
     stage.run_step("b")
     assert stage.end == "success"
+
+
+def test_the_findings_of_an_execution_carry_the_tags_of_their_kinds():
+    """S109: failed tools, violated requirements and goals that depend on failed ones; rejected results have no tag."""
+    attempt = Stage(plan(step("a", "start", "goal"))).state.active["a"]
+    goal = Goal("g", "the page is up", frozenset({"up"}))
+    requirement = {"kind": "must_keep", "quote": "no migrations", "paths": ["db"]}
+    kept, _ = read_plan(plan(step("a", "start", "goal"), requirements=[requirement]))
+    assert (
+        faults.transient(attempt, "t", "late").tags == faults.permanent(attempt, "t", "gone").tags == ("tool_failure",)
+    )
+    assert [finding.tags for finding in faults.prerequisite_failed([(goal, goal)])] == [("goal_dependency_failure",)]
+    assert [finding.tags for finding in changed_paths(kept, ["db/1.sql"], "a")] == [("requirement_violation",)]
+    assert faults.reported(attempt).tags == ()
 
 
 def test_what_cannot_be_written_can_be_stored_all_the_same():
