@@ -8,7 +8,7 @@ compares it, so that no page is out of date. `configs/meanings.yaml` has the mea
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from actors.config.diagram import mermaid  # noqa: E402
 from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
 from actors.config.policy_loader import load_policy  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
+from actors.execution.events import EVENTS as EXECUTION_EVENTS  # noqa: E402
 from actors.files.field_docs import describe_models, field_docs  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.advance import RULES  # noqa: E402
@@ -40,6 +41,7 @@ from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # no
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
 from runtime.core.crash_points import LABELS  # noqa: E402
+from runtime.core.events import Event  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
 
@@ -82,6 +84,7 @@ def _fires(row: Row) -> str:
     causes += [code(row.codes)] if row.codes else []
     causes += [f"tag {code(row.tags)}"] if row.tags else []
     causes += ["the same failure `r_patience` times in a row"] if row.repeated else []
+    causes += ["an artifact of this round made again word for word"] if row.repeats else []
     delay = f" (first delay {row.backoff_seconds:g} s, doubling)" if row.backoff_seconds else ""
     return ("; ".join(causes) or "anything else") + delay
 
@@ -132,8 +135,12 @@ def workflows() -> str:
 
 def events() -> str:
     """Return every event: its kind, its meaning and its fields, each with the docstring below it."""
+    return _event_table(EVENTS)
+
+
+def _event_table(members: Sequence[type[Event]]) -> str:
     parts = []
-    for event in EVENTS:
+    for event in members:
         meaning, described = " ".join((event.__doc__ or "").split()), field_docs(event)
         fields = [
             f"`{name}`{' (text by hash)' if name in event.texts else ''}: {described[name]}"
@@ -142,6 +149,12 @@ def events() -> str:
         ]
         parts.append((f"`{event.model_fields['kind'].default}`", meaning, "<br>".join(fields)))
     return table(("Kind", "Meaning", "Fields"), parts)
+
+
+def execution_events() -> str:
+    """Return the events that only executions have, as `events` does."""
+    kinds = {event.model_fields["kind"].default for event in EVENTS}
+    return _event_table([event for event in EXECUTION_EVENTS if event.model_fields["kind"].default not in kinds])
 
 
 def faults() -> str:
@@ -181,6 +194,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
     "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
     "events": events,
+    "execution-events": execution_events,
     "exit-codes": lambda: table(
         ("Code", "Meaning"), ((int(exit_code), meaning) for exit_code, meaning in MEANING.items())
     ),

@@ -3,7 +3,7 @@
 `solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
 `resume` goes on with one, with higher `limits` if need be; `runs`, `show`, `cancel` and `delete` work on the runs of
 a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute` executes one with your tools, and
-`do` plans and executes; `admit` records a run of another kind.
+`do` plans and executes; `acquire` fills a schema from documents; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
     from actors.values.plugin_marks import generator, guard
+    from replan.api.acquire import AcquisitionResult, aacquire, acquire
     from replan.api.admit import aadmit, admit
     from replan.api.check import check
     from replan.api.executing import Done, ado, aexecute, do, execute, start_execution
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY",
+    "AcquisitionResult",
     "Artifact",
     "Context",
     "Done",
@@ -56,9 +58,11 @@ __all__ = [
     "Step",
     "UsageProblem",
     "Verdict",
+    "aacquire",
     "aadmit",
     "aanswer",
     "acancel",
+    "acquire",
     "adecline",
     "adelete",
     "admit",
@@ -92,6 +96,7 @@ __all__ = [
 
 _HOMES = {
     "MEMORY": "replan.api.options",
+    "AcquisitionResult": "replan.api.acquire",
     "Artifact": "actors.values.artifacts",
     "Context": "actors.values.artifacts",
     "Done": "replan.api.executing",
@@ -111,9 +116,11 @@ _HOMES = {
     "Step": "actors.plans.plan",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
+    "aacquire": "replan.api.acquire",
     "aadmit": "replan.api.admit",
     "aanswer": "replan.api.inbox",
     "acancel": "replan.api.stored",
+    "acquire": "replan.api.acquire",
     "adecline": "replan.api.inbox",
     "adelete": "replan.api.stored",
     "admit": "replan.api.admit",

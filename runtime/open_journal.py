@@ -57,7 +57,7 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 
     Raises `UsageProblem`.
     """
-    _check_extra()
+    check_extra()
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
     from runtime.journal.postgres.waking import Listening  # noqa: PLC0415
 
@@ -66,7 +66,7 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 
 def place_of(url: str, place: str) -> str:
     """Return the part of a database's URL that may be shown: its servers and its name. Raises as `open_wakeup`."""
-    _check_extra()
+    check_extra()
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
 
     return parse_address(url, place).place
@@ -75,14 +75,14 @@ def place_of(url: str, place: str) -> str:
 def _postgres(
     url: str, codecs: Codec[Any] | Codecs, budget: HomeBudget | None
 ) -> AbstractAsyncContextManager[Journal[Any]]:
-    _check_extra()
+    check_extra()
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
     from runtime.journal.postgres.journal import open_postgres  # noqa: PLC0415
 
     return open_postgres(parse_address(url, "the journal's URL"), codecs, budget=budget)
 
 
-def _check_extra() -> None:
+def check_extra() -> None:
     """Raise `UsageProblem` if the extra that a database needs is missing."""
     try:
         import psycopg  # noqa: F401, PLC0415 -- an optional extra, and slow to load

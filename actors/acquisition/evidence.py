@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from actors.acquisition.planner_state import Passage
 from actors.quantities.quantity import Quantity, Refusal
 from actors.quantities.quoted import quoted_value
-from actors.quantities.unit_forms import without_counted, without_rates
+from actors.quantities.unit_forms import short_forms, without_counted, without_rates
 from actors.quantities.units import UnitTable
 
 QUOTE_MAX = 600
@@ -42,7 +42,7 @@ def stated_quantity(
     given unit counts where the quote has none, or leaves out what it is per. `units` are the profile's own.
     """
     short = without_counted(wanted, units)
-    forms = [wanted, short] if short else [wanted]
+    forms = [wanted, *short_forms(wanted, units)]
     if unit and any(table.same_kind(unit, form) for form in (wanted, short)):
         forms.append(without_rates(short))
     first: Refusal | None = None

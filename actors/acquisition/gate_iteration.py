@@ -19,5 +19,4 @@ def enter_iteration(state: State) -> Hop:
 
 def finish(state: State) -> Hop:
     """Leave the graph; what the run came to is said by its end."""
-    decision = state.planner.decision
-    return Hop("end", decision.reasoning if decision is not None and decision.action == "finish" else "nothing is left")
+    return Hop("end", state.path[-1].reason if state.path else "nothing is left")

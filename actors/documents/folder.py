@@ -157,7 +157,7 @@ def _document(name: str, text: str) -> Document:
     else:
         lines = list(enumerate(text.splitlines(), 1))
     plain = "\n".join(line for _, line in lines)
-    language = language or language_of(plain)
+    language = language or ("" if suffix in _TABLES else language_of(plain))
     title = title or next((line.strip("# ") for _, line in lines[:50] if line.startswith("#")), "") or name
     return Document(name, title[:200], tuple(lines), decimal_mark(plain, language), language.partition("-")[0].lower())
 

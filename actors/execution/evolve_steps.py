@@ -220,7 +220,7 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
 
 def _violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
     """Return the requirements on tokens that a step has violated, and that were kept before."""
-    value, tokens = state.plan.json, state.unnamed.union(state.plan.program.names(before.tokens))
+    value, tokens = state.plan.plan, state.unnamed.union(state.plan.program.names(before.tokens))
     earlier = {finding.message for finding in broken_tokens(value, tokens, step)}
     return tuple(found for found in broken_tokens(value, state.tokens, step) if found.message not in earlier)
 
@@ -235,7 +235,7 @@ def _cause(state: State, event: StepSettled) -> Cause:
 
 
 def _lost_goals(state: State) -> list[Finding]:
-    goals = goals_of(state.plan.plan, state.plan.json)
+    goals = goals_of(state.plan.plan)
     if len(goals) < 2:
         return []
     found = statuses(goals, state.plan.program, state.now, state.tokens)

@@ -100,7 +100,7 @@ def _without_revocable(state: State) -> State:
 
 
 def _stays(attempt: Attempt) -> bool:
-    return attempt.acted or attempt.unsure
+    return attempt.acted or attempt.unsure or bool(attempt.result)
 
 
 def _calls_of_replans(state: State) -> set[str]:

@@ -1,23 +1,23 @@
 """What the requirements of a plan forbid, compared with what its steps do: changed paths, and tokens. Pure."""
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator
 
 from actors.plans.formatting import printable
+from actors.plans.plan import Plan
 from actors.tools.snapshot_texts import touched
 from actors.values.findings import Code, Finding, ReasonTag
-from actors.values.requirements import Requirement, requirements_in
+from actors.values.requirements import Requirement
 
 PATHS_SHOWN = 5
 """The changed paths that a finding names."""
 _FORBIDS = frozenset({"must_avoid", "must_keep"})
 
 
-def changed_paths(plan: Mapping[str, Any], changed: Collection[str], step: str) -> tuple[Finding, ...]:
+def changed_paths(plan: Plan, changed: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement whose paths a step has changed."""
     found = []
-    for requirement, item in _forbidding(plan):
-        paths = touched(changed, _texts(item.get("paths")))
+    for requirement in _forbidding(plan):
+        paths = touched(changed, requirement.paths)
         if paths:
             more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
             shown = ", ".join(printable(path, 100) for path in paths[:PATHS_SHOWN])
@@ -25,24 +25,19 @@ def changed_paths(plan: Mapping[str, Any], changed: Collection[str], step: str) 
     return tuple(found)
 
 
-def broken_tokens(plan: Mapping[str, Any], tokens: Collection[str], step: str) -> tuple[Finding, ...]:
+def broken_tokens(plan: Plan, tokens: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement whose tokens must not hold and do, or must hold and do not."""
     found = []
-    for requirement, item in _forbidding(plan):
-        named = _texts(item.get("tokens"))
-        wrong = [token for token in named if (token in tokens) == (requirement.kind == "must_avoid")]
+    for requirement in _forbidding(plan):
+        wrong = [token for token in requirement.tokens if (token in tokens) == (requirement.kind == "must_avoid")]
         if wrong:
             verb = "holds" if requirement.kind == "must_avoid" else "does not hold"
             found.append(_finding(requirement, f"{printable(wrong[0], 100)} {verb}", step))
     return tuple(found)
 
 
-def _forbidding(plan: Mapping[str, Any]) -> Iterator[tuple[Requirement, Mapping[str, Any]]]:
-    raw = plan.get("requirements")
-    for item in raw if isinstance(raw, list) else ():
-        for requirement in requirements_in([item]):
-            if requirement.kind in _FORBIDS:
-                yield requirement, item
+def _forbidding(plan: Plan) -> Iterator[Requirement]:
+    return (requirement for requirement in plan.requirements if requirement.kind in _FORBIDS)
 
 
 def _finding(requirement: Requirement, what: str, step: str) -> Finding:
@@ -52,7 +47,3 @@ def _finding(requirement: Requirement, what: str, step: str) -> Finding:
         where=step,
         tags=(ReasonTag.REQUIREMENT_VIOLATION,),
     )
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

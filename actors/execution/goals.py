@@ -5,11 +5,11 @@ A goal is a goal requirement of the plan that has tokens. A plan without one has
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from actors.plans.plan import Plan
 from actors.plans.semantics import Configuration, Program
-from actors.values.requirements import requirements_in
+from actors.values.requirements import RequirementKind
 
 WHOLE_GOAL = "goal"
 """The id of the one goal of a plan whose requirements name no tokens."""
@@ -37,15 +37,13 @@ class Goal(NamedTuple):
     """The ids of the goals that must be achieved first."""
 
 
-def goals_of(plan: Plan, value: Mapping[str, Any]) -> tuple[Goal, ...]:
-    """Return the goals of a plan, which `value` is as JSON. Never raises: what is no goal requirement is left out."""
+def goals_of(plan: Plan) -> tuple[Goal, ...]:
+    """Return the goals of a plan."""
     goals: dict[str, Goal] = {}
-    raw = value.get("requirements")
-    for item in raw if isinstance(raw, list) else ():
-        for requirement in requirements_in([item]):
-            tokens = frozenset(_texts(item.get("tokens"))) & plan.goal_state
-            if requirement.kind == "goal" and tokens:
-                goals[requirement.id] = Goal(requirement.id, requirement.text, tokens, _texts(item.get("depends_on")))
+    for requirement in plan.requirements:
+        tokens = frozenset(requirement.tokens) & plan.goal_state
+        if requirement.kind == RequirementKind.GOAL and tokens:
+            goals[requirement.id] = Goal(requirement.id, requirement.text, tokens, requirement.depends_on)
     if goals:
         return tuple(
             goal._replace(depends_on=tuple(other for other in goal.depends_on if other in goals and other != goal.id))
@@ -107,7 +105,3 @@ def reachable_tokens(program: Program, now: Configuration) -> int:
             settled |= 1 << index
         done = set(able)
         left = [index for index in left if index not in done]
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -83,7 +83,7 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
     yield f"{trouble.cause}{f' at the step {trouble.step}' if trouble.step else ''}"
     for finding in trouble.findings:
         yield f"{finding.code}: {finding.message}"
-    goals = goals_of(state.plan.plan, state.plan.json)
+    goals = goals_of(state.plan.plan)
     found = statuses(goals, state.plan.program, state.now, state.tokens)
     for goal in goals:
         if found[goal.id] is not GoalStatus.PENDING:

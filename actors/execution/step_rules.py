@@ -32,9 +32,11 @@ NOTHING = Amount()
 def settle(state: State) -> AttemptDecided | StepSettled | None:
     """Settle a step whose attempt has ended, or ask the policy whether it is attempted again.
 
-    A failure that is handed over is recorded once the steps still running have ended.
+    A failure that is handed over is recorded once the steps still running have ended, and once it is decided what
+    follows from an earlier one: where that step is tried again, this failure is decided about next.
     """
     held: StepSettled | None = None
+    undecided = state.trouble is not None and state.replan is None and state.ending is None
     for attempt in state.active.values():
         match attempt.result:
             case "passed":
@@ -42,6 +44,8 @@ def settle(state: State) -> AttemptDecided | StepSettled | None:
             case "failed":
                 if not (attempt.skipped or state.draining or _is_last(state, attempt)):
                     return _decided(state, attempt)
+                if undecided and _is_handed_over(state, attempt):
+                    continue
                 event = _settled_failure(state, attempt)
                 if not event.handed_over:
                     return event
@@ -92,18 +96,23 @@ def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
     findings = attempt.findings
     if state.draining:
         return _settled(state, attempt, StepOutcome.FAIL, findings)
-    if any(finding.code == Code.VIOLATED for finding in findings):
-        return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=True)
+    violated = any(finding.code == Code.VIOLATED for finding in findings)
+    if state.plan.by_id[attempt.step].on_failure == NEVER and not violated:
+        findings = (*findings, faults.assumption_broken(attempt.step))
+    return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=_is_handed_over(state, attempt))
+
+
+def _is_handed_over(state: State, attempt: Attempt) -> bool:
+    """Return whether the plan does not say what follows from the failure of an attempt, the last one of its visit."""
+    if any(finding.code == Code.VIOLATED for finding in attempt.findings):
+        return True
     match state.plan.by_id[attempt.step].on_failure:
-        case "never":
-            findings, over = (*findings, faults.assumption_broken(attempt.step)), True
-        case "escalate":
-            over = True
+        case "never" | "escalate":
+            return True
         case "continue":
-            over = False
+            return False
         case _:
-            over = not covers(state, state.plan.index[attempt.step])
-    return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=over)
+            return not covers(state, state.plan.index[attempt.step])
 
 
 def _decided(state: State, attempt: Attempt) -> AttemptDecided:
@@ -288,4 +297,4 @@ def _short(text: str) -> str:
     return text if len(text) <= QUESTION_TEXT_MAX else f"{text[: QUESTION_TEXT_MAX - 1]}…"
 
 
-assert {ESCALATE, CONTINUE, NEVER} == {"escalate", "continue", "never"}, "`_settled_failure` matches these words"
+assert {ESCALATE, CONTINUE, NEVER} == {"escalate", "continue", "never"}, "`_is_handed_over` matches these words"

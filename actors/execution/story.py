@@ -117,7 +117,7 @@ class ShownRevision:
 
 def shown_goals(state: State) -> tuple[ShownGoal, ...]:
     """Return the goals of the current plan with their statuses."""
-    goals = goals_of(state.plan.plan, state.plan.json)
+    goals = goals_of(state.plan.plan)
     found = statuses(goals, state.plan.program, state.now, state.tokens)
     return tuple(ShownGoal(goal.id, goal.text, found[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
 

@@ -7,6 +7,7 @@ from actors.execution.events import ExecutionEvent
 from actors.execution.record_text import news_text, record_text
 from actors.execution.result import ExecutionResult, result_of
 from actors.execution.result_lines import brief_lines, result_lines, step_lines
+from actors.execution.sent_prompt import sent_prompt
 from actors.execution.state import ExecutionState, State
 from actors.execution.story import shown_revisions
 from actors.plans.markdown import plan_checklist, plan_markdown
@@ -82,6 +83,7 @@ VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     record_text=record_text,
     news_text=news_text,
     progress=_progress,
+    prompt=sent_prompt,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
 )
 """The views of executions."""

@@ -1,6 +1,6 @@
 """Composite guards: they combine several verdicts into one, and keep every sub-verdict and `fatal`."""
 
-from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, assert_never
@@ -77,17 +77,34 @@ def combined(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
         case _:
             assert_never(kind)
     passed = passed and not fatal
-    findings = [finding for part in parts for finding in part.findings]
+    findings = list(_each_once(finding for part in parts for finding in part.findings))
     failed = next((part for part in parts if not part.passed), None)
     return Verdict(
         guard=failed.guard if failed is not None and not passed else kind,
         passed=passed,
-        score=1.0 if passed else min(0.99, sum(part.score for part in parts) / max(members, 1)),
+        score=1.0 if passed else _score(kind, parts, members),
         findings=tuple(_as_warning(finding) for finding in findings) if passed else tuple(findings),
         fatal=fatal,
         facts={name: value for part in parts for name, value in part.facts.items()},
         parts=tuple(parts),
     )
+
+
+def _score(kind: Kind, parts: Sequence[Verdict], members: int) -> float:
+    """Return the score of a rejection: the lowest of members that must all pass, the mean of those that vote."""
+    if kind == "majority":
+        return min(0.99, sum(part.score for part in parts) / max(members, 1))
+    return min(0.99, min((part.score for part in parts), default=0.0))
+
+
+def _each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings, of equal ones the first: several members may say that an artifact cannot be read."""
+    seen: set[tuple[str, str, str, str]] = set()
+    for finding in findings:
+        key = (finding.code, finding.where, finding.severity, finding.message)
+        if key not in seen:
+            seen.add(key)
+            yield finding
 
 
 def _as_warning(finding: Finding) -> Finding:

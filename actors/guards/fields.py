@@ -98,6 +98,21 @@ class Fields:
         else:
             self.check(())
 
+    def items(self, key: str) -> list[Any]:
+        """Check a field that must be a list and not empty. Return its items, unchecked; none if it is invalid."""
+        value = self._present(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
+        elif len(value) > ITEMS_MAX:
+            self._fail(Code.TOO_LARGE, key, f"{key} has {len(value):,} items; at most {ITEMS_MAX:,} are read")
+        elif not value:
+            self._fail(Code.EMPTY, key, f"{key} must not be empty")
+        else:
+            return value
+        return []
+
     def texts(self, key: str, *, empty: bool = True, required: bool = True) -> list[tuple[int, str]]:
         """Check a field that must be a list of texts. Return the valid items with their indices.
 

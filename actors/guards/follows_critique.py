@@ -1,21 +1,23 @@
 """`follows_critique`: a final plan takes the critique of its draft into account (S136).
 
-The guard cannot understand a critique. It can decide two things: whether the plan is its draft unchanged, and whether a
-step that the critique names under a certain heading is unchanged. The first is an error. The second is only a warning,
-because a critique may name a step that it approves of, and an author may have a reason to keep a step.
+The guard cannot understand a critique. It can decide three things: whether the plan is its draft unchanged, white space
+and case folded; whether it differs from it in nothing but words; and whether a step that the critique names under a
+certain heading is unchanged. The first is an error. The others are only warnings, because a critique may ask for other
+words, it may name a step that it approves of, and an author may have a reason to keep a step.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.guards.fields import check_settings, shown
+from actors.guards.comparison import dependency
+from actors.guards.fields import check_settings, folded, shown
 from actors.guards.port import Guard
 from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
-from runtime.models.replies import Parsed, Unreadable
+from runtime.models.replies import Unreadable
 
 NAME = "follows_critique"
 
@@ -34,7 +36,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         value = artifact.value
         if isinstance(value, Unreadable):
             return _verdict([Finding(code=value.code, message=value.message)])
-        critique, draft = _dependency(context, "critique"), _dependency(context, "plan")
+        critique, draft = dependency(context, "critique"), dependency(context, "plan")
         if critique is None or draft is None:
             missing = "critique" if critique is None else "draft plan"
             message = f"no {missing} is among the results that this step requires, so that nothing was compared"
@@ -49,14 +51,6 @@ def _verdict(findings: list[Finding]) -> Verdict:
     return Verdict(guard=NAME, passed=passed, score=float(passed), findings=tuple(findings))
 
 
-def _dependency(context: Context, role: str) -> Mapping[str, Any] | None:
-    """Return the JSON object of the last dependency with this role; those that are not JSON objects are skipped."""
-    roles = context.settings.get("roles", {})
-    values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
-    objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]
-    return objects[-1] if objects else None
-
-
 def _compare(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield a finding for each sign that the critique was ignored."""
     before, after = read_draft(draft)[0], read_draft(final)[0]
@@ -68,6 +62,9 @@ def _compare(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) 
         return
     if before is None or after is None:
         return
+    if _content(before, words=False) == _content(after, words=False) and critique.get("overall_assessment") != "good":
+        message = "the plan differs from the draft in words only, in nothing that is carried out or checked"
+        yield Finding(code=Code.CRITIQUE_NEARLY_IGNORED, message=message, severity="warning")
     old, new = {step.step_id: step for step in before.steps}, {step.step_id: step for step in after.steps}
     for step in sorted(_words(critique, "unnecessary_steps") & old.keys() & new.keys()):
         message = f"the critique names {shown(step)} under unnecessary_steps, and the plan still has it"
@@ -79,16 +76,29 @@ def _compare(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) 
 
 
 def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) -> bool:
-    """Return whether two plans are the same except for their names, the order of steps and explicit defaults."""
+    """Return whether two plans are the same but for white space, case, names, order of steps and defaults."""
     if before is None or after is None:
         return bool(draft == final)
     return _content(before) == _content(after)
 
 
-def _content(plan: Plan) -> tuple[Any, ...]:
-    steps: frozenset[Step] = frozenset(plan.steps)
-    goals = (plan.goal, plan.initial_state, plan.goal_state)
-    return (*goals, plan.total_retry_budget, frozenset(plan.invariants), steps, len(plan.steps))
+def _content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
+    """Return what a plan says, white space and case folded; `words`: also what stands in it for people and models."""
+    steps = frozenset(tuple(_folded(value) for value in _without_words(step, words=words)) for step in plan.steps)
+    goals = (_folded(plan.goal) if words else "", _folded(plan.initial_state), _folded(plan.goal_state))
+    invariants = frozenset((_folded(each.when), _folded(each.must), _folded(each.must_not)) for each in plan.invariants)
+    return (*goals, plan.total_retry_budget, invariants, steps, len(plan.steps))
+
+
+def _without_words(step: Step, *, words: bool) -> Step:
+    return step if words else step._replace(name="", description="")
+
+
+def _folded(value: Any) -> Any:
+    """Return a text, or each text of a set, with white space and case folded; any other value as it is."""
+    if isinstance(value, str):
+        return folded(value).casefold()
+    return frozenset(folded(item).casefold() for item in value) if isinstance(value, frozenset) else value
 
 
 def _words(critique: Mapping[str, Any], key: str) -> set[str]:

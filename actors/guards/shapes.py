@@ -7,6 +7,7 @@ are allowed.
 from collections.abc import Collection
 from typing import Any
 
+from actors.plans.schema import REQUIREMENT
 from actors.values.open_questions import QUESTIONS_SCHEMA
 
 PROBLEM_TYPES = ("bug_fix", "feature", "refactoring", "performance")
@@ -44,13 +45,15 @@ def _choice(values: Collection[str]) -> dict[str, Any]:
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    properties = {**properties, "open_questions": QUESTIONS_SCHEMA}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return _closed({**properties, "open_questions": QUESTIONS_SCHEMA})
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _list_of(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": _closed(properties)}
 
 
 def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
@@ -74,15 +77,24 @@ def strategy_schema(strategies: Collection[str] = ()) -> dict[str, Any]:
             "strategy_id": _choice((*STRATEGIES, *strategies)),
             "strategy_name": _TEXT,
             "rationale": _TEXT,
-            "key_steps": _TEXTS,
+            "for_type": _choice(PROBLEM_TYPES),
+            "key_steps": _list_of({"id": _TEXT, "text": _TEXT}),
             "expected_guards": _TEXTS,
             "risk_factors": _TEXTS,
+            "evidence": _TEXTS,
         }
     )
 
 
 ANALYSIS_SCHEMA = analysis_schema()
-RECON_SCHEMA = _object(dict.fromkeys(RECON_LISTS, _TEXTS))
+RECON_SCHEMA = _object(
+    {
+        **dict.fromkeys(RECON_LISTS, _TEXTS),
+        "requirements": _list_of(
+            {**REQUIREMENT, "conflicts_with": _TEXTS, "limit": _closed({"name": _TEXT, "value": _TEXT})}
+        ),
+    }
+)
 STRATEGY_SCHEMA = strategy_schema()
 CRITIQUE_SCHEMA = _object(
     {

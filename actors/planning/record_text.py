@@ -76,7 +76,7 @@ def _verdict(event: VerdictReached, state: PlanningState) -> str:
     if isinstance(state, State) and review.is_open(state.config.workflow.effective_guard(step), verdict):
         return f"{event.node} left to a person's review"
     if verdict.passed:
-        return f"{event.node} accepted by {verdict.guard}"
+        return f"{event.node} accepted by {verdict.judges}"
     first = finding_line(verdict.errors[0]) if verdict.errors else "no reason given"
     more = f" (and {len(verdict.errors) - 1} more)" if len(verdict.errors) > 1 else ""
     return f"{event.node} rejected by {verdict.guard}: {first}{more}"

@@ -6,15 +6,17 @@ from functools import cached_property
 from typing import Any
 
 from actors.guards.recon import normalised
+from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
 from actors.planning.state import Node, State
-from actors.plans.coverage import not_taken_up
+from actors.plans.coverage import not_checked, not_taken_up
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.questions import Question
 from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
 from actors.search.moves import Search
 from actors.values.findings import Finding
+from actors.values.format import counted
 from actors.values.requirements import Requirement, requirement_to_json
 from runtime.models.replies import Parsed
 
@@ -74,13 +76,26 @@ class Result(RunResult):
         plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
         return tuple(not_taken_up(plan)) if plan is not None and plan.requirements else None
 
+    @cached_property
+    def not_checked(self) -> tuple[Requirement, ...] | None:
+        """The stated requirements, those of recon included, that no guard can check; None where there are none."""
+        plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
+        if plan is None:
+            return None
+        recon = (step.value for step in self.path if isinstance(step.value, Mapping) and "steps" not in step.value)
+        stated = with_stated(plan, next((value for value in recon if value.get("requirements")), None))
+        return tuple(not_checked(stated)) if stated.requirements else None
+
     def remarks(self) -> Sequence[str]:
-        """Return a line for each requirement that no step takes up."""
-        return [f"not taken up by a step: {missing.kind}: {missing.text}" for missing in self.not_taken_up or ()]
+        """Return a line for each requirement that no step takes up, and one that counts those that nothing checks."""
+        lines = [f"not taken up by a step: {missing.kind}: {missing.text}" for missing in self.not_taken_up or ()]
+        if self.not_checked:
+            lines.append(f"not checked by any guard: {counted(len(self.not_checked), 'requirement')}, as --full shows")
+        return lines
 
     def details(self) -> Mapping[str, Any]:
         """Return the keys that `--json` prints for planning runs, in addition to those of every run."""
-        missing = self.not_taken_up
+        missing, unchecked = self.not_taken_up, self.not_checked
         return {
             "revision": self.revision,
             "plan": self.plan_json,
@@ -94,6 +109,7 @@ class Result(RunResult):
                 if missing is None
                 else {"not_taken_up": [requirement_to_json(requirement) for requirement in missing]}
             ),
+            **({} if unchecked is None else {"not_checked": [requirement_to_json(item) for item in unchecked]}),
         }
 
 
@@ -152,7 +168,7 @@ def _path_steps(path: tuple[Node, ...]) -> Iterator[PathStep]:
     for node in path:
         if node.verdict is not None:
             last = node.node not in built_on
-            yield PathStep(node.step, node.node, _value(node), node.verdict.score, node.verdict.guard, last)
+            yield PathStep(node.step, node.node, _value(node), node.verdict.score, node.verdict.judges, last)
 
 
 def _with_parents(state: State, node: Node) -> tuple[Node, ...]:

@@ -72,7 +72,8 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     config, run, call = state.config, state.run, classification_id(node.node)
     if call in run.calls.tries or any(opened.request.call == call for opened in run.calls.open.values()):
         return None  # It is decided when the classifier has answered.
-    failure, classified = Failure(node.step, node.node, node.verdict), node.classification
+    failure = Failure(node.step, node.node, node.verdict, repeats=_builds_on_a_repeat(state, branch, node))
+    classified = node.classification
     situation = Situation(
         graph=config.graph,
         progress=branch.progress,
@@ -94,6 +95,22 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         if run.ledger.shortfall(request.reserve, run.now) is None:
             return request
     return Decided.of(decision)
+
+
+def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:
+    """Return whether an attempt, or one that it builds on, brought again what its step had brought in this round.
+
+    A step without a model call always brings the same, which says nothing.
+    """
+    for name in (node.node, *node.parents):
+        again = state.nodes[name]
+        if again.repeats is None or again.artifact is None or state.config.graph.budgets[again.step].deterministic:
+            continue
+        for earlier in state.attempts_at(branch, again.step):
+            same = earlier.artifact is not None and earlier.artifact.content == again.artifact.content
+            if same and earlier is not again and earlier.round == again.round:
+                return True
+    return False
 
 
 def end(state: State, tree: Tree | None) -> RunFinished | None:

@@ -35,7 +35,7 @@ def _label(attempt: Attempt) -> Line:
     spans = [*line(node.node).spans, Span(f"  {_status_word(attempt)}", _STYLES[node.status])]
     if node.verdict is not None:
         score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
-        spans += [Span(" "), *line(f"by {node.verdict.guard}{score}", "dim").spans]
+        spans += [Span(" "), *line(f"by {node.verdict.judges}{score}", "dim").spans]
     if attempt.child is not None:
         spans += [Span(", "), *line(f"run {attempt.child}", "dim").spans]
     if node.status == "superseded" and node.verdict is not None:

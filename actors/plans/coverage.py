@@ -1,8 +1,58 @@
-"""Which of a plan's stated requirements no step takes up."""
+"""What a plan does about its stated requirements: which a step takes up, which are covered, and which are not checked.
 
-from actors.plans.plan import Plan
+Mechanical only: names and tokens are compared, and no text is interpreted.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from typing import NamedTuple, assert_never
+
+from actors.plans.plan import Plan, Step
 from actors.plans.relevance import orphans
-from actors.values.requirements import Requirement
+from actors.values.requirements import Requirement, RequirementKind
+
+GOALS_MAX = 200
+"""The most goal requirements of a plan that are checked; `requirements_covered` rejects a plan with more."""
+
+
+class Standing(StrEnum):
+    """What is known of a requirement once the guards have accepted a plan."""
+
+    COVERED = "covered"  # a goal: a step that satisfies it contributes to one of its goal tokens
+    KEPT = "kept"  # what must be avoided or kept: no step uses the tool, adds the token or deletes it
+    UNCOVERED = "uncovered"  # a goal without such a step
+    VIOLATED = "violated"  # a step uses a forbidden tool, adds a forbidden token, or deletes one that must be kept
+    NOT_CHECKED = "not_checked"  # no guard can tell
+
+
+class Checked(NamedTuple):
+    """One requirement of a plan, with its standing."""
+
+    requirement: Requirement
+    """The requirement."""
+    standing: Standing
+    """What is known of it."""
+    steps: tuple[str, ...]
+    """The ids, sorted, of the steps that cover it, or that violate it."""
+
+
+def standing_text(standing: Standing, steps: Collection[str]) -> str:
+    """Return a requirement's standing in words; `steps` are the ids of the steps that cover or violate it."""
+    names = ", ".join(steps)
+    match standing:
+        case Standing.COVERED:
+            return f"covered by {names}"
+        case Standing.KEPT:
+            return "kept by every step"
+        case Standing.UNCOVERED:
+            return "not covered"
+        case Standing.VIOLATED:
+            return f"broken by {names}"
+        case Standing.NOT_CHECKED:
+            return "not checked"
+        case _:
+            assert_never(standing)
 
 
 def not_taken_up(plan: Plan) -> list[Requirement]:
@@ -10,3 +60,144 @@ def not_taken_up(plan: Plan) -> list[Requirement]:
     idle = {step.step_id for step in orphans(plan)}
     taken: set[str] = set().union(*(step.satisfies for step in plan.steps if step.step_id not in idle))
     return [requirement for requirement in plan.requirements if requirement.id not in taken]
+
+
+def not_checked(plan: Plan) -> list[Requirement]:
+    """Return the requirements that no guard can check, in the order of the plan."""
+    return [each.requirement for each in checked(plan) if each.standing is Standing.NOT_CHECKED]
+
+
+def checked(plan: Plan) -> list[Checked]:
+    """Return the requirements of a plan with their standing, in the order of the plan."""
+    stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
+    goals = {item.id: plan.goal_state.intersection(item.tokens) for item in stated[:GOALS_MAX]}
+    contributing = contributions(plan, goals)
+    satisfying: dict[str, list[Step]] = defaultdict(list)
+    for step in plan.steps:
+        for name in step.satisfies:
+            satisfying[name].append(step)
+    effects = TokenChanges.of(plan)
+    return [
+        _other(item, plan, effects)
+        if item.kind != RequirementKind.GOAL
+        else _goal(item, satisfying[item.id], contributing)
+        if item.id in goals
+        else Checked(item, Standing.NOT_CHECKED, ())
+        for item in plan.requirements
+    ]
+
+
+def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
+    """Return, by step id, the goals to one of whose tokens the step contributes; `goals` are tokens by goal id.
+
+    A step contributes to a token if it makes it, or makes a token that a contributing step needs, or if a contributing
+    step depends on it. One pass over the plan for all goals: each token and step has a set of goals, as bits.
+    """
+    names = list(goals)
+    producers: dict[str, list[Step]] = defaultdict(list)
+    for step in plan.steps:
+        for token in step.effects | step.failure_effects:
+            producers[token].append(step)
+    by_id = {step.step_id: step for step in plan.steps}
+    wanted: dict[str, int] = defaultdict(int)
+    serves: dict[str, int] = defaultdict(int)
+    for place, name in enumerate(names):
+        for token in goals[name]:
+            wanted[token] |= 1 << place
+    waiting = [(step, bits) for token, bits in wanted.items() for step in producers[token]]
+    while waiting:
+        step, bits = waiting.pop()
+        new = bits & ~serves[step.step_id]
+        if not new:
+            continue
+        serves[step.step_id] |= new
+        waiting += [(by_id[name], new) for name in step.dependencies if name in by_id]
+        for token in step.preconditions:
+            further = new & ~wanted[token]
+            if further:
+                wanted[token] |= further
+                waiting += [(producer, further) for producer in producers[token]]
+    sets = {bits: frozenset(_named(names, bits)) for bits in set(serves.values())}
+    return {step: sets[bits] for step, bits in serves.items()}
+
+
+def _named(names: list[str], bits: int) -> list[str]:
+    return [name for place, name in enumerate(names) if bits >> place & 1]
+
+
+class TokenChanges(NamedTuple):
+    """Which steps of a plan add and delete each token, on success or failure."""
+
+    adding: Mapping[str, tuple[str, ...]]
+    """The ids of the steps that add a token, by token."""
+    deleting: Mapping[str, tuple[str, ...]]
+    """The ids of the steps that delete a token and do not add it again, by token."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> "TokenChanges":
+        """Return the changes of all steps."""
+        adding: dict[str, list[str]] = defaultdict(list)
+        deleting: dict[str, list[str]] = defaultdict(list)
+        for step in plan.steps:
+            for token in step.effects | step.failure_effects:
+                adding[token].append(step.step_id)
+            gone = (step.delete_effects - step.effects) | (step.failure_delete_effects - step.failure_effects)
+            for token in gone:
+                deleting[token].append(step.step_id)
+        return cls(
+            {token: tuple(sorted(steps)) for token, steps in adding.items()},
+            {token: tuple(sorted(steps)) for token, steps in deleting.items()},
+        )
+
+
+def _goal(item: Requirement, steps: Collection[Step], contributing: Mapping[str, frozenset[str]]) -> Checked:
+    covering = (step.step_id for step in steps if item.id in contributing.get(step.step_id, ()))
+    found = tuple(sorted(covering))
+    return Checked(item, Standing.COVERED if found else Standing.UNCOVERED, found)
+
+
+def _other(item: Requirement, plan: Plan, changes: TokenChanges) -> Checked:
+    """Return the standing of a requirement that is no goal."""
+    violating = {*uses_forbidden(item, plan), *changes_forbidden(item, plan, changes)}
+    if violating:
+        return Checked(item, Standing.VIOLATED, tuple(sorted(violating)))
+    forbids = item.kind == RequirementKind.MUST_AVOID and bool(item.tools)
+    by_tokens = bool(item.tokens) and all(_is_tracked(token, item.kind, plan, changes) for token in item.tokens)
+    kept = (forbids or by_tokens) and not item.paths and by_tokens == bool(item.tokens)
+    return Checked(item, Standing.KEPT if kept else Standing.NOT_CHECKED, ())
+
+
+def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> bool:
+    """Return whether a token shows that a requirement is kept: some step must be able to change it."""
+    if token not in changes.adding and token not in changes.deleting:
+        return False
+    if kind == RequirementKind.MUST_AVOID:
+        return token not in plan.initial_state
+    return kind == RequirementKind.MUST_KEEP and (token in plan.goal_state or token in plan.initial_state)
+
+
+def uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
+    """Return the ids of the steps whose generator or guard a requirement forbids, white space and case folded."""
+    if item.kind != RequirementKind.MUST_AVOID or not item.tools:
+        return []
+    names = {folded_name(name) for name in item.tools}
+    return [
+        step.step_id for step in plan.steps if folded_name(step.generator) in names or folded_name(step.guard) in names
+    ]
+
+
+def changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
+    """Return the ids of the steps that add a forbidden token, or delete one that must be kept and is not a goal."""
+    match item.kind:
+        case RequirementKind.MUST_AVOID:
+            return [step for token in item.tokens for step in changes.adding.get(token, ())]
+        case RequirementKind.MUST_KEEP:
+            lost = [token for token in item.tokens if token not in plan.goal_state]
+            return [step for token in lost for step in changes.deleting.get(token, ())]
+        case _:
+            return []
+
+
+def folded_name(name: str) -> str:
+    """Return a name with white space and case folded, so that two spellings of it are equal."""
+    return " ".join(name.split()).casefold()

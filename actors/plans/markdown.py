@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from actors.plans.contingency import contingent_steps
+from actors.plans.coverage import checked, standing_text
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
 from actors.plans.reader import read_plan
@@ -36,7 +37,15 @@ def plan_markdown(value: Any, note: str = "") -> str:
         rules = [f"{_codes(invariant.must)} must hold"] if invariant.must else []
         rules += [f"never {_codes(invariant.must_not)}"] if invariant.must_not else []
         lines.append(f"- {when}{'; '.join(rules)}")
+    lines += _requirements(plan)
     return "\n".join(lines) + "\n"
+
+
+def _requirements(plan: Plan) -> Iterator[str]:
+    if plan.requirements:
+        yield from ("", "## Requirements", "")
+    for item, standing, steps in checked(plan):
+        yield f"- {escaped(item.kind)}, {escaped(standing_text(standing, steps))}: {escaped(item.text)}"
 
 
 def plan_checklist(value: Any, note: str = "") -> str:

@@ -65,6 +65,8 @@ class Step(NamedTuple):
     """Whether it may run any number of times; a plan of repeatable steps is a policy."""
     satisfies: frozenset[str] = frozenset()
     """Ids of the plan's requirements that its success satisfies."""
+    implements: frozenset[str] = frozenset()
+    """Ids of the strategy's key steps that it carries out."""
 
     @property
     def goes_back_to(self) -> str | None:
@@ -153,6 +155,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         "failure_delete_effects": sorted(step.failure_delete_effects),
         "repeatable": step.repeatable,
         "satisfies": sorted(step.satisfies),
+        "implements": sorted(step.implements),
     }
     optional = (
         "description",
@@ -162,6 +165,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         "failure_delete_effects",
         "repeatable",
         "satisfies",
+        "implements",
     )
     for key in optional:
         if not value[key]:

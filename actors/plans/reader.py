@@ -11,7 +11,7 @@ from actors.plans.formatting import describe_value, printable
 from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
 from actors.plans.size import too_large
 from actors.values.findings import Code, Finding
-from actors.values.requirements import Requirement, requirements_in
+from actors.values.requirements import Requirement, own_ids, requirements_in
 
 FINDINGS_MAX = 1_000
 """The most findings about fields and types; reading stops there."""
@@ -44,6 +44,7 @@ _STEP_FIELDS = {
     "failure_delete_effects": "tokens",
     "repeatable": "bool",
     "satisfies": "marks",
+    "implements": "marks",
 }
 
 
@@ -73,6 +74,11 @@ def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     return plan, tuple(reader.findings)
 
 
+def _renamed(ids: frozenset[str], names: Mapping[str, str]) -> frozenset[str]:
+    """Return the ids of requirements with those of the plan's author replaced by those made from quotes."""
+    return frozenset(names.get(name, name) for name in ids)
+
+
 class _TooManyFindings(Exception):
     """Ends the reading of a plan with more than `FINDINGS_MAX` findings."""
 
@@ -97,6 +103,13 @@ class _Reader:
         requirements = self._requirements(value.get("requirements"))
         if steps is None:
             return None
+        names = own_ids(value.get("requirements")) if requirements else {}
+        if names:
+            steps = tuple(step._replace(satisfies=_renamed(step.satisfies, names)) for step in steps)
+            requirements = tuple(
+                item._replace(depends_on=tuple(names.get(name, name) for name in item.depends_on))
+                for item in requirements
+            )
         return Plan(**fields, steps=steps, invariants=invariants, requirements=requirements)
 
     def _steps(self, value: Mapping[str, Any]) -> tuple[Step, ...] | None:

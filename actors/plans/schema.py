@@ -1,12 +1,23 @@
 """The JSON Schema of a plan: a closed object in which every key is required, as strict structured output demands."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from actors.values.open_questions import QUESTIONS_SCHEMA
+from actors.values.requirements import RequirementKind, RequirementSource
 
 _TEXT = {"type": "string"}
 _TOKENS = {"type": "array", "items": {"type": "string"}}
 _COUNT = {"type": "integer"}
+REQUIREMENT: Mapping[str, Any] = {
+    "kind": {"type": "string", "enum": [str(kind) for kind in RequirementKind]},
+    "text": _TEXT,
+    "quote": _TEXT,
+    "source": {"type": "string", "enum": [str(source) for source in RequirementSource]},
+    "tools": _TOKENS,
+    "paths": _TOKENS,
+}
+"""The properties that a requirement has in recon and in a plan alike."""
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
@@ -37,8 +48,11 @@ def plan_schema() -> dict[str, Any]:
             "failure_effects": _TOKENS,
             "failure_delete_effects": _TOKENS,
             "repeatable": {"type": "boolean"},
+            "satisfies": _TOKENS,
+            "implements": _TOKENS,
         }
     )
+    requirement = _closed({"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS})
     invariant = _closed({"when": _TOKENS, "must": _TOKENS, "must_not": _TOKENS})
     return _closed(
         {
@@ -48,6 +62,7 @@ def plan_schema() -> dict[str, Any]:
             "goal_state": _TOKENS,
             "total_retry_budget": _COUNT,
             "invariants": {"type": "array", "items": invariant},
+            "requirements": {"type": "array", "items": requirement},
             "steps": {"type": "array", "items": step},
             "open_questions": QUESTIONS_SCHEMA,
         }

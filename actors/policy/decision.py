@@ -83,6 +83,8 @@ class Failure:
     """The id of its search node."""
     verdict: Verdict
     """The verdict that rejects it, with its findings."""
+    repeats: bool = False
+    """Whether it, or an artifact that it builds on, is word for word an earlier one of its step in this round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,8 @@ def _propose(failure: Failure, situation: Situation) -> _Proposal:
     for row in situation.policy.rows:
         finding = next((error for error in errors if row.matches(error)), None)
         repeated = row.repeated and bool(errors) and streak >= situation.escalation.r_patience
-        if finding is not None or repeated or row.always or (row.fatal and failure.verdict.fatal):
+        other = (row.fatal and failure.verdict.fatal) or (row.repeats and failure.repeats)
+        if finding is not None or repeated or row.always or other:
             return _proposal(row, failure, situation, finding or (errors[0] if errors else None), streak)
     raise AssertionError("a policy's last row matches everything")
 

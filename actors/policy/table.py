@@ -58,6 +58,8 @@ class Row(Config):
     """Condition: the verdict is fatal."""
     repeated: bool = False
     """Condition: the step's last `r_patience` failures have the same set of (code, where)."""
+    repeats: bool = False
+    """Condition: the artifact, or one that it builds on, is word for word an earlier one of its step in this round."""
     level: BacktrackLevel
     """How far back the search goes."""
     target: Target = "self"
@@ -76,7 +78,7 @@ class Row(Config):
     @property
     def always(self) -> bool:
         """Whether the row has no condition."""
-        return not (self.codes or self.tags or self.fatal or self.repeated)
+        return not (self.codes or self.tags or self.fatal or self.repeated or self.repeats)
 
     def matches(self, finding: Finding) -> bool:
         """Return whether an error finding has one of the row's codes or tags."""
@@ -109,5 +111,5 @@ class Policy(Config):
                 )
         if not self.rows[-1].always:
             cause = "the last row must match everything"
-            raise config_error(cause, ("rows", len(self.rows) - 1), "no codes, tags, fatal or repeated")
+            raise config_error(cause, ("rows", len(self.rows) - 1), "no codes, tags, fatal, repeated or repeats")
         return self

@@ -15,6 +15,16 @@ def without_counted(unit: str, declared: Mapping[str, str]) -> str:
     return _written({name: power for name, power in _names(unit).items() if not _is_counted(name, declared)})
 
 
+def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the shorter forms of a unit: without what is counted and what it is per, then without all counted units.
+
+    Of `request/second/instance`, the first is `request/second`. A form that says nothing is left out.
+    """
+    names = _names(unit)
+    per = _written({name: power for name, power in names.items() if power > 0 or not _is_counted(name, declared)})
+    return tuple(form for form in dict.fromkeys((per, without_counted(unit, declared))) if form and form != unit)
+
+
 def without_rates(unit: str) -> str:
     """Return a unit without what it is per, such as `EUR`."""
     return _written({name: power for name, power in _names(unit).items() if power > 0})

@@ -16,6 +16,8 @@ _ROWS = (
 _WORDS = frozenset(word for row in _ROWS for word in row.split())
 """Words that are names of units, but stand behind numbers for another reason more often."""
 _TAIL = re.compile(r"[ \u00a0\u202f-]?(?P<unit>[^\d\s,;:!?()\[\]|\"“”„]+(?:[ \u00a0][^\d\s,;:!?()\[\]|\"“”„]+){0,3})")
+_COLUMN = re.compile(r"[(\[](?P<unit>[^()\[\]|]{1,40})[)\]][ \u00a0]?[:=][ \u00a0]?$")
+"""The unit in the name of a column, before a number of a table's row: `price (EUR/kWh): 0.25`."""
 _RATE = re.compile(
     r"[ \u00a0]?(?:/|per )[ \u00a0]?(?P<unit>[^\s,;:!?\[\]|\"“”„]+(?:[ \u00a0]per[ \u00a0][^\s,;:!?]+)?)"
 )
@@ -35,6 +37,9 @@ def written_units(text: str, number: WrittenNumber, table: UnitTable) -> list[st
         return [f"{currency}/{_grouped(per)}" if per else currency for currency in number.currencies]
     tail = _TAIL.match(after)
     unit = next(_candidates(tail["unit"], table), "") if tail else ""
+    column = _COLUMN.search(text, max(0, number.start - 50), number.start) if not unit else None
+    if column and not table.problem(column["unit"].strip()):
+        unit = column["unit"].strip()
     return [unit] if unit else []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from actors.rules.statements import Sought, stated
+from actors.rules.statements import Sought, names, stated
 
 CAVEATS_MAX = 5
 """Caveats of one review."""
@@ -38,30 +38,42 @@ def _decided(action: str, field: Mapping[str, Any], query: str = "") -> dict[str
 
 
 def observation(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that sentences of the passages state in the words of a field; the sentences are quoted."""
+    """Return the values that sentences of the passages state in the words of a field; the sentences are quoted.
+
+    Where passages name the place that is asked about, those that do not are about another one.
+    """
     places = [text for text in material.get("place", ()) if isinstance(text, str)]
-    units = material.get("units", {})
     values = []
     for field in _fields(material):
         if field.get("type") != "number":
             continue
-        words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
-        for passage in material.get("passages", ()):
-            mark, language = passage.get("decimal_mark", ""), passage.get("language", "")
-            sought = Sought(words, field.get("unit", ""), units, tuple(places), mark, language)
-            found = stated(sought, str(passage.get("text", "")))
-            if found is not None:
-                values.append(
-                    {
-                        "field": field["path"],
-                        "value": found.value,
-                        "unit": field.get("unit", ""),
-                        "quote": found.quote,
-                        "source": passage.get("source", ""),
-                        "confidence": round(found.confidence, 2),
-                    }
-                )
+        found = [each for passage in material.get("passages", ()) if (each := _observed(field, passage, material))]
+        here = [each for each, is_here in found if is_here]
+        values += here if here and places else [each for each, _ in found]
     return {"values": values}
+
+
+def _observed(
+    field: Mapping[str, Any], passage: Mapping[str, Any], material: Mapping[str, Any]
+) -> tuple[dict[str, Any], bool] | None:
+    """Return the value of a field that a passage states, and whether the passage names the place; None for none."""
+    places = tuple(text for text in material.get("place", ()) if isinstance(text, str))
+    words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
+    mark, language = passage.get("decimal_mark", ""), passage.get("language", "")
+    sought = Sought(words, field.get("unit", ""), material.get("units", {}), places, mark, language)
+    found = stated(sought, str(passage.get("text", "")))
+    if found is None:
+        return None
+    value = {
+        "field": field["path"],
+        "value": found.value,
+        "unit": field.get("unit", ""),
+        "quote": found.quote,
+        "source": passage.get("source", ""),
+        "confidence": round(found.confidence, 2),
+    }
+    named = " ".join(str(passage.get(key, "")) for key in ("title", "source", "text"))
+    return value, any(names(named, place) for place in places)
 
 
 def decomposition(_: Mapping[str, Any]) -> dict[str, Any]:

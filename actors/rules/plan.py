@@ -7,18 +7,21 @@ stands for the repetition with the same number.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from actors.plans.coverage import contributions
+from actors.plans.reader import read_draft
 from actors.rules.continued import continued
 from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of, requirements_of
 from actors.rules.slots import LIMITS, Item, fill, first, in_full, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
-from actors.rules.tables import RESERVED, Rules, Template, TemplateStep
+from actors.rules.tables import RESERVED, Rules, Strategy, Template, TemplateStep
 from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX, shorten
 from actors.rules.understanding import basis
 from actors.values.open_questions import NOT_UNDERSTOOD
-from actors.values.requirements import Requirement, requirement_to_json
+from actors.values.requirements import Requirement, RequirementKind, requirement_to_json
+from actors.values.strategies import key_steps_in
 
 MORE_AFTER_CRITIQUE = 2
 """Additional repetitions of a step after an accepted critique."""
@@ -40,6 +43,8 @@ class Choice:
     """The lists that steps are repeated for."""
     requirements: Sequence[Requirement] = ()
     """The requirements that steps may take up."""
+    implements: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The ids of the strategy's key steps that a template's step carries out, by the step's id."""
     optional: bool = True
     """Whether steps that the template marks as optional are included."""
     loops: bool = True
@@ -77,7 +82,8 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     slots = slots_of(request, facts, rules)
     steps: list[dict[str, Any]] = []
     for cut in range(min(request.retries, 2), 3):
-        choice = Choice(cues, lists, requirements, optional=cut < 1, loops=cut < 2 and not request.strong)
+        loops = cut < 2 and not request.strong
+        choice = Choice(cues, lists, requirements, _implemented(strategy, request), optional=cut < 1, loops=loops)
         steps = list(_steps(rules.templates[kind], choice, slots, rules))
         if _budget(steps) <= request.r_max:
             break
@@ -85,8 +91,33 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         steps[-1]["description"] += " " + rules.phrases.critique_point.replace("{points}", numbered(points))
     plan = _plan(rules.templates[kind], steps, slots, lists, request.r_max)
     if requirements:
-        plan["requirements"] = [requirement_to_json(requirement) for requirement in requirements]
+        plan["requirements"] = [requirement_to_json(item) for item in _with_tokens(plan, requirements)]
     return continued(plan, request.given) | {"basis": _basis(request, rules)} | doubts
+
+
+def _implemented(strategy: Strategy, request: ParsedRequest) -> dict[str, list[str]]:
+    """Return the key steps of the accepted strategy that each step of a template carries out, by the step's id."""
+    accepted = {step.id for step in key_steps_in(request.dependency("strategy")) if step.id}
+    implemented: dict[str, list[str]] = {}
+    for key_step in strategy.key_steps:
+        for step in key_step.steps if key_step.id in accepted else ():
+            implemented.setdefault(step, []).append(key_step.id)
+    return implemented
+
+
+def _with_tokens(plan: Mapping[str, Any], requirements: Sequence[Requirement]) -> Iterator[Requirement]:
+    """Yield the requirements, each goal with the goal tokens that the steps which satisfy it make, or else lead to."""
+    draft, _ = read_draft(dict(plan))
+    assert draft is not None
+    leads_to = contributions(draft, {token: (token,) for token in plan["goal_state"]})
+    for item in requirements:
+        if item.kind != RequirementKind.GOAL:
+            yield item
+            continue
+        satisfying = [step for step in draft.steps if item.id in step.satisfies]
+        made: frozenset[str] = frozenset().union(*(draft.goal_state & step.effects for step in satisfying))
+        tokens = made or frozenset().union(*(leads_to.get(step.step_id, ()) for step in satisfying))
+        yield item._replace(tokens=tuple(token for token in plan["goal_state"] if token in tokens))
 
 
 def _basis(request: ParsedRequest, rules: Rules) -> str:
@@ -182,12 +213,13 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: 
                 "on_failure": step.on_failure if keeps_failure else "escalate",
                 "failure_effects": tokens(step.failure_effects, repetition),
                 "failure_delete_effects": tokens(step.failure_delete_effects, repetition) if keeps_failure else [],
-                **_satisfies((*item.satisfies, *(requirement.id for requirement in taken))),
+                **_marks("satisfies", (*item.satisfies, *(requirement.id for requirement in taken))),
+                **_marks("implements", choice.implements.get(step.step_id, ())),
             }
 
 
-def _satisfies(ids: Sequence[str]) -> dict[str, list[str]]:
-    return {"satisfies": list(ids)} if ids else {}
+def _marks(name: str, ids: Sequence[str]) -> dict[str, list[str]]:
+    return {name: list(ids)} if ids else {}
 
 
 def _numbered(pattern: str, count: int, number: int | None = None) -> list[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from actors.quantities.numerals import DecimalMark
-from actors.quantities.unit_forms import without_counted, without_rates
+from actors.quantities.unit_forms import short_forms, without_counted, without_rates
 from actors.quantities.unit_tail import written_units
+from actors.quantities.unit_text import unit_names
 from actors.quantities.units import UnitTable
 from actors.quantities.written import WrittenNumber, written_numbers
 
@@ -18,9 +19,13 @@ SENTENCE_CHARACTERS_MAX = 500
 
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9À-Þ])|\n+")
 _ORDERS = re.compile(
-    r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)", re.IGNORECASE
+    r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)",
+    re.IGNORECASE | re.DOTALL,
 )
-"""Sentences that address a reader's program; they are no statements about the world."""
+"""Text that addresses a reader's program: what follows it in its paragraph is no statement about the world."""
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_OF_OTHERS = re.compile(r"\b(?:of|from|among|with|by|per)\b|[;:]", re.IGNORECASE)
+"""What stands between a number and a word that it does not count, as in `412 managers of buildings`."""
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 
 
@@ -56,18 +61,27 @@ class Stated:
 
 def stated(sought: Sought, text: str) -> Stated | None:
     """Return the number in a text that fits best; None where no sentence states one."""
+    text = _without_orders(text)
     table, best = UnitTable(sought.units), None
-    about = any(_has(text, place) for place in sought.places)
+    about = any(names(text, place) for place in sought.places)
     for sentence, share in _sentences(text):
         found = _in_sentence(sought, sentence, table)
         if found is None:
             continue
-        here = any(_has(sentence, place) for place in sought.places)
+        here = any(names(sentence, place) for place in sought.places)
         factor = share * (1.0 if here or not sought.places else 0.9 if about else 0.6)
         found = Stated(found.value, found.quote, found.confidence * factor)
         if best is None or found.confidence > best.confidence:
             best = found
     return best
+
+
+def _without_orders(text: str) -> str:
+    """Return a text whose paragraphs end where they begin to address a reader's program."""
+    paragraphs = _PARAGRAPH.split(text)
+    return "\n\n".join(
+        paragraph[: order.start()] if (order := _ORDERS.search(paragraph)) else paragraph for paragraph in paragraphs
+    )
 
 
 def _sentences(text: str) -> Iterator[tuple[str, float]]:
@@ -91,7 +105,9 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | No
         fitting = [
             (number, sure)
             for number in written_numbers(sentence, sought.mark, sought.language)
-            if (sure := _fit(sought, sentence, number, table)) > 0 and not place[0] <= number.start < place[1]
+            if (sure := _fit(sought, sentence, number, table)) > 0
+            and not place[0] <= number.start < place[1]
+            and not _counts_others(sentence, number, place, sought)
         ]
         if fitting:
             number, sure = min(fitting, key=lambda each: (-each[1], _distance(each[0], place)))
@@ -100,17 +116,29 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | No
     return None
 
 
+def _counts_others(sentence: str, number: WrittenNumber, place: tuple[int, int], sought: Sought) -> bool:
+    """Tell whether a number without a unit stands before the words and counts something else."""
+    table = UnitTable(sought.units)
+    if written_units(sentence, number, table) or number.end > place[0]:
+        return False
+    return _OF_OTHERS.search(sentence[number.end : place[0]]) is not None
+
+
 def _fit(sought: Sought, sentence: str, number: WrittenNumber, table: UnitTable) -> float:
     """Return how well a number's unit fits, from 0 (not at all) to 1 (the unit is written in full)."""
     written = written_units(sentence, number, table)
     short = without_counted(sought.unit, sought.units)
-    if number.share and not any(table.same_kind(number.share, form) for form in (sought.unit, short or sought.unit)):
+    forms = (sought.unit, *short_forms(sought.unit, sought.units))
+    if number.share and not any(table.same_kind(number.share, form) for form in forms):
         return 0.0
     if not written:
         if _YEAR.fullmatch(sentence[number.start : number.end]) or len(number.readings) > 1:
             return 0.0
-        return 0.9 if not short else 0.0
-    if any(table.same_kind(each, form) for each in written for form in (sought.unit, short or sought.unit)):
+        if not short:
+            return 0.9
+        spelled = table.problem(short) == "" and all(names(sentence, name) for name in unit_names(short))
+        return 0.75 if spelled else 0.0  # Such as `175 school days per year`.
+    if any(table.same_kind(each, form) for each in written for form in forms):
         return 1.0
     rest = without_rates(short)
     return 0.8 if rest and any(table.same_kind(each, rest) for each in written) else 0.0
@@ -125,7 +153,8 @@ def _place(sentence: str, word: str) -> tuple[int, int] | None:
     return (found.start(), found.end()) if found else None
 
 
-def _has(text: str, words: str) -> bool:
+def names(text: str, words: str) -> bool:
+    """Tell whether a text has some words; their endings do not count."""
     return _place(text, words) is not None
 
 

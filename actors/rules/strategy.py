@@ -1,17 +1,22 @@
 """Ranks the strategies for a problem, and writes the strategy artifact."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of
 from actors.rules.slots import fill, first, names, slots_of
 from actors.rules.tables import Rules
 
+EVIDENCE_MAX = 5
+"""Files, interfaces and tests, of each so many, that a strategy names as its evidence."""
+
 
 def ranked(request: ParsedRequest, rules: Rules) -> list[str]:
     """Return the ids of the fitting strategies, best first.
 
     Strategies for this kind only come before those for several kinds if the classification is firm and, for a bug fix,
-    the text names something to start from; otherwise after them. Strategies of other kinds with a signal come last.
+    the text names something to start from; otherwise after them. Strategies of other kinds with a signal come last,
+    and not at all once an analysis has settled the kind.
     """
     kind = kind_of(request, rules)
     classification = request.classification
@@ -22,10 +27,11 @@ def ranked(request: ParsedRequest, rules: Rules) -> list[str]:
         and classification.kind() == kind
         and (request.facts.anchored or bool(request.facts.steps) or kind != "bug_fix")
     )
+    settled = isinstance(request.dependency("analysis").get("problem_type"), str)
     others = [
         name
         for other in classification.ranking
-        if other != kind and classification.scores[other] > 0
+        if other != kind and classification.scores[other] > 0 and not settled
         for name, strategy in rules.strategies.items()
         if strategy.kinds == (other,)
     ]
@@ -60,9 +66,22 @@ def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         "strategy_id": name,
         "strategy_name": strategy.name,
         "rationale": rationale,
-        "key_steps": [text for step in strategy.key_steps if (text := fill(step, slots)) is not None],
+        "for_type": strategy.kinds[0] if len(strategy.kinds) == 1 else kind_of(request, rules),
+        "key_steps": [
+            {"id": step.id, "text": text} for step in strategy.key_steps if (text := fill(step.text, slots)) is not None
+        ],
         "expected_guards": list(strategy.expected_guards),
         "risk_factors": [text for risk in strategy.risk_factors if (text := fill(risk, slots)) is not None],
+        "evidence": _evidence(request),
         "open_questions": [],
         **doubts,
     }
+
+
+def _evidence(request: ParsedRequest) -> list[str]:
+    """Return names that the strategy starts from: those of the accepted recon, or else those of the text."""
+    own, recon = request.facts, request.dependencies.get("recon")
+    lists = {"mentioned_files": own.files, "apis_involved": own.apis, "test_references": own.tests}
+    found = lists if not isinstance(recon, Mapping) else {key: recon.get(key) for key in lists}
+    items = (item for names in found.values() if isinstance(names, list | tuple) for item in names[:EVIDENCE_MAX])
+    return list(dict.fromkeys(item for item in items if isinstance(item, str) and item.strip()))

@@ -240,6 +240,17 @@ class Phrases(Config):
         return self.kinds.get(kind, kind.replace("_", " "))
 
 
+class StrategyStep(Config):
+    """A key step of a strategy."""
+
+    id: str = Field(pattern=STEP_ID)
+    """The id by which the plan's steps refer to it."""
+    text: str
+    """What is to be done; it may have slots."""
+    steps: tuple[str, ...]
+    """The ids of the templates' steps that carry it out."""
+
+
 class Strategy(Config):
     """A strategy for problems of some kinds."""
 
@@ -251,7 +262,7 @@ class Strategy(Config):
     """The kind whose plan template it uses; null is the kind of the problem."""
     why: str
     """The reason for it, as part of the rationale."""
-    key_steps: tuple[str, ...]
+    key_steps: tuple[StrategyStep, ...]
     """Its main steps; those with an empty slot are left out."""
     expected_guards: tuple[str, ...]
     """The guards that its plan uses."""

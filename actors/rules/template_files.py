@@ -62,6 +62,8 @@ _TABLES: Mapping[str, TypeAdapter[Any]] = {
     "phrases": TypeAdapter(Phrases),
     "strategies": TypeAdapter(dict[str, Strategy]),
 }
+MAY_BE_EMPTY = frozenset(("constraints", "goals"))
+"""The lists that may have no item, so that a step for each is not in every plan."""
 _TEMPLATE: TypeAdapter[Any] = TypeAdapter(Template)
 
 
@@ -118,6 +120,33 @@ def _reference_errors(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
         for kind in (*strategy.kinds, *([strategy.template] if strategy.template else [])):
             if kind not in rules.templates:
                 yield "strategies", (name,), f"{kind!r} has no template"
+                break
+        else:
+            for path, cause in _key_step_errors(rules, strategy):
+                yield "strategies", (name, "key_steps", *path), cause
+
+
+def _key_step_errors(rules: Rules, strategy: Strategy) -> Iterator[tuple[KeyPath, str]]:
+    """Yield (keys, cause) for each key step that some plan would not carry out, and for each id twice."""
+    templates = [rules.templates[kind] for kind in ([strategy.template] if strategy.template else strategy.kinds)]
+    known = {step.step_id for template in rules.templates.values() for step in template.steps}
+    ids = [step.id for step in strategy.key_steps]
+    for place, key_step in enumerate(strategy.key_steps):
+        if ids.index(key_step.id) != place:
+            yield (place, "id"), f"the id {key_step.id!r} is taken"
+        for number, name in enumerate(key_step.steps):
+            if name not in known:
+                yield (place, "steps", number), f"{name!r} is a step of no template{_nearest(name, known)}"
+        for template in templates:
+            certain = {step.step_id for step in template.steps if _is_certain(step, investigates=not strategy.template)}
+            if not certain.intersection(key_step.steps):
+                yield (place, "steps"), f"none of them is in every plan of the template {template.kind!r}"
+
+
+def _is_certain(step: TemplateStep, *, investigates: bool) -> bool:
+    """Return whether a step is in every plan of its template; `investigates`: whether the strategy looks first."""
+    applies = step.only_if is None or (step.only_if == "investigate" and investigates)
+    return applies and not step.optional and step.for_each not in MAY_BE_EMPTY
 
 
 def _template_errors(rules: Rules, template: Template) -> Iterator[tuple[KeyPath, str]]:

@@ -20,6 +20,7 @@ from typing import ClassVar, Literal
 from actors.run.clock import TimedEvent
 from actors.run.ids import try_id
 from actors.run.questions import ClarificationRequested, Questions, Status, new_id
+from actors.run.texts import storable
 from actors.values.answers import choice
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
@@ -289,8 +290,8 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
                 mono=message.mono,
                 elapsed=message.elapsed,
                 outcome=message.outcome,
-                output=message.output,
-                reason=message.reason,
+                output=storable(message.output),
+                reason=storable(message.reason),
             )
         case Checked():
             call = message.request_id.removeprefix("check:")

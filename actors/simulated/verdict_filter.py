@@ -19,7 +19,10 @@ from actors.simulated.seeded import draw, pick, tag
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import text_hash
+from runtime.models.replies import Unreadable
 
+COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
+"""The guards beside the plan guards that judge plans. In a simulated world they reject nothing but what is no JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
 """The findings of a rejection: its own, those of another problem's plan, or none but that it is a rejection."""
 
@@ -44,7 +47,10 @@ class VerdictFilter:
         """Return the guard factories with filtered plan guards; unchanged if the filter changes nothing."""
         if self.feedback == "full" and not self.false_accept and not self.false_reject:
             return dict(guards)
-        return {name: self._filtered(make) if name in PLAN_GUARDS else make for name, make in guards.items()}
+        return {
+            name: self._filtered(make) if name in PLAN_GUARDS else _silenced(make) if name in COMPARING else make
+            for name, make in guards.items()
+        }
 
     def _filtered(self, make: GuardFactory) -> GuardFactory:
         def make_filtered(config: Mapping[str, Any]) -> Guard:
@@ -82,3 +88,21 @@ class VerdictFilter:
         content = orjson.dumps(plan).decode()
         other = self._medium(Artifact(artifact_id="other", step="other", content=content), Context(specification=""))
         return other.model_copy(update={"guard": verdict.guard})
+
+
+def _silenced(make: GuardFactory) -> GuardFactory:
+    """Return the guard, which leaves a plan that cannot be read to the plan guard, whose verdict is filtered."""
+
+    def make_silenced(config: Mapping[str, Any]) -> Guard:
+        guard = make(config)
+
+        def judge(artifact: Artifact, context: Context) -> Verdict:
+            verdict = guard(artifact, context)
+            assert isinstance(verdict, Verdict)
+            if isinstance(artifact.value, Unreadable) and context.settings.get("role") == "plan":
+                return Verdict(guard=verdict.guard, passed=True, score=1.0)
+            return verdict
+
+        return judge
+
+    return replace(definition_of(make), make=make_silenced)

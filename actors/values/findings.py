@@ -39,6 +39,8 @@ class Code(StrEnum):
     BAD_BUDGET = "plan.bad_budget"
     MIXED_REPEATABLE = "plan.mixed_repeatable"
     UNKNOWN_REQUIREMENT = "plan.unknown_requirement"  # warning
+    STRATEGY_NOT_FOLLOWED = "plan.strategy_not_followed"  # no step implements a key step of the strategy
+    UNKNOWN_KEY_STEP = "plan.unknown_key_step"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
     GIVEN_REPLACED = "plan.given_replaced"  # warning: a given fact replaced what the plan said
     UNBOUND = "plan.unbound"  # no tool implements the name of a generator or guard
@@ -65,8 +67,21 @@ class Code(StrEnum):
     NOTHING_FOUND = "recon.nothing_found"
     # final plan, compared with the critique of its draft: `where` is a step id
     CRITIQUE_IGNORED = "critique.ignored"  # the plan is its draft unchanged
+    CRITIQUE_NEARLY_IGNORED = "critique.nearly_ignored"  # warning: only words differ, nothing that is carried out
     CRITIQUE_UNHEEDED = "critique.unheeded"  # warning: a step that the critique names is unchanged
     NOT_COMPARED = "critique.not_compared"  # warning: the critique or the draft is missing
+    # names that are relied on, compared with recon
+    EVIDENCE_MISSING = "evidence.missing"
+    # strategy, compared with the analysis
+    WORKFLOW_MISMATCH = "workflow.mismatch"  # it is for another type of problem
+    # requirements, compared with the plan: `where` is a requirement's id, or the id of a step that breaks one
+    UNCOVERED = "requirement.uncovered"  # no step that contributes to its tokens satisfies it
+    VIOLATED = "requirement.violated"
+    GOAL_CYCLE = "requirement.cycle"  # goals wait for each other
+    NEARLY_VIOLATED = "requirement.nearly_violated"  # warning: the names differ in nothing but separators
+    MANY_SATISFIED = "requirement.many_satisfied"  # warning: one step satisfies more than five
+    # a guard that compares with the result of another step, which its step does not require
+    NOTHING_TO_COMPARE = "guard.nothing_to_compare"  # warning
     # the problem as a whole
     NOT_UNDERSTOOD = "problem.not_understood"  # a warning beside an open question, else an error
     # requirements, which only a person can correct
@@ -86,7 +101,6 @@ class Code(StrEnum):
     UNKNOWN_OUTCOME = "step.unknown_outcome"  # nobody knows whether its tool has run
     ASSUMPTION_BROKEN = "plan.assumption_broken"  # it failed, and the plan says that it never does
     PREREQUISITE_FAILED = "goal.prerequisite_failed"
-    VIOLATED = "requirement.violated"  # it did what a requirement forbids
     # a person's review
     REVIEW_REJECTED = "review.rejected"
     REVIEW_UNANSWERED = "review.unanswered"  # declined or expired
@@ -147,6 +161,14 @@ class Verdict(Value):
     """Measured values, such as a plan's `assurance`."""
     parts: tuple["Verdict", ...] = ()
     """The verdicts of a composite's members, in their order."""
+
+    @property
+    def judges(self) -> str:
+        """The guards behind the verdict, for people: of a composite that passed its members, else the guard."""
+        names = [part.guard for part in self.parts if part.passed] if self.passed else []
+        if not names:
+            return self.guard
+        return " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more guards"
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -4,7 +4,8 @@ An id is made from the quote alone, so a requirement keeps its id when the facts
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -31,6 +32,15 @@ class RequirementSource(StrEnum):
     ANSWER = "answer"
 
 
+class StatedLimit(NamedTuple):
+    """A limit that a requirement states, such as a price or a date."""
+
+    name: str
+    """What is limited, in a short name that is the same wherever the same thing is limited."""
+    value: str
+    """The value with its unit, as text."""
+
+
 class Requirement(NamedTuple):
     """One demand, with the words that state it."""
 
@@ -44,12 +54,31 @@ class Requirement(NamedTuple):
     """Where it is stated: words of the source, white space folded."""
     source: str = RequirementSource.PROBLEM
     """One of `RequirementSource`, as text."""
+    tokens: tuple[str, ...] = ()
+    """Tokens of the plan: of a goal those that hold once it is reached; else those that must, or must not, hold."""
+    depends_on: tuple[str, ...] = ()
+    """Of a goal: the ids of the goals that must be reached before it."""
+    tools: tuple[str, ...] = ()
+    """Names of generators and guards that no step may use; only of what must be avoided."""
+    paths: tuple[str, ...] = ()
+    """Files and folders that may not be changed, as stated; an execution compares them."""
+    conflicts_with: tuple[str, ...] = ()
+    """Ids or quotes of the requirements that cannot hold together with it."""
+    limit: StatedLimit | None = None
+    """The limit that it states; None where it states none."""
 
 
 KINDS = frozenset(str(kind) for kind in RequirementKind)
 """The values of `RequirementKind`, to check JSON by."""
 SOURCES = frozenset(str(source) for source in RequirementSource)
 """The values of `RequirementSource`, to check JSON by."""
+
+
+_LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with")
+"""The optional fields that are lists of texts."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
+_SENTENCE_MAX = 400
+"""Characters of a sentence that serves as a goal."""
 
 
 def requirement_id(quote: str) -> str:
@@ -61,7 +90,8 @@ def requirement_id(quote: str) -> str:
 def requirements_in(value: Any) -> Iterator[Requirement]:
     """Yield the requirements in a JSON list, with their ids; items that are no requirements are left out.
 
-    Never raises. An id that the item brings is replaced: ids are made from quotes.
+    Never raises. An id that the item brings is replaced: ids are made from quotes. An optional field of another type is
+    empty.
     """
     for item in value if isinstance(value, list | tuple) else ():
         if not isinstance(item, Mapping):
@@ -71,9 +101,55 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
         if not (isinstance(quote, str) and quote.strip() and isinstance(text, str)):
             continue
         if isinstance(kind, str) and isinstance(source, str) and kind in KINDS and source in SOURCES:
-            yield Requirement(requirement_id(quote), str(kind), text, quote, str(source))
+            lists = {name: _texts(item.get(name)) for name in _LISTS if item.get(name)}
+            limit = _limit(item.get("limit"))
+            yield Requirement(requirement_id(quote), str(kind), text, quote, str(source), **lists, limit=limit)
 
 
-def requirement_to_json(requirement: Requirement) -> dict[str, str]:
-    """Return the requirement as a JSON object."""
-    return {key: str(value) for key, value in requirement._asdict().items()}
+def own_ids(value: Any) -> dict[str, str]:
+    """Return the ids made from quotes by the ids that the requirements in a JSON list bring, where the two differ.
+
+    An author who has not seen the made ids refers to requirements by ids of its own. Never raises.
+    """
+    made = {
+        own: item.id
+        for raw in (value if isinstance(value, list | tuple) else ())
+        for item in requirements_in([raw])
+        if isinstance(own := raw.get("id"), str) and own != item.id
+    }
+    taken = set(made.values())
+    return {own: name for own, name in made.items() if own not in taken}
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Return the texts of a list that are not blank; none for any other value."""
+    items = value if isinstance(value, list | tuple) else ()
+    return tuple(item for item in items if isinstance(item, str) and item.strip())
+
+
+def _limit(value: Any) -> StatedLimit | None:
+    name, amount = (value.get("name"), value.get("value")) if isinstance(value, Mapping) else (None, None)
+    if isinstance(amount, int | float) and not isinstance(amount, bool) and abs(amount) < 10**18:
+        amount = f"{amount:.17g}"
+    if isinstance(name, str) and isinstance(amount, str) and name.strip() and amount.strip():
+        return StatedLimit(name, amount)
+    return None
+
+
+def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
+    """Return the requirement as a JSON object, without optional fields that are empty."""
+    value: dict[str, Any] = {name: getattr(requirement, name) for name in ("id", "kind", "text", "quote", "source")}
+    value |= {name: list(items) for name in _LISTS if (items := getattr(requirement, name))}
+    if requirement.limit is not None:
+        value["limit"] = requirement.limit._asdict()
+    return value
+
+
+def fallback_goal(texts: Iterable[str]) -> Requirement | None:
+    """Return the goal of a problem that states none: the first sentence of its texts; None where none has a word."""
+    for text in texts:
+        for sentence in _SENTENCE_END.split(text[: 10 * _SENTENCE_MAX]):
+            quote = " ".join(sentence.split())[:_SENTENCE_MAX]
+            if any(sign.isalpha() for sign in quote):
+                return Requirement(requirement_id(quote), str(RequirementKind.GOAL), quote, quote)
+    return None

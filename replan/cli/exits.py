@@ -13,6 +13,7 @@ from runtime.core.errors import (
     JournalUnreachable,
     JournalUnreadable,
     KindUnknown,
+    RunMoved,
     RunNotFound,
     UsageProblem,
 )
@@ -44,7 +45,7 @@ MEANING = {
     Exit.INTERNAL: "internal error, a plug-in that failed (the run is parked), or no room left to write",
     Exit.USAGE: "bad input, option or configuration",
     Exit.UNSOLVED: "no plan: all ways pruned, nowhere left to go back to, or not understood "
-    "(check: a plan was rejected); for other kinds of agents: not a success",
+    "(check: a plan was rejected); an execution did not reach its goals; for other kinds of agents: not a success",
     Exit.PROVIDER: "the model's provider refused, could not be reached, or cut the replies; "
     "the run is parked and can be resumed",
     Exit.BUDGET: "the budget is used up; the run can be resumed with more",
@@ -77,7 +78,7 @@ def exit_of_error(error: BaseException) -> Exit:
     match error:
         case UsageProblem() | KindUnknown():
             return Exit.USAGE
-        case RunNotFound() | Held() | Fenced():
+        case RunNotFound() | RunMoved() | Held() | Fenced():
             return Exit.NOT_FOUND
         case JournalDamaged() | JournalNewer() | JournalMoved() | JournalUnreadable():
             return Exit.JOURNAL

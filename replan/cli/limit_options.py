@@ -51,5 +51,9 @@ def run_options(values: dict[str, Any], **others: Any) -> "RunOptions":
     """Take the values of these options out of a command's parameters, and return them, with other fields."""
     from actors.planning.prepare import RunOptions
 
-    taken = {field: values.pop(name) for name, field in _NAMES.items()}
-    return RunOptions(**taken, **others)
+    return RunOptions(**limits_of(values), **others)
+
+
+def limits_of(values: dict[str, Any]) -> dict[str, Any]:
+    """Take the values of these options out of a command's parameters, and return them by the names that fields have."""
+    return {field: values.pop(name) for name, field in _NAMES.items()}

@@ -1,4 +1,4 @@
-"""`doctor --verify`: computes again what follows from the records of the home, and reports what differs."""
+"""`journal verify` and `doctor --verify`: computes again what follows from the records, and reports what differs."""
 
 import os
 
@@ -8,15 +8,16 @@ from replan.cli.exits import Exit
 from replan.cli.terminal.console import print_json, show
 from replan.runs.home import journal_to_read
 from replan.runs.verification import Finding, Verified, verify
+from replan.setup.database import database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
-from runtime.core.clock import SystemClock
-from runtime.journal.sqlite.inspection import open_inspection
+from runtime.core.errors import UsageProblem
+from runtime.open_offline import open_inspection, place_of
 
 
-def verify_home(*, as_json: bool) -> int:
-    """Verify the journal of the home and print what is wrong, a line for each. Return 0, or 9 where something is."""
-    verified = _verified()
+def verify_journal(url: str | None = None, *, as_json: bool) -> int:
+    """Verify a journal, or the one in use, and print what is wrong, a line for each. Return 0, or 9 for something."""
+    verified = _verified(url)
     if as_json:
         rows = [{"run_id": finding.run or None, "cause": finding.cause} for finding in verified.findings]
         print_json(
@@ -34,17 +35,22 @@ def verify_home(*, as_json: bool) -> int:
     return Exit.JOURNAL if verified.findings else Exit.OK
 
 
-def _verified() -> Verified:
+def _verified(url: str | None) -> Verified:
+    kinds, named = Kinds(), url or database_url(os.environ)
+    if named is not None:
+        with open_inspection(named, kinds.codecs, USE_ANOTHER_HOME) as journal:
+            if journal is None and url is not None:
+                raise UsageProblem("there is no journal here", place=place_of(named))
+            return Verified() if journal is None else verify(journal, kinds)
     home = locate_home(os.environ)
     if not os.path.lexists(home.journal):
         return Verified()
     prepare_home(os.environ, write=False)
-    kinds = Kinds()
     with (
         journal_to_read(home) as path,
-        open_inspection(path, kinds.codecs, SystemClock().now(), USE_ANOTHER_HOME) as journal,
+        open_inspection(f"sqlite:{path}", kinds.codecs, USE_ANOTHER_HOME) as journal,
     ):
-        return verify(journal, kinds)
+        return Verified() if journal is None else verify(journal, kinds)
 
 
 def _lines(verified: Verified) -> list[Line]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from runtime.journal.holding import place_moved_to
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 
@@ -23,11 +24,13 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
     A run whose row says `running`, but that nobody drives any more, was interrupted: it is `parked`, or still `running`
     where a host drives runs of its kind (`hosted`), and so goes on with it. So is one whose row says `waiting`, where
     people have answered all of its questions since: in `with_inbox`, its common state after the messages of its inbox,
-    none is open.
+    none is open. A run that was moved to another journal is not driven here, so that a running one is `parked`.
     """
     status = row.summary.status
     if status == "waiting" and with_inbox is not None and not with_inbox.open_questions:
         status = "running"
+    if place_moved_to(row.owner) is not None:
+        return "parked" if status == "running" else status
     if status == "running" and (row.owner is None or is_dead(row.owner)):
         if row.summary.detail and row.summary.next_wake is not None:
             return "parked"  # It waits for its provider; a host tries again now and then.

@@ -17,7 +17,7 @@ from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
-from runtime.journal.sqlite.inspection import Inspection, StoredRun
+from runtime.journal.inspecting import Inspection, StoredRun
 
 VALUE_MAX = 60
 """The longest value, in characters, that a finding quotes."""

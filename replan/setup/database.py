@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
         hint = "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
         raise UsageProblem("this is not the URL of a Postgres database", place=JOURNAL, hint=hint)
     return url
+
+
+def journal_url(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the URL of the journal in use: the database's, or that of the home's file. Raises `UsageProblem`."""
+    return database_url(environment) or f"sqlite:{locate_home(environment).journal}"
 
 
 def database_place(environment: Mapping[str, str] = os.environ) -> str | None:

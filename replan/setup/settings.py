@@ -18,6 +18,7 @@ from actors.files.yaml_document import read_document
 from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
+from runtime.models.base_url import check_base_url
 
 
 class PriceEntry(Config):
@@ -88,6 +89,21 @@ class ClientsEntry(Config):
     """The most runs that one client starts in 24 hours."""
 
 
+class SearchEntry(Config):
+    """The search service that acquisitions ask where they have no folder of documents."""
+
+    endpoint: Annotated[str, Field(max_length=2000)]
+    """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`."""
+
+    @model_validator(mode="after")
+    def _is_allowed(self) -> Self:
+        try:
+            check_base_url(self.endpoint, place="endpoint")
+        except UsageProblem as problem:
+            raise config_error(problem.cause, ("endpoint",), "such as https://HOST/search") from None
+        return self
+
+
 class UserConfig(Config):
     """The user's config file."""
 
@@ -101,6 +117,8 @@ class UserConfig(Config):
     """How many runs and calls one process has under way at most."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
     """What browsers and programs may ask `replan serve` for."""
+    search: SearchEntry | None = None
+    """The search service for acquisitions; without it, only folders of documents are searched."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()

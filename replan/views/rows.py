@@ -5,6 +5,7 @@ from typing import Any
 from actors.values.format import ago, stamp
 from actors.values.lines import Line, Span, columns, line
 from runtime.core.owner import describe
+from runtime.journal.holding import place_moved_to
 from runtime.journal.kinds import FIRST_KIND
 from runtime.journal.port import RunRow
 
@@ -24,6 +25,8 @@ def row_line(row: RunRow, status: str, now: float) -> Line:
 def _standing(row: RunRow, status: str) -> str:
     """Return a word for how a run stands: its outcome, its status, or that no host can drive it."""
     match status:
+        case _ if status != "finished" and place_moved_to(row.owner) is not None:
+            return "moved"
         case "finished":
             return row.summary.detail
         case "running" if row.summary.status == "running" and row.summary.detail:

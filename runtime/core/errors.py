@@ -7,6 +7,7 @@ ReplanError                     one line: a cause, a place, a next step
 │   ├── RunExists               the run id is taken
 │   ├── KindUnknown             nothing installed here knows the run's kind, or its format (exit 2)
 │   ├── Held                    another process drives the run (exit 8)
+│   ├── RunMoved                the run was moved to another journal (exit 8)
 │   ├── Fenced                  another driver took the run over; this one must stop without writing
 │   ├── SequenceConflict        an append did not follow the last record
 │   ├── JournalDamaged          a record does not verify (exit 9)
@@ -97,6 +98,16 @@ class Held(JournalError):
         self.run, self.owner, self.until = run, owner, until
         driver = describe(owner)
         super().__init__(f"run {run!r} is driven by {driver} until its lease ends; wait for it or cancel the run")
+
+
+class RunMoved(JournalError):
+    """The run was moved to another journal, whose place is `place`."""
+
+    passing = False
+
+    def __init__(self, run: str, place: str) -> None:
+        self.run, self.place = run, place
+        super().__init__(f"run {run!r} was moved to {place}; go on with it there")
 
 
 class Fenced(JournalError):

@@ -44,7 +44,8 @@ class Stage:
     def __init__(self, job=None, machine=None):
         self.machine = machine or AcquisitionMachine()
         self.state, self.events, self.now, self.mailed = self.machine.initial(), [], START, 0
-        self.send((job or prepared()).first("run", START))
+        first = self.machine.accept(self.state, (job or prepared()).first("run", START))
+        self.state, self.events = self.machine.evolve(self.state, first), [first]  # As where a run is admitted.
         self.send(Resumed(1, self.tick()))
 
     def tick(self):

@@ -41,7 +41,7 @@ def loaded_by(code, heavy=HEAVY):
     """Return which of the heavy modules a fresh interpreter has loaded after the code."""
     script = f"{code}\nimport sys, json\nsys.stderr.write(json.dumps([m for m in {heavy!r} if m in sys.modules]))"
     result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    return json.loads(result.stderr)
+    return json.loads(result.stderr.rpartition("\n")[2])  # The command may have remarks of its own.
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["workflow", "--help"], ["check", "--help"]])

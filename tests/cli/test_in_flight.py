@@ -60,7 +60,7 @@ def test_a_pipe_gets_lines_about_a_long_call_and_its_duration(replan, problem, s
     result = replan("run", problem, "-m", "gpt", "-w", "single")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"g_plan/v1\.a1 under way for [1-9]\d* s, \d+ characters so far", result.stderr)
-    assert re.search(r"g_plan/v1\.a1 accepted by plan_medium, after [1-9]\d* s", result.stderr)
+    assert re.search(r"g_plan/v1\.a1 accepted by plan_medium and requirements_covered, after [1-9]\d* s", result.stderr)
 
 
 def test_a_terminal_counts_the_characters(home, problem, served):

@@ -17,9 +17,11 @@ def test_the_default_workflow_as_mermaid():
     assert mermaid(workflow) == (
         "flowchart LR\n"
         '    s_g_analysis["g_analysis<br/>analysis_valid<br/>2 attempts, 1 back"]\n'
-        '    s_g_recon["g_recon<br/>recon_valid<br/>2 attempts, 2 back"]\n'
-        '    s_g_strategy["g_strategy<br/>strategy_valid<br/>2 attempts, 3 back"]\n'
-        '    s_g_plan(["g_plan<br/>plan_medium<br/>3 attempts"])\n'
+        '    s_g_recon["g_recon<br/>all_of: recon_valid, requirements_agree<br/>2 attempts, 2 back"]\n'
+        '    s_g_strategy["g_strategy<br/>all_of: strategy_valid, fits_problem_type, evidence_present<br/>'
+        '2 attempts, 3 back"]\n'
+        '    s_g_plan(["g_plan<br/>all_of: plan_medium, requirements_covered, evidence_present, follows_strategy<br/>'
+        '3 attempts"])\n'
         "    s_g_analysis --> s_g_strategy\n"
         "    s_g_recon --> s_g_strategy\n"
         "    s_g_analysis --> s_g_plan\n"
@@ -40,7 +42,7 @@ def test_the_single_workflow_as_dot():
         "    rankdir=LR;\n"
         '    label="single";\n'
         "    node [shape=box];\n"
-        '    "g_plan" [label="g_plan\\nplan_medium\\n3 attempts" shape=oval];\n'
+        '    "g_plan" [label="g_plan\\nall_of: plan_medium, requirements_covered\\n3 attempts" shape=oval];\n'
         "}\n"
     )
 

@@ -125,7 +125,9 @@ def test_a_draft_is_checked_lightly_and_the_final_plan_fully(name):
     workflow, _, _ = read_workflow(name, ROOT)
     assert workflow.effective_guard("g_plan_draft") == "plan_minimal"
     assert workflow.effective_guard("g_critique") == "critique_valid"
-    assert workflow.effective_guard("g_plan_final") == Composite(all_of=("plan_medium", "follows_critique"))
+    assert workflow.effective_guard("g_plan_final") == Composite(
+        all_of=("plan_medium", "follows_critique", "requirements_covered")
+    )
 
 
 def test_the_default_ships_the_budgets_of_the_design():

@@ -77,6 +77,11 @@ def blocks(page: Path) -> list[Block]:
     return rendered(page).blocks
 
 
+SEARCHED = ("market", "cloud")
+"""The folders of `docs/examples` whose files are documents to search."""
+
+
 def pages() -> list[Path]:
-    """Return every page, the front page first."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """Return every page, the front page first; the documents that examples search are none."""
+    found = sorted((ROOT / "docs").rglob("*.md"))
+    return [ROOT / "README.md", *(page for page in found if page.parent.name not in SEARCHED)]

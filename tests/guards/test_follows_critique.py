@@ -81,6 +81,21 @@ def test_another_spelling_of_the_draft_is_the_draft():
     assert findings_of(judge(same, critique())) == [(Code.CRITIQUE_IGNORED, "", "error")]
 
 
+@pytest.mark.parametrize("change", [lambda text: f" {text}  ", str.upper, lambda text: text.replace(" ", "\n\t")])
+def test_white_space_and_case_make_no_other_plan(change):
+    """S136: a plan that differs from a condemned draft by blanks or capitals ignores the critique."""
+    same = {**DRAFT, "steps": [{**step, "name": change(step["name"])} for step in DRAFT["steps"]]}
+    assert findings_of(judge(same, critique())) == [(Code.CRITIQUE_IGNORED, "", "error")]
+
+
+def test_a_change_of_words_only_is_a_warning():
+    """S136: nothing that is carried out or checked differs; nothing measures how alike the words are."""
+    verdict = judge(changed(name="Something else entirely", description="In other words."), critique())
+    assert verdict.passed
+    assert findings_of(verdict) == [(Code.CRITIQUE_NEARLY_IGNORED, "", "warning")]
+    assert judge(changed(name="Something else"), critique("good", specific_suggestions=["nothing"])).findings == ()
+
+
 @pytest.mark.parametrize("keys", [{"guard": "human"}, {"description": "In other words."}, {"retry_budget": 7}])
 def test_any_change_of_substance_passes(keys):
     """The guard cannot know whether the change is the right one."""
@@ -89,7 +104,7 @@ def test_any_change_of_substance_passes(keys):
 
 def test_an_unnecessary_step_that_stayed_is_a_warning():
     remarks = critique(unnecessary_steps=[f"{LAST}: nobody asked for it"])
-    kept = judge(changed(name="Kept"), remarks)
+    kept = judge(changed(retry_budget=3), remarks)
     assert kept.passed
     assert findings_of(kept) == [(Code.CRITIQUE_UNHEEDED, LAST, "warning")]
     removed = changed()
@@ -99,7 +114,7 @@ def test_an_unnecessary_step_that_stayed_is_a_warning():
 
 def test_a_guard_that_was_named_and_stayed_is_a_warning():
     remarks = critique(guard_appropriateness=[f"`{LAST}` is not checked by this guard."])
-    assert findings_of(judge(changed(name="Kept"), remarks)) == [(Code.CRITIQUE_UNHEEDED, LAST, "warning")]
+    assert findings_of(judge(changed(retry_budget=3), remarks)) == [(Code.CRITIQUE_UNHEEDED, LAST, "warning")]
     assert judge(changed(guard="merge_ready"), remarks).findings == ()
 
 
@@ -107,7 +122,7 @@ def test_only_whole_ids_of_the_draft_count_as_named():
     remarks = critique(
         unnecessary_steps=[f"x{FIRST}, {FIRST}_more and no_such_step", 3], guard_appropriateness="no list"
     )
-    assert judge(changed(name="Other"), remarks).findings == ()
+    assert judge(changed(retry_budget=3), remarks).findings == ()
 
 
 @pytest.mark.parametrize(

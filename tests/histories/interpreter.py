@@ -1,6 +1,8 @@
 """Executes the commands of a history on the pure machine, and returns the transcript.
 
     workflow [key=value ...]        the workflow; an indented line per step: NAME [<- REQUIRED ...] [key=value ...]
+    shipped NAME [key=value ...]    a shipped workflow, for a shipped problem
+    problem NAME                    another shipped problem
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S]
     given initial=TOKENS [goal=TOKENS achieved=TOKENS failure="text" asks_nobody=true answer="question: answer"]
     begin                           start the run
@@ -8,6 +10,9 @@
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
     classify REQUEST CODE|"text"    the classifier's reply
     ok NODE                         reply and accept               bad NODE ...   reply and reject
+    write REQUEST [PATH=JSON ...]   the offline author's artifact with these changes; the shipped guards judge it
+    again REQUEST NODE              the artifact of an earlier node word for word; the shipped guards judge it
+    finish [REQUEST]                write for all that is asked for until nothing is, or until the request is
     reach NODE                      ok for all that is asked for until NODE is; its lines are left out
     wake ID · later SECONDS · park · resume [at_once=true] · cancel · answer ID "text" · decline ID · note "text"
     requirement "text" · change [calls=N ... model=NAME timeout_seconds=S] · mail "body"
@@ -34,6 +39,7 @@ from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply
+from tests.histories.shipped_parts import authored, judged, shipped_config, shipped_problem
 from tests.histories.transcript import Transcript
 from tests.support.worlds import SEEDS, World, passed, pinned
 
@@ -71,7 +77,7 @@ class Interpreter:
     def __init__(self):
         self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
         self.transcript = Transcript(self.world.now)
-        self.epoch, self.shift, self.claimed = 1, 0.0, self.world.now
+        self.epoch, self.shift, self.claimed, self.specification = 1, 0.0, self.world.now, "the problem"
         self.facts = None
 
     @property
@@ -82,6 +88,8 @@ class Interpreter:
         name, *words = shlex.split(command)
         if name == "workflow":
             return self.workflow(words, indented)
+        if name == "write":
+            return self.write(*words)
         plain, options = split(words)
         return list(getattr(self, name)(*plain, **options))
 
@@ -104,6 +112,30 @@ class Interpreter:
         self.world.config = pinned(steps or SEEDS, price=price, **split(words)[1])
         return []
 
+    def problem(self, name):
+        self.specification = shipped_problem(name)
+        return []
+
+    def shipped(self, name, **keys):
+        self.problem("login_timeout")
+        self.world.config = shipped_config(name, **keys)
+        return []
+
+    def write(self, request, *changes):
+        return [*self.reply(request, authored(self.state, node_of(request), changes)), *self.judge(node_of(request))]
+
+    def again(self, request, node):
+        return [*self.reply(request, self.state.nodes[node].artifact.content), *self.judge(node_of(request))]
+
+    def judge(self, node):
+        return self.send(Judged(f"judge:{node}", self.tick(), 0.0, judged(self.state, node)))
+
+    def finish(self, until=None):
+        lines = []
+        while self.state.run.calls.open and until not in self.state.run.calls.open:
+            lines += self.write(next(iter(self.state.run.calls.open)))
+        return lines
+
     def limits(self, **options):
         if "deadline" in options:
             options["deadline"] += self.world.now
@@ -112,7 +144,7 @@ class Interpreter:
 
     def begin(self):
         config = self.world.config.model_dump_json()
-        start = (self.world.now, "run", "the problem", config, self.world.limits)
+        start = (self.world.now, "run", self.specification, config, self.world.limits)
         return self.send(Begin(*start, given_facts=self.facts))
 
     def given(self, *, initial, goal=None, achieved=(), failure="", asks_nobody=False, answer=""):

@@ -62,6 +62,31 @@ def test_every_row_of_the_shipped_policy_decides_in_some_history():
     assert [row.id for row in default_policy().rows if f" by {row.id}" not in transcripts] == []
 
 
+IN_EXECUTIONS = {"tool_transient": "", "tool_permanent": "", "tool_failure": ""}
+"""The rows that only a tool can make fire, each with the file, from the root of the repository, of the execution's
+transcript in which it does. Empty until executions have histories: planning calls no tools."""
+FIRES = {"requirements_changed": "\ntold "}
+"""What shows in a transcript that a row has decided, where it is no decision about a rejection."""
+
+
+def test_every_row_that_planning_can_reach_fires_with_shipped_parts_and_success_follows():
+    """S108, S109, S111 to S114: a scripted artifact may have the fault; the finding is always a shipped guard's."""
+    rows = [row.id for row in default_policy().rows if row.id not in IN_EXECUTIONS]
+    told = {row: (HISTORIES[0].parent / f"row_{row}_shipped.txt").read_text(encoding="utf-8") for row in rows}
+    assert [row for row, text in told.items() if "\nbad " in text or "\nreject " in text] == []
+    after = {row: text.partition(FIRES.get(row, f" by {row}"))[2] for row, text in told.items()}
+    assert [row for row, text in after.items() if "\nfinished  success" not in text] == []
+    assert len(rows) == len(default_policy().rows) - len(IN_EXECUTIONS) == 13
+
+
+def test_the_rows_for_tools_fire_in_executions():
+    known = {row.id for row in default_policy().rows}
+    root = HISTORIES[0].parents[2]
+    for row, path in IN_EXECUTIONS.items():
+        assert row in known
+        assert not path or f" by {row}" in (root / path).read_text(encoding="utf-8")
+
+
 def test_the_transcript_has_a_line_for_every_kind_of_event():
     kinds = {str(event.model_fields["kind"].default) for event in EVENTS}
     assert [kind for kind in kinds if not hasattr(Transcript, f"_{kind}")] == []

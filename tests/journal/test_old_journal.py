@@ -31,8 +31,9 @@ with zipfile.ZipFile(HERE / "expected.zip") as _archive:
     EXPECTED = {name: _archive.read(name).decode() for name in _archive.namelist()}
 RUNS = sorted(name.removesuffix(".show.txt") for name in EXPECTED if name.endswith(".show.txt"))
 WRITTEN_ANEW = {
-    **dict.fromkeys(("crashed01", "daily0001"), ("g_plan",)),
-    **dict.fromkeys(("admitted1", "aside0001", "waiting01", "waiting02"), ("g_analysis", "g_plan")),
+    "crashed01": ("g_plan",),
+    "daily0001": ("g_strategy", "g_plan"),
+    **dict.fromkeys(("admitted1", "aside0001", "waiting01", "waiting02"), ("g_analysis", "g_strategy", "g_plan")),
     "crashed02": ("g_plan",),
     "crashed02.367efd6c": ("c_plan",),
 }
@@ -42,7 +43,7 @@ WITHOUT_PLAN = [run for run in RUNS if f"{run}.plan.txt" not in EXPECTED]
 
 def frame_of(shown):
     """Return what a run came to without the texts of its author."""
-    frame = {key: value for key, value in shown.items() if key not in ("plan", "path", "not_taken_up")}
+    frame = {key: value for key, value in shown.items() if key not in ("plan", "path", "not_taken_up", "not_checked")}
     return frame | {"path": [(step["step"], step["node"], step["score"]) for step in shown["path"]]}
 
 
@@ -106,6 +107,8 @@ def test_an_old_run_is_shown_as_it_was(home, run):
                 shown, before = kept(done.stdout, view), written(f"{run}.{view}.txt")
                 if view == "events_json":
                     shown, before = without_times(shown), without_times(before)
+                if isinstance(shown, str):  # That release named the kind of a composite, not its members.
+                    shown = shown.replace("accepted by plan_medium and human_review", "accepted by all_of")
                 if view == "show":
                     # That release could not go on with a run that had ended, so it advised other things; and it had no
                     # command that explains an outcome.

@@ -2,7 +2,8 @@
 
 import pytest
 
-from actors.plans.coverage import not_taken_up
+from actors.plans.coverage import GOALS_MAX, not_checked, not_taken_up
+from actors.plans.markdown import plan_markdown
 from actors.plans.plan import plan_to_json
 from actors.plans.plan_lines import plan_lines
 from actors.plans.reader import read_plan
@@ -68,3 +69,57 @@ def test_a_step_that_uses_satisfies_for_something_else_is_still_accepted():
     verdict = judge("medium", plan(step("work", "start", "goal", satisfies={"a": 1})))
     assert verdict.passed
     assert warnings(verdict) == [("field.type", "steps[0].satisfies")]
+
+
+def plain(lines):
+    return "\n".join(line.plain for line in lines)
+
+
+def test_people_see_what_is_covered_and_what_is_not_checked():
+    """What no guard can check is never shown as proved."""
+    taken = TAKEN | {"tokens": ["goal"]}
+    forbids = requirement("no shell", "must_avoid") | {"tools": ["shell"]}
+    value = {**VALUE, "requirements": [taken, IDLE, LATE, forbids]}
+    shown = plain(plan_lines(value))
+    for text in (
+        "goal, covered by work: run fast",
+        "goal, not covered: run far",
+        "deadline, not checked: by Friday",
+        "must_avoid, kept by every step: no shell",
+    ):
+        assert text in shown
+        assert text.replace("_", "\\_") in plan_markdown(value)
+    assert "proved" not in shown.lower()
+    assert "Requirements" not in plain(plan_lines(plan(step("work", "start", "goal"))))
+
+
+def test_only_what_no_guard_can_check_is_not_checked():
+    value, _ = read_plan({**VALUE, "requirements": [TAKEN | {"tokens": ["goal"]}, IDLE, LATE]})
+    assert [item.text for item in not_checked(value)] == ["by Friday"]
+    many = [requirement(f"goal {number}") for number in range(GOALS_MAX + 1)]
+    assert len(not_checked(read_plan({**VALUE, "requirements": many})[0])) == 1
+
+
+def test_all_fields_of_a_requirement_survive_writing_and_reading():
+    whole = TAKEN | {
+        "tokens": ["goal"],
+        "depends_on": [IDLE["id"]],
+        "tools": ["shell"],
+        "paths": ["src/api.py"],
+        "conflicts_with": [LATE["id"]],
+        "limit": {"name": "time", "value": "3 days"},
+    }
+    value, findings = read_plan({**VALUE, "requirements": [whole]})
+    assert findings == ()
+    assert plan_to_json(value)["requirements"] == [whole]
+    assert read_plan(plan_to_json(value)) == (value, ())
+
+
+@pytest.mark.parametrize("key", ["tokens", "depends_on", "tools", "paths", "conflicts_with", "limit", "id"])
+@pytest.mark.parametrize(
+    "value", [None, 3, "text", [3, None, ""], {"name": 1, "value": [2]}, {"name": "", "value": ""}]
+)
+def test_an_optional_field_of_another_type_is_empty(key, value):
+    read, findings = read_plan({**VALUE, "requirements": [TAKEN | {key: value}]})
+    assert findings == ()
+    assert plan_to_json(read)["requirements"] == [TAKEN]

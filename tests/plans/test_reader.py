@@ -11,6 +11,7 @@ from actors.plans.plan import Invariant, Plan, Step, plan_to_json
 from actors.plans.reader import read_plan
 from actors.plans.schema import plan_schema
 from actors.values.findings import Code
+from actors.values.requirements import Requirement
 from tests.plans.build import plan, step
 from tests.plans.strategies import plans, policies
 
@@ -145,9 +146,9 @@ def test_anything_in_any_field_can_be_read(fields, other):
 @given(plans())
 def test_the_schema_describes_whole_plans(value):
     """A plan with every key written out fits the schema, and reads without a finding."""
-    whole = plan_to_json(value) | {"goal": "", "invariants": [], "open_questions": []}
+    whole = plan_to_json(value) | {"goal": "", "invariants": [], "requirements": [], "open_questions": []}
     blank = {"description": "", "delete_effects": [], "failure_effects": [], "failure_delete_effects": []}
-    blank |= {"on_failure": "escalate", "repeatable": False}
+    blank |= {"on_failure": "escalate", "repeatable": False, "satisfies": [], "implements": []}
     whole["steps"] = [blank | fields for fields in whole["steps"]]
     jsonschema.validate(whole, plan_schema())
     assert read_plan(whole)[1] == ()
@@ -169,9 +170,10 @@ def test_the_schema_is_fit_for_strict_output():
     )
     fields = [set(kind.__match_args__) for kind in (Plan, Invariant)] + [set(Step._fields)]
     fields[0].add("open_questions")
-    fields[0] -= {"basis", "requirements"}  # a language model is not asked for these
-    fields[2] -= {"satisfies"}
-    assert [set(item["properties"]) for item in objects] == [*fields, {"question", "type", "choices"}]
+    fields[0] -= {"basis"}  # a language model is not asked for it
+    stated = set(Requirement._fields) - {"conflicts_with", "limit"}  # recon states conflicts and limits
+    questions = {"question", "type", "choices"}
+    assert [set(item["properties"]) for item in objects] == [*fields[:2], stated, fields[2], questions]
 
 
 def test_values_are_frozen():

@@ -31,6 +31,7 @@ TABLE = [
         for name in ("bad_budget", "unknown_guard", "cycle", "precondition_unordered", "precondition_deleted")
     ),
     ("plan.budget_over_total", RETRY, "plan", "structure"),
+    ("plan.strategy_not_followed", RETRY, "plan", "structure"),
     ("requirements.changed", FULL, "analysis", "requirements_changed"),
     ("plan.precondition_unsatisfied", PARTIAL, "strategy", "wrong_strategy"),
     ("plan.goal_unreachable", PARTIAL, "strategy", "wrong_strategy"),
@@ -354,6 +355,16 @@ def test_there_is_always_a_decision_and_it_is_legal(pair):
             assert not (free and any(can_redo(graph, progress, upper) for upper in graph.above[failed.step]))
 
 
+@pytest.mark.parametrize(("up", "target"), [(0, "strategy"), (1, "recon"), (2, "analysis"), (3, "analysis")])
+def test_what_builds_on_a_repeated_artifact_goes_further_up_than_before(up, target):
+    """Whatever was found, unless it is mended where it was made; the first time, to the step above."""
+    earlier = [Past("plan", frozenset({("plan.orphan_step", "s1")}), up)] if up else []
+    for finding in ("plan.goal_unreachable", "plan.dead_end", "plugin.never_heard_of"):
+        repeated = replace(failure(finding), repeats=True)
+        assert gist(decide(repeated, situation(history=earlier))) == (PARTIAL, target, "same_again")
+    assert decide(replace(failure("plan.cycle"), repeats=True), situation(history=earlier)).rule == "structure"
+
+
 def test_every_row_of_the_shipped_table_is_tried_here():
-    tried = {row[-1] for row in (*TABLE, *TAGS)} | {"stagnation", "unreviewed"}
+    tried = {row[-1] for row in (*TABLE, *TAGS)} | {"stagnation", "unreviewed", "same_again"}
     assert tried == {row.id for row in situation().policy.rows}

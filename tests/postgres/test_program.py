@@ -7,6 +7,9 @@ from click.testing import CliRunner
 
 import replan as api
 from replan.cli.app import app
+from replan.runs.home import open_home
+from runtime.host.wakeup import WakeSockets
+from runtime.journal.postgres.waking import Listening
 from tests.cli.samples import PROBLEM
 from tests.support.postgres import PASSWORD
 
@@ -84,3 +87,12 @@ def test_a_home_that_a_program_names_keeps_its_own_journal(home, tmp_path):
     assert (tmp_path / "other" / "journal.sqlite3").exists()
     assert [run.run_id for run in api.runs(home=tmp_path / "other")] == [result.run_id]
     assert not api.runs()
+
+
+@pytest.mark.parametrize(("direct", "kind"), [(True, Listening), (False, WakeSockets)])
+async def test_hosts_listen_to_the_server_where_its_own_address_is_named(home, url, direct, kind):
+    environment = {"REPLAN_HOME": str(home), "REPLAN_JOURNAL": url} | ({"REPLAN_JOURNAL_DIRECT": url} if direct else {})
+    async with open_home(environment=environment) as engine:
+        assert isinstance(engine.wakeup, kind)
+        assert engine.lease_seconds == 6.0
+        await engine.journal.create("a", "title")

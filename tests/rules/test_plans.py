@@ -6,15 +6,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.guards.built_in import BUILT_IN
 from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from actors.rules.plan import template_plan
+from actors.values.artifacts import Artifact, Context
 
-from .author import PROBLEMS, RULES, ask, judged, pipeline, read
+from .author import GUARDS, PROBLEMS, RULES, ask, judged, pipeline, read
 
 KINDS = list(RULES.templates)
 STRATEGY = {"bug_fix": "S1_locate_and_fix", "feature": "S2_tdd_feature", "refactoring": "S3_refactor_safely",
             "performance": "S4_profile_and_optimize"}  # fmt: skip
+COMPARING = {
+    "analysis": [],
+    "recon": ["requirements_agree"],
+    "strategy": ["fits_problem_type", "evidence_present"],
+    "plan": ["requirements_covered", "evidence_present", "follows_strategy"],
+}
+"""The guards that compare an artifact with those before it, by role."""
 PIECES = [
     "The importer crashes when it runs in parallel; there is a race condition.",
     "CVE-2024-1 is a vulnerability in the importer.",
@@ -103,6 +112,29 @@ def test_steps_contain_the_facts_of_the_problem(problem, names):
     plan = pipeline(PROBLEMS[problem])["plan"]
     text = " ".join(f"{step['name']} {step['description']}" for step in plan["steps"])
     assert [name for name in names if name not in text] == []
+
+
+@pytest.mark.parametrize("problem", [name for name in PROBLEMS if name != "too_thin"])
+@pytest.mark.parametrize("rejections", range(4))
+def test_what_is_compared_with_other_artifacts_agrees(problem, rejections):
+    """The offline author covers its requirements, names only evidence that recon has, and follows its strategy."""
+    artifacts, roles = {}, {role: role for role in GUARDS}
+    for role, names in COMPARING.items():
+        feedback = {"escalation": ["x"] * rejections, "settings": {"escalations": rejections}}
+        material = {"strategy": feedback, "plan": {"retry": ["x"] * rejections}}.get(role, {})
+        value = ask(role, PROBLEMS[problem], dependencies=dict(artifacts), **material)
+        accepted = {step: Artifact(step, step, json.dumps(result)) for step, result in artifacts.items()}
+        context = Context(PROBLEMS[problem], dependencies=accepted, settings={"roles": roles})
+        for name in names:
+            verdict = BUILT_IN[name]({})(Artifact("a", role, json.dumps(value)), context)
+            assert (verdict.errors, verdict.passed) == ((), True), name
+        artifacts[role] = value
+    goals = [item for item in artifacts["plan"]["requirements"] if item["kind"] == "goal"]
+    assert all(item["tokens"] for item in goals)
+    assert {item["id"] for item in artifacts["strategy"]["key_steps"]} == {
+        name for step in artifacts["plan"]["steps"] for name in step.get("implements", [])
+    }
+    assert artifacts["strategy"]["for_type"] == artifacts["analysis"]["problem_type"]
 
 
 def test_every_slot_is_filled():

@@ -85,6 +85,10 @@ def test_a_strategy_of_an_unknown_kind_is_an_error(folder):
     )
 
 
+def first_key_step(strategies):
+    return strategies["S1_locate_and_fix"]["key_steps"][0]
+
+
 @pytest.mark.parametrize(
     ("stem", "change", "words"),
     [
@@ -94,6 +98,17 @@ def test_a_strategy_of_an_unknown_kind_is_an_error(folder):
         ("languages", lambda content: content["weights"].pop("file"), "weights: missing key 'file'"),
         ("phrases", lambda content: content["critique"].pop("fine"), "critique: has no sentence 'fine'"),
         ("feature", lambda content: content.update(kind="bug_fix"), "kind: must be 'feature'"),
+        *(
+            ("strategies", lambda content, changes=changes: first_key_step(content).update(changes), words)
+            for changes, words in (
+                ({"id": "fix"}, "key_steps[3].id: the id 'fix' is taken"),
+                (
+                    {"steps": ["reprodce"]},
+                    "'reprodce' is a step of no template; did you mean 'reproduce'",
+                ),
+                ({"steps": ["stress"]}, "key_steps[0].steps: none of them is in every plan of the template 'bug_fix'"),
+            )
+        ),
     ],
 )
 def test_an_error_in_a_table_names_file_and_key(folder, stem, change, words):

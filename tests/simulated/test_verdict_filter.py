@@ -7,7 +7,7 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.simulated.plans import simulated_plan
 from actors.simulated.profile import Defect
-from actors.simulated.verdict_filter import VerdictFilter
+from actors.simulated.verdict_filter import COMPARING, VerdictFilter
 from actors.values.artifacts import Artifact, Context
 from tests.simulated.test_author import PROBLEM, profile
 
@@ -23,13 +23,20 @@ def test_a_filter_without_changes_returns_the_same_guards():
     assert VerdictFilter(profile(), 1).apply(BUILT_IN) == dict(BUILT_IN)
 
 
-def test_only_plan_guards_are_filtered():
+def test_only_what_judges_plans_is_changed():
+    """A guard that compares says nothing of what cannot be read, or it would tell what the filter withholds."""
     seen = VerdictFilter(profile(), 1, feedback="shuffled").apply(BUILT_IN)
     assert {name for name in seen if seen[name] is not BUILT_IN[name]} == {
         "plan_minimal",
         "plan_medium",
         "plan_expansive",
+        *COMPARING,
     }
+    unreadable = Artifact(artifact_id="a", step="g_plan", content="no JSON")
+    plan, strategy = (Context(specification="x", settings={"role": role}) for role in ("plan", "strategy"))
+    for name in COMPARING:
+        assert seen[name]({})(unreadable, plan).findings == ()
+        assert not seen[name]({})(unreadable, strategy).passed
 
 
 def test_verdict_only_feedback_is_a_rejection_without_findings():

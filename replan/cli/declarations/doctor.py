@@ -17,9 +17,9 @@ def doctor(*, online: bool, model: str | None, verify: bool, as_json: bool) -> i
     With --verify, compute again what follows from the records of all runs, and compare; change nothing. Exit 0 or 9.
     """
     if verify:
-        from replan.cli.verify import verify_home
+        from replan.cli.verify import verify_journal
 
-        return verify_home(as_json=as_json)
+        return verify_journal(as_json=as_json)
     from replan.cli.commands.doctor import examine
 
     return examine(online=online, model=model, as_json=as_json)

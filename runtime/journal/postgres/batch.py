@@ -11,8 +11,6 @@ from typing import Any
 
 import psycopg
 
-from runtime.journal.postgres.connecting import Connection
-
 
 @dataclass(slots=True)
 class Answer:
@@ -27,7 +25,7 @@ class Answer:
 class Batch:
     """Collects statements, and runs them in order; the first that fails ends it."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._cursor = psycopg.ClientCursor[Any](connection)
         self._statements: list[str] = []
         self._answers: list[Answer] = []

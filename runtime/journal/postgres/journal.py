@@ -16,7 +16,7 @@ from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import FIRST_EPOCH, Stored, records
-from runtime.journal.holding import check_driver, check_free
+from runtime.journal.holding import check_driver, check_free, check_here
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Codecs, Formats, check_drivable, codec_of, codecs_by_kind
 from runtime.journal.port import (
     NEW,
@@ -219,6 +219,7 @@ class _PostgresJournal(Generic[E]):
 
         def decide(group: Group) -> Posted:
             held = group.held(run)
+            check_here(run, held.owner)
             item = group.messages.get((held.id, key))
             if item is not None:
                 return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)

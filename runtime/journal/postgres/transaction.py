@@ -71,10 +71,11 @@ _TOTALS = (
     " ORDER BY day FOR UPDATE"
 )
 _INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
-_TEXT = ("bytea", "bytea")
-_MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
-_RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
-_NAMED = ("bytea", "bigint")
+TEXT = ("bytea", "bytea")
+"""The types of the columns of a text; so for what follows."""
+MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
+RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
+NAMED = ("bytea", "bigint")
 _DAY = ("text", "bigint")
 
 
@@ -95,7 +96,7 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
         (run, entry.inbox) for work in works for run in work.runs for entry in work.entries if entry.inbox is not None
     }
     batch = begun(link.connection())
-    batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), _TEXT)
+    batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
     held = batch.add(f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", [names])
     fresh = [(*run, genesis(run.kind, run.format)) for run in new.values()]
     admitted = batch.add_for(_ADMIT, fresh, ("text", "text", "text", "integer", "bytea"), link.fixed)
@@ -130,9 +131,9 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     records = [(number, *row[:4], last, *row[4:]) for number, row, last in group.records]
     batch = Batch(connection)
     update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *CHANGING.values()))
-    batch.add_for(_INSERT.format(table="inbox"), posted, _MESSAGE)
-    batch.add_for(_INSERT.format(table="records"), records, _RECORD)
-    batch.add_for(f"{_INSERT.format(table='named_texts')} ON CONFLICT DO NOTHING", sorted(group.named), _NAMED)
+    batch.add_for(_INSERT.format(table="inbox"), posted, MESSAGE)
+    batch.add_for(_INSERT.format(table="records"), records, RECORD)
+    batch.add_for(f"{_INSERT.format(table='named_texts')} ON CONFLICT DO NOTHING", sorted(group.named), NAMED)
     for statement in group.statements:
         statement(batch)
     if group.wakes:
@@ -210,6 +211,3 @@ def _new_row(number: int, new: NewRun, now: float) -> HeldRow:
 
 def _posted(run: str, item: Any) -> tuple[Any, ...]:
     return item.inbox, item.key.encode(), item.body.encode(), item.at, seal(run, item)
-
-
-__all__ = ["CHANNEL", "MARK", "TENANT", "OverBudgetError", "begun", "lock", "marked", "snapshot", "write"]

@@ -13,31 +13,18 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from runtime.core.daily_budget import Account
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.journal.chain import Stored, decode, verify
+from runtime.journal.inspecting import StoredRun
 from runtime.journal.kinds import Codecs, codec_of
-from runtime.journal.port import InboxItem, RunRow
+from runtime.journal.port import InboxItem
 from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite.anchors import Anchor, open_anchors
 from runtime.journal.sqlite.packing import unpack
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
-
-
-class StoredRun(NamedTuple):
-    """The rows of a run that follow from its records, as they are stored."""
-
-    row: RunRow
-    """Its status row."""
-    account: Account
-    """What it has committed, as it was booked."""
-    agenda: float | None
-    """When hosts take it up; None for never."""
-    unread: bool
-    """Whether it is in the table of runs with unread messages."""
 
 
 class Noted(NamedTuple):
@@ -49,8 +36,8 @@ class Noted(NamedTuple):
     """The highest number that has a slot; None for a journal without anchors."""
 
 
-class Inspection:
-    """A journal in one snapshot."""
+class SqliteInspection:
+    """A journal in one snapshot of its file (`runtime.journal.inspecting.Inspection`)."""
 
     def __init__(self, connection: apsw.Connection, codecs: Codecs, noted: "Noted", now: float) -> None:
         """Take a connection with an open transaction, and the anchors as they were before it began."""
@@ -138,7 +125,7 @@ class Inspection:
 
 
 @contextmanager
-def open_inspection(path: Path, codecs: Codecs, now: float, use_another: str) -> Iterator[Inspection]:
+def open_inspection(path: Path, codecs: Codecs, now: float, use_another: str) -> Iterator[SqliteInspection]:
     """Open a journal that exists, for reading, in one snapshot. `now` is the time that leases are compared with.
 
     Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`, also from the methods of the value.
@@ -158,9 +145,9 @@ def open_inspection(path: Path, codecs: Codecs, now: float, use_another: str) ->
         raise meaning from (None if meaning is error else error)
 
 
-def _inspected(connection: apsw.Connection, codecs: Codecs, anchored: Noted, now: float) -> Inspection:
+def _inspected(connection: apsw.Connection, codecs: Codecs, anchored: Noted, now: float) -> SqliteInspection:
     connection.execute("BEGIN")
-    return Inspection(connection, codecs, anchored, now)
+    return SqliteInspection(connection, codecs, anchored, now)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from runtime.core.machine import Summary
 from runtime.journal import folder
 from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend, genesis, records
 from runtime.journal.group_commit import GROUP_MAX
-from runtime.journal.holding import check_free
+from runtime.journal.holding import check_free, check_here
 from runtime.journal.kinds import (
     FIRST_FORMAT,
     FIRST_KIND,
@@ -314,6 +314,7 @@ class _SqliteJournal(Generic[E]):
 
         def work(connection: apsw.Connection) -> tuple[int, Posted]:
             held = statements.lease(connection, run)
+            check_here(run, held.owner)
             item = statements.posted_under(connection, run, held.id, key)
             if item is not None:
                 return held.id, Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)

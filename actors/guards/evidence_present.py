@@ -1,0 +1,141 @@
+"""`evidence_present`: recon has the files, interfaces and tests that a strategy or a plan takes for given.
+
+Compared are the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, a name is what has the
+form of one in a program, such as `src/app.py`, `Cart::add` or `parse()`; other tokens are not compared. Recon has a
+name if it stands in one of its items, white space and case folded. A file that is to be created is no evidence: what a
+step of the plan makes is not compared, nor is any text but these two lists.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from actors.guards.comparison import dependency, nothing_to_compare, object_of, same_name, unless_given, verdict_of
+from actors.guards.fields import ITEMS_MAX, check_settings, shown
+from actors.guards.port import Guard
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from actors.values.strategies import EVIDENCE, evidence_in
+
+NAME = "evidence_present"
+NAMES_MAX = 1_000
+"""The most names of one artifact that are compared."""
+RECON_CHARACTERS_MAX = 1_000_000
+"""Characters of recon's items that names are searched in."""
+OCCURRENCES_MAX = 100
+"""Places in recon's items at which one name is looked at."""
+
+_WORD = re.compile(r"[^\s\"'`,;=|<>{}\[\]]{3,200}")
+_EXTENSIONS = (
+    "c cc cfg conf cpp cs css csv env ex go h hpp hs html ini ipynb java js json jsx kt lock log lua md php pl proto "
+    "py r rb rs rst scala sh sql svelte swift tf toml ts tsx txt vue xml yaml yml"
+)
+_NAME = re.compile(
+    rf"[\w./~@+-]*/[\w.+-]+\.[a-z]\w{{0,9}}|[\w-][\w.-]*\.(?:{'|'.join(_EXTENSIONS.split())})"  # a path, a file
+    r"|[a-z_]\w+(?:\.\w+)*\(\)|[a-z_]\w+(?:::\w+)+(?:\(\))?",  # a call, a qualified name
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"(?::\d+){1,2}$")
+
+
+def make(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings. Recon is the result of the required step with the role `recon`."""
+    check_settings(NAME, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value, unreadable = object_of(artifact)
+        if value is None:
+            return verdict_of(NAME, unreadable)
+        claimed = list(_claimed(value))[:NAMES_MAX]
+        if not claimed:
+            return verdict_of(NAME, ())
+        recon = dependency(context, "recon")
+        if recon is None:
+            return nothing_to_compare(NAME, "recon")
+        missing = _missing(claimed, recon)
+        findings = unless_given(missing, context, Code.EVIDENCE_MISSING) if "steps" in value else list(missing)
+        return verdict_of(NAME, findings, len(claimed))
+
+    return guard
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yield the words of a text that have the form of a name in a program, without line numbers."""
+    for word in _WORD.findall(text[:ITEMS_MAX]):
+        name = _PLACE.sub("", word.strip(".:")).removeprefix("file:")
+        if _NAME.fullmatch(name):
+            yield name
+
+
+def _claimed(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the names that an artifact takes for given, each with its place."""
+    if "steps" not in value:
+        for index, item in enumerate(evidence_in(value)):
+            # What stands there is a name, whatever its form.
+            yield f"{EVIDENCE}[{index}]", _PLACE.sub("", item.strip())
+        return
+    tokens = _texts(value.get("initial_state"))
+    names = [(f"initial_state[{index}]", name) for index, token in enumerate(tokens) for name in names_in(token)]
+    if names:
+        made = set(_made(value))
+        yield from ((where, name) for where, name in names if same_name(name) not in made)
+
+
+def _made(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names in what the plan's steps make."""
+    steps = value.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        if isinstance(step, dict):
+            for key in ("effects", "failure_effects"):
+                for token in _texts(step.get(key)):
+                    yield from map(same_name, names_in(token))
+
+
+def _missing(claimed: Iterable[tuple[str, str]], recon: Mapping[str, Any]) -> Iterator[Finding]:
+    text = same_name("\n".join(_items(list(recon.values()))))[:RECON_CHARACTERS_MAX]
+    found: dict[str, bool] = {}
+    for where, name in claimed:
+        sought = same_name(name)
+        if sought not in found:
+            found[sought] = _stands_in(sought, text)
+        if not found[sought]:
+            message = (
+                f"{shown(name)} is taken for given, and recon does not have it; rely on what recon has, or leave it "
+                "out where it is to be created"
+            )
+            tags = (ReasonTag.MISSING_EVIDENCE,)
+            yield Finding(code=Code.EVIDENCE_MISSING, message=message, where=where, tags=tags, tokens=(name,))
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Return whether a name stands in a text as a whole, not as a part of a longer word.
+
+    One that is a part of `OCCURRENCES_MAX` longer words counts as found, so that the search ends.
+    """
+    start = text.find(name)
+    for _ in range(OCCURRENCES_MAX):
+        if start < 0:
+            return False
+        before, after = text[start - 1 : start], text[start + len(name) : start + len(name) + 1]
+        if not (_continues(before) and _continues(name[:1])) and not (_continues(after) and _continues(name[-1:])):
+            return True
+        start = text.find(name, start + 1)
+    return True
+
+
+def _continues(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+def _items(values: list[Any]) -> Iterator[str]:
+    """Yield the texts in recon's lists, and the quotes of its requirements."""
+    for value in values:
+        for item in value if isinstance(value, list) else ():
+            if isinstance(item, str):
+                yield item
+            elif isinstance(item, dict) and isinstance(item.get("quote"), str):
+                yield str(item["quote"])
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -1,0 +1,103 @@
+"""`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
+
+Three conflicts can be decided without understanding a text: recon declares one, the same name is wanted and forbidden,
+or one limit has two values. Each is a question to the user. One that was asked before is a warning, since the user has
+had the word: what was answered later holds.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
+from actors.guards.fields import ITEMS_MAX, check_settings, shown
+from actors.guards.port import Guard
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
+from actors.values.requirements import Requirement, RequirementKind, RequirementSource, fallback_goal, requirements_in
+
+NAME = "requirements_agree"
+_LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
+"""The sources of requirements; where two state one limit, the later source is right."""
+
+
+def make(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings."""
+    check_settings(NAME, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value, findings = object_of(artifact)
+        stated: list[Requirement] = []
+        if value is not None and isinstance(value.get("requirements"), list):
+            stated = list(requirements_in(value["requirements"][:ITEMS_MAX]))
+            findings += disagreements(stated, context)
+        return verdict_of(NAME, findings, len(stated))
+
+    return guard
+
+
+def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[Finding]:
+    """Yield a finding for each conflict among requirements, and one if there is no goal at all."""
+    for where, question in (*_declared(stated), *_wanted_and_forbidden(stated), *_two_values(stated)):
+        yield _question(Code.CONFLICT, where, question, context)
+    if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
+        question = "The problem states no goal. What is to be true when the work is done?"
+        yield _question(Code.REQUIREMENT_MISSING, "requirements", question, context)
+
+
+def _question(code: Code, where: str, question: str, context: Context) -> Finding:
+    asked = was_asked(context, question)
+    return Finding(code=code, message=question, where=where, severity="warning" if asked else "error")
+
+
+def _declared(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
+    """Yield the place of each pair that recon declares to conflict, and the question about it."""
+    by_name = {name: item for item in stated for name in (item.id, same_name(item.quote))}
+    seen: set[frozenset[str]] = set()
+    for item in stated:
+        for name in item.conflicts_with:
+            other = by_name.get(name) or by_name.get(same_name(name))
+            if other is None or other.id == item.id or frozenset((item.id, other.id)) in seen:
+                continue
+            seen.add(frozenset((item.id, other.id)))
+            yield item.id, f"Two requirements contradict each other: {_pair(item, other)}. Which one holds?"
+
+
+def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
+    """Yield the place of each goal that has a name or a text that another requirement forbids, and the question."""
+    forbidden: dict[str, Requirement] = {}
+    for item in stated:
+        if item.kind == RequirementKind.MUST_AVOID:
+            forbidden |= dict.fromkeys(map(same_name, (item.text, *item.tokens)), item)
+    for item in stated:
+        if item.kind != RequirementKind.GOAL:
+            continue
+        other = next((forbidden[name] for name in map(same_name, (item.text, *item.tokens)) if name in forbidden), None)
+        if other is not None and _rank(item) == _rank(other):
+            yield item.id, f"The same is wanted and forbidden: {_pair(item, other)}. Which one holds?"
+
+
+def _two_values(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
+    """Yield the place of each limit with two values from the latest source that states it, and the question."""
+    limits: dict[str, list[Requirement]] = defaultdict(list)
+    for item in stated:
+        if item.limit is not None:
+            limits[same_name(item.limit.name)].append(item)
+    for items in limits.values():
+        latest = max(map(_rank, items))
+        first, *others = [item for item in items if _rank(item) == latest]
+        for other in others:
+            assert first.limit is not None
+            assert other.limit is not None
+            if same_name(first.limit.value) != same_name(other.limit.value):
+                yield first.id, f"One limit has two values: {_pair(first, other)}. Which one holds?"
+                break
+
+
+def _rank(item: Requirement) -> int:
+    """Return how late the source of a requirement is: the problem comes first, and answers last."""
+    return _LATER.index(RequirementSource(item.source))
+
+
+def _pair(one: Requirement, other: Requirement) -> str:
+    return f"{shown(one.quote)} and {shown(other.quote)}"

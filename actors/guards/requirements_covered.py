@@ -1,0 +1,159 @@
+"""`requirements_covered`: a plan covers each stated goal, and uses nothing that a requirement forbids.
+
+The requirements are those of recon and those of the plan; a plan's entry has the tokens. A goal is covered if a step
+that satisfies it contributes to one of its tokens, which are tokens of the plan's goal state. What forbids tools is
+compared with the generators and guards of the steps, and what forbids or keeps tokens with what steps add and delete.
+Everything else is listed as not checked, in the verdict's facts and wherever people see the plan. Linear in the plan
+for each goal.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from actors.guards.comparison import bare_name, dependency, object_of, same_name, unless_given, verdict_of
+from actors.guards.fields import ITEMS_MAX, check_settings, shown
+from actors.guards.port import Guard
+from actors.guards.requirements_agree import disagreements
+from actors.plans.coverage import GOALS_MAX, Checked, Standing, checked
+from actors.plans.formatting import id_list, printable, quoted_list
+from actors.plans.plan import Plan, Step
+from actors.plans.reader import read_draft
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from actors.values.requirements import Requirement, RequirementKind, requirements_in
+
+NAME = "requirements_covered"
+SATISFIED_MAX = 5
+"""The most requirements that one step may satisfy without a warning; scope, which is only shown, does not count."""
+_VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
+
+
+def make(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings. A plan passes where neither it nor recon states a requirement."""
+    check_settings(NAME, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value, unreadable = object_of(artifact)
+        if value is None:
+            return verdict_of(NAME, unreadable)
+        recon = dependency(context, "recon")
+        if not value.get("requirements") and not (recon or {}).get("requirements"):
+            return verdict_of(NAME, ())  # Most plans of other workflows; nothing else is read.
+        draft, findings = read_draft(value)
+        if draft is None:
+            return verdict_of(NAME, findings)
+        plan = with_stated(draft, recon)
+        asked = () if recon is not None else disagreements(plan.requirements, context)
+        results = checked(plan)
+        return verdict_of(
+            NAME,
+            [*asked, *unless_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
+            len(plan.requirements),
+            {"not_checked": [each.requirement.id for each in results if each.standing is Standing.NOT_CHECKED]},
+        )
+
+    return guard
+
+
+def with_stated(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
+    """Return the plan with the requirements of recon too; of one that both state, the plan's own tokens are kept."""
+    own = {item.id: item for item in plan.requirements}
+    raw = None if recon is None else recon.get("requirements")
+    for item in requirements_in(raw[:ITEMS_MAX] if isinstance(raw, list) else ()):
+        mine = own.get(item.id)
+        if mine is None:
+            own[item.id] = item._replace(tokens=(), depends_on=())
+        else:
+            # An author may forget a prohibition, and may not change what a requirement is.
+            own[item.id] = mine._replace(kind=item.kind, tools=_all(item.tools, mine.tools), paths=item.paths)
+    stated = tuple(own.values())
+    return plan if stated == plan.requirements else _replaced(plan, stated)
+
+
+def _all(*names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in names for name in group))
+
+
+def _replaced(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:
+    fields = {name: getattr(plan, name) for name in Plan.__dataclass_fields__}
+    return Plan(**fields | {"requirements": stated})
+
+
+def _coverage(plan: Plan, results: Sequence[Checked]) -> Iterator[Finding]:
+    """Yield an error for each goal that is not covered, and for each step that breaks a requirement."""
+    goals = sum(1 for item in plan.requirements if item.kind == RequirementKind.GOAL)
+    if goals > GOALS_MAX:
+        message = f"the plan has {goals:,} goal requirements; at most {GOALS_MAX} are read"
+        yield Finding(code=Code.TOO_LARGE, message=message, where="requirements")
+    for item, standing, steps in results:
+        name = f"requirement {printable(item.id)} ({shown(item.text)})"
+        if standing is Standing.UNCOVERED:
+            message = f"{name} is not covered: {_why(item, plan)}"
+            yield Finding(code=Code.UNCOVERED, message=message, where=item.id, tags=_VIOLATION)
+        for step in steps if standing is Standing.VIOLATED else ():
+            message = f"step {printable(step)} breaks {name}; reach the goal without it"
+            yield Finding(code=Code.VIOLATED, message=message, where=step, tags=_VIOLATION)
+    yield from _order(plan)
+
+
+def _why(item: Requirement, plan: Plan) -> str:
+    tokens = [token for token in item.tokens if token in plan.goal_state]
+    satisfying = sorted(step.step_id for step in plan.steps if item.id in step.satisfies)
+    if not item.tokens:
+        return "name under its 'tokens' the tokens of goal_state that hold once it is reached"
+    if not tokens:
+        return f"none of its tokens is in goal_state: {quoted_list(item.tokens)}"
+    if not satisfying:
+        return f"no step satisfies it; write the id under 'satisfies' of a step that leads to {quoted_list(tokens)}"
+    return f"what {id_list(satisfying)} makes does not lead to {quoted_list(tokens)}"
+
+
+def _order(plan: Plan) -> Iterator[Finding]:
+    """Yield a warning for each goal that depends on an unknown one, and an error if goals wait for each other."""
+    stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
+    goals = {item.id: item for item in stated[:GOALS_MAX]}
+    for item in goals.values():
+        unknown = sorted(set(item.depends_on) - goals.keys())
+        if unknown:
+            message = f"requirement {printable(item.id)}: depends_on names no goal: {quoted_list(unknown)}"
+            yield Finding(code=Code.UNKNOWN_REQUIREMENT, message=message, where=item.id, severity="warning")
+    waiting = {name: {other for other in item.depends_on if other in goals} for name, item in goals.items()}
+    while free := {name for name, others in waiting.items() if not others}:
+        waiting = {name: others - free for name, others in waiting.items() if name not in free}
+    if waiting:
+        first, *_ = sorted(waiting)
+        message = f"these goals wait for each other, so that none can be reached first: {id_list(sorted(waiting))}"
+        yield Finding(code=Code.GOAL_CYCLE, message=message, where=first)
+
+
+def _tools(plan: Plan) -> Iterator[Finding]:
+    """Yield a warning for each step with a tool whose name is nearly that of a forbidden one."""
+    forbidden = {
+        bare_name(tool): (tool, item)
+        for item in plan.requirements
+        if item.kind == RequirementKind.MUST_AVOID
+        for tool in item.tools
+    }
+    for step in _sorted(plan) if forbidden else ():
+        for used in (step.generator, step.guard):
+            tool, item = forbidden.get(bare_name(used), ("", None))
+            if item is not None and used and same_name(used) != same_name(tool):
+                message = f"step {printable(step.step_id)} uses {shown(used)}; {shown(tool)} is forbidden ({item.id})"
+                yield Finding(code=Code.NEARLY_VIOLATED, message=message, where=step.step_id, severity="warning")
+
+
+def _steps(plan: Plan) -> Iterator[Finding]:
+    """Yield a warning for each step that satisfies many requirements: it says little about each."""
+    shown_only = {item.id for item in plan.requirements if item.kind == RequirementKind.SCOPE}
+    for step in _sorted(plan):
+        satisfied = step.satisfies - shown_only
+        if len(satisfied) > SATISFIED_MAX:
+            message = (
+                f"step {printable(step.step_id)} satisfies {len(satisfied)} requirements; more than "
+                f"{SATISFIED_MAX} cannot be told apart by one check"
+            )
+            yield Finding(code=Code.MANY_SATISFIED, message=message, where=step.step_id, severity="warning")
+
+
+def _sorted(plan: Plan) -> list[Step]:
+    return sorted(plan.steps, key=lambda step: step.step_id)

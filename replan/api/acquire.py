@@ -1,0 +1,104 @@
+"""Filling a schema from Python: by searching documents, asking and calculating."""
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
+from actors.acquisition.result import Result as AcquisitionResult
+from actors.run.result import RunResult
+from replan.api.driven import beside_the_loop, driven
+from replan.api.loops import blocking, same_parameters
+from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving
+from replan.runs.acquiring import prepare_to_acquire
+from replan.runs.run_ids import new_run_id
+from replan.runs.session import RunSession
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
+from runtime.core.errors import UsageProblem
+from runtime.drive.options import Stop
+
+__all__ = ["AcquisitionResult", "aacquire", "acquire"]
+
+_KEYWORDS = {"--model": "model", "GOAL": "goal", "PROFILE": "profile"}
+"""The Python keyword for each name of the command line that an error may contain."""
+
+
+async def aacquire(
+    profile: str | Path,
+    goal: str,
+    *,
+    docs: Path | str | None = None,
+    given: Mapping[str, str] | None = None,
+    model: str | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+    deadline_seconds: float | None = None,
+    active_seconds: float | None = None,
+    patience_seconds: float | None = None,
+    timeout_seconds: float | None = None,
+    output_tokens: int | None = None,
+    home: Path | str | Memory | None = None,
+    ask: Ask | None = None,
+) -> AcquisitionResult:
+    """Fill the schema of a profile and return the result, in trio or in asyncio.
+
+    `profile` is a shipped name or a file; `docs` is a folder of documents, without which the search service of the
+    home's config is asked, if there is one; `given` are values that you know, as texts by the path of the field. The
+    limits are those of `start`; `ask` answers questions, and without it a run that needs an answer ends with the
+    status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
+
+    Whether all values were found is a value (`result.succeeded`), not an error. Cancelling it parks the run, which can
+    be resumed where it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is written.
+    """
+    check_types(model=model)
+    wish = AcquisitionInput(
+        os.fspath(profile),
+        goal,
+        given=given or {},
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        deadline_seconds=deadline_seconds,
+        active_seconds=active_seconds,
+        patience_seconds=patience_seconds,
+        timeout_seconds=timeout_seconds,
+        output_tokens=output_tokens,
+    )
+    how = driving(None, None, home, ask)
+    folder = None if docs is None else os.fspath(docs)
+    request = await beside_the_loop(partial(_prepared, wish, folder, model, how))
+
+    async def begin(session: RunSession, stop: Stop) -> RunResult:
+        return await session.begin(request, stop)  # Here: a host lacks the passed function.
+
+    async with driven(new_run_id(), begin, how, is_new=True) as run:
+        result = await run.result()
+        assert isinstance(result, AcquisitionResult)
+        return result
+
+
+@same_parameters(aacquire)
+def acquire(profile: str | Path, goal: str, **options: Any) -> AcquisitionResult:
+    """Fill the schema of a profile, as `aacquire` does, outside of a trio or asyncio program."""
+    return blocking("acquire", partial(aacquire, profile, goal, **options))
+
+
+def _prepared(wish: AcquisitionInput, docs: str | None, model: str | None, how: Driving) -> PreparedAcquisition:
+    """Prepare a run. Raises `UsageProblem`, whose place is the keyword."""
+    try:
+        prepared = prepare_to_acquire(
+            wish,
+            docs,
+            model,
+            registry=registry(),
+            environment=how.environment,
+            config=UserConfig() if how.home is MEMORY else None,
+        )
+        prepared.check_model()
+    except UsageProblem as wrong:
+        raise UsageProblem(wrong.cause, place=_KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
+    return prepared.request

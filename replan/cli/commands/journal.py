@@ -1,0 +1,49 @@
+"""`journal copy` and `journal upgrade`: work on whole journals, named by their URLs."""
+
+import os
+from collections.abc import Mapping
+
+from actors.values.format import counted
+from replan.cli.exits import Exit
+from replan.cli.terminal.console import notice, print_json
+from replan.cli.terminal.plain import print_text
+from replan.setup.database import journal_url
+from replan.setup.home_folder import USE_ANOTHER_HOME
+from runtime.core.errors import UsageProblem
+from runtime.journal.copying import Copied, copy_runs
+from runtime.open_offline import open_transfer, place_of, upgrade
+from runtime.process.identity import is_dead
+
+
+def copy_journal(source: str, target: str, *, as_json: bool) -> int:
+    """Copy the runs of a journal to another one, and print what became of each. Return the exit code."""
+    place = place_of(target)
+    if place == place_of(source):
+        raise UsageProblem("the source and the target are the same journal", place=place)
+    copied: list[Copied] = []
+    with (
+        open_transfer(source, make=False, use_another=USE_ANOTHER_HOME) as runs,
+        open_transfer(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
+    ):
+        for each in copy_runs(runs, kept, place, is_dead):
+            copied.append(each)
+            if each.problem:
+                notice(each.problem)
+    failed = [each for each in copied if each.problem]
+    if as_json:
+        rows = [{"run_id": each.run, "new": each.new, "problem": each.problem or None} for each in copied]
+        print_json({"target": place, "runs": rows})
+    else:
+        print_text("".join(f"{each.run}\n" for each in copied if each.new))
+    new = sum(each.new for each in copied)
+    there = len(copied) - new - len(failed)
+    notice(f"{counted(new, 'run')} copied to {place}, {there} there already, {len(failed)} not copied")
+    return Exit.NOT_FOUND if failed else Exit.OK
+
+
+def upgrade_journal(url: str | None, roles: Mapping[str, str | None]) -> int:
+    """Upgrade a journal, or the one in use, and print its version. Return the exit code."""
+    wanted = journal_url(os.environ) if url is None else url
+    version = upgrade(wanted, {kind: role for kind, role in roles.items() if role}, USE_ANOTHER_HOME)
+    notice(f"{place_of(wanted)}: schema {version}")
+    return Exit.OK

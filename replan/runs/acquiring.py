@@ -1,0 +1,95 @@
+"""Preparing an acquisition with the settings of this process, for the command line and for Python alike."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition, prepare_acquisition
+from actors.documents.index import open_index
+from actors.handlers.registry import Registry
+from actors.values.format import counted
+from replan.runs.models import check_model
+from replan.runs.prepare import setup_for
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import Choice, UserConfig, choose_model, read_user_config
+from runtime.core.clock import SystemClock
+from runtime.core.errors import UsageProblem
+
+_NOTICES_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedToAcquire:
+    """An acquisition that may begin, and the model that was chosen for it."""
+
+    request: PreparedAcquisition
+    """What the run starts with: the goal, its profile and its limits."""
+    choice: Choice
+    """The model, and who chose it."""
+    environment: Mapping[str, str]
+    """The environment that names keys and servers."""
+    remarks: tuple[str, ...] = ()
+    """Notices about the documents."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Notices for the user before the run starts."""
+        return tuple(filter(None, (self.choice.notice, *self.request.notices, *self.remarks)))
+
+    def check_model(self) -> None:
+        """Check that the model can be opened. Raises `UsageProblem`."""
+        check_model(self.choice.spec, self.environment)
+
+
+def prepare_to_acquire(
+    wish: AcquisitionInput,
+    docs: str | None,
+    model: str | None,
+    *,
+    registry: Registry,
+    environment: Mapping[str, str],
+    config: UserConfig | None = None,
+) -> PreparedToAcquire:
+    """Return an acquisition that may begin.
+
+    `docs` is a folder of documents; without one, the search service of the user's config is asked, if there is one.
+    Raises `UsageProblem`, whose place is `docs`, `model` or the name of a field of `AcquisitionInput`.
+    """
+    config = read_user_config(locate_home(environment).config) if config is None else config
+    choice = choose_model(model, environment, config)
+    search, remarks = _places(docs, config)
+    setup = setup_for(
+        choice,
+        config=config,
+        registry=registry,
+        root=data_root(),
+        environment=environment,
+        now=SystemClock().now(),
+    )
+    request = prepare_acquisition(replace(wish, search=search), setup)
+    return PreparedToAcquire(request, choice, environment, remarks)
+
+
+def _places(docs: str | None, config: UserConfig) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what the search tool is opened with, and notices about it."""
+    if docs is None:
+        if config.search is not None:
+            return {"endpoint": config.search.endpoint}, ()
+        remark = "there is nothing to search, so you are asked for every value; name a folder with --docs"
+        return {}, (remark,)
+    folder = Path(docs).expanduser().absolute()
+    if not docs or not folder.is_dir():
+        cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"
+        raise UsageProblem(cause, place="docs", hint="name a folder of text, Markdown, HTML or CSV files")
+    try:
+        index = open_index(folder)  # The searches of this process use it again.
+    except OSError as error:
+        cause = os.strerror(error.errno or 0).lower()
+        raise UsageProblem(cause, place="docs", hint="name a folder that you may read") from None
+    remarks = [] if index.documents else [f"{docs} has no documents that can be read"]
+    remarks += index.notices[:_NOTICES_MAX]
+    if len(index.notices) > _NOTICES_MAX:
+        remarks.append(f"{counted(len(index.notices) - _NOTICES_MAX, 'more file')} left out or read in part")
+    return {"folder": str(folder)}, tuple(remarks)

@@ -1,0 +1,103 @@
+"""Copying runs from one journal to another: what is copied of a run, and the order of the steps.
+
+Each run is first marked as moved in its source, durably, so that nobody drives it there any more. Then it is read and
+added to the target in one transaction, with its share of its day. If the program is killed in between, the same command
+finds the mark and copies the run again; a run that the target has already is left as it is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from runtime.core.daily_budget import Account
+from runtime.core.errors import JournalError
+from runtime.core.machine import Summary
+from runtime.journal.chain import Stored, Tip
+from runtime.journal.port import Dead, InboxItem
+
+
+class RunCopy(NamedTuple):
+    """All that a journal has of a run."""
+
+    run: str
+    title: str
+    kind: str
+    format: int
+    created: float
+    updated: float
+    summary: Summary
+    epoch: int
+    account: Account
+    """What it has committed, and on which day that was booked."""
+    records: Sequence[Stored]
+    """Its records with their hashes, verified."""
+    ends: frozenset[int]
+    """The place of the last record of each append."""
+    inbox: Sequence[InboxItem]
+    """Its posted messages, verified."""
+    texts: Mapping[bytes, bytes]
+    """The texts that its events name, by hash."""
+
+    @property
+    def tip(self) -> Tip:
+        """The end of its chain."""
+        return Tip(self.records[-1].seq, self.records[-1].hash)
+
+    @property
+    def last_consumed(self) -> int:
+        """The highest id of a consumed message, or 0."""
+        return max((row.inbox for row in self.records if row.inbox is not None), default=0)
+
+    @property
+    def last_posted(self) -> int:
+        """The id of the last message, or 0."""
+        return max((item.inbox for item in self.inbox), default=0)
+
+    @property
+    def unread(self) -> bool:
+        """Whether a message waits for a driver."""
+        return self.summary.status != "finished" and self.last_posted > self.last_consumed
+
+
+class Source(Protocol):
+    """A journal that runs are copied from."""
+
+    def runs(self) -> list[str]:
+        """Return the ids of the runs that have records, in the order of their admission."""
+        ...
+
+    def move(self, run: str, place: str, dead: Dead) -> RunCopy:
+        """Mark a run as moved to a place, and return it. A run that is marked so already is returned again.
+
+        Raises `Held`, `RunMoved` for one that was moved elsewhere, `JournalDamaged`.
+        """
+        ...
+
+
+class Target(Protocol):
+    """A journal that runs are copied to."""
+
+    def add(self, copy: RunCopy) -> bool:
+        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What became of a run."""
+
+    run: str
+    """Its id."""
+    new: bool
+    """Whether it was added now."""
+    problem: str = ""
+    """Why it was not copied; empty where it was."""
+
+
+def copy_runs(source: Source, target: Target, place: str, dead: Dead) -> Iterator[Copied]:
+    """Copy all runs that nobody drives, and yield what became of each. A run that cannot be copied stops no other."""
+    for run in source.runs():
+        try:
+            yield Copied(run, target.add(source.move(run, place, dead)))
+        except JournalError as error:
+            yield Copied(run, new=False, problem=str(error))

@@ -1,0 +1,143 @@
+"""Copying runs out of a Postgres journal and into one (`runtime.journal.copying`)."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TypeVar
+
+import psycopg
+
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import RunExists
+from runtime.core.ledger import ZERO
+from runtime.journal.chain import Tip, seal, verify
+from runtime.journal.copying import RunCopy
+from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to
+from runtime.journal.port import Dead
+from runtime.journal.postgres import reading, schema
+from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.batch import Batch
+from runtime.journal.postgres.committing import Committer
+from runtime.journal.postgres.connecting import Cursor, Link
+from runtime.journal.postgres.failures import explain
+from runtime.journal.postgres.group import Group, Work
+from runtime.journal.postgres.rows import CHANGING, HeldRow
+from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TENANT, TEXT, snapshot
+
+T = TypeVar("T")
+
+_ADD = (
+    f"INSERT INTO replan.runs (run, title, kind, format, created, {', '.join(CHANGING)}) VALUES"
+    f" (%s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
+)
+_SPEND = (
+    "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
+    " SET calls = total.calls + excluded.calls, micro_usd = total.micro_usd + excluded.micro_usd"
+)
+
+
+class PostgresTransfer:
+    """A database that runs are copied from or to."""
+
+    def __init__(self, link: Link) -> None:
+        """Take a link whose tables have been checked."""
+        self._link, self._committer = link, Committer(HomeBudget())
+
+    def runs(self) -> list[str]:
+        """As `Source.runs`."""
+        with snapshot(self._link) as (cursor, _):
+            found = cursor.execute("SELECT run FROM replan.runs WHERE last_seq > 0 ORDER BY id").fetchall()
+        return [run for (run,) in found]
+
+    def move(self, run: str, place: str, dead: Dead) -> RunCopy:
+        """As `Source.move`."""
+
+        def decide(group: Group) -> None:
+            held = group.held(run)
+            if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
+                group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
+
+        self._do(Work(decide, (run,)))
+        with snapshot(self._link) as (cursor, now):
+            held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
+            start, rows = reading.stored_after(cursor, held, 0)
+            verify(run, start, rows, held.tip)
+            ends = cursor.execute("SELECT seq FROM replan.records WHERE run = %s AND last", (held.id,)).fetchall()
+            return RunCopy(
+                run,
+                row.title,
+                held.kind,
+                held.format,
+                row.created,
+                row.updated,
+                row.summary,
+                held.epoch,
+                held.account,
+                rows,
+                frozenset(seq for (seq,) in ends),
+                reading.messages_after(cursor, run, 0),
+                {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
+            )
+
+    def add(self, copy: RunCopy) -> bool:
+        """As `Target.add`."""
+        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy)))
+
+    def close(self) -> None:
+        """Forget the writer, and close the connection."""
+        self._committer.forget(self._link)
+        self._link.close()
+
+    def _do(self, work: Work[T]) -> T:
+        (outcome,) = self._committer.commit(self._link, [work])
+        if outcome.error is not None:
+            raise outcome.error
+        result: T = outcome.result
+        return result
+
+
+def _undecided(_: Group) -> bool:
+    raise AssertionError("a job of its own does not decide in a group")
+
+
+def _add(cursor: Cursor, copy: RunCopy) -> bool:
+    found = cursor.execute(
+        "SELECT (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs WHERE run = %s",
+        (copy.tip.seq, copy.run),
+    ).fetchall()
+    if found:
+        if found[0][0] is None or Tip(copy.tip.seq, bytes(found[0][0])) != copy.tip:
+            raise RunExists(copy.run)
+        return False
+    row = HeldRow(
+        *(0, copy.run, copy.kind, copy.format, copy.updated, copy.summary, copy.tip, copy.last_posted),
+        *(copy.last_consumed, None, 0.0, copy.epoch, copy.account),
+    )
+    title = copy.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    values = (copy.run, title, copy.kind, copy.format, copy.created, *row.changing())
+    number = cursor.execute(_ADD, values).fetchall()[0][0]
+    connection = cursor.connection
+    batch = Batch(connection)
+    insert = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
+    messages = [(number, i.inbox, i.key.encode(), i.body.encode(), i.at, seal(copy.run, i)) for i in copy.inbox]
+    records = [(number, *row[:4], row.seq in copy.ends, *row[4:]) for row in copy.records]
+    batch.add_for(insert.format(table="texts") + " ON CONFLICT DO NOTHING", sorted(copy.texts.items()), TEXT)
+    batch.add_for(insert.format(table="inbox"), messages, MESSAGE)
+    batch.add_for(insert.format(table="records"), records, RECORD)
+    batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
+    share = copy.account.share
+    if share != ZERO:
+        batch.add(_SPEND, [TENANT, copy.account.day, share.calls, share.micro_usd])
+    batch.run()
+    return True
+
+
+@contextmanager
+def open_transfer(address: Address) -> Iterator[PostgresTransfer]:
+    """Open a database to copy runs from or to; its tables are made if they are missing. Raises as `open_postgres`."""
+    try:
+        with closing(Link(address)) as link:
+            schema.check(link.connection(), address.place)
+            with closing(PostgresTransfer(link)) as transfer:
+                yield transfer
+    except psycopg.Error as error:
+        raise explain(address, error) from error

@@ -1,0 +1,31 @@
+"""Bringing the tables of a Postgres journal to this release's version, and giving roles their rights."""
+
+from collections.abc import Mapping
+from contextlib import closing
+
+import psycopg
+
+from runtime.core.errors import JournalNewer, UsageProblem
+from runtime.journal.postgres import schema
+from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.connecting import connect
+from runtime.journal.postgres.failures import explain
+
+
+def upgrade(address: Address, roles: Mapping[str, str]) -> int:
+    """Upgrade a journal and return its version; `roles` has the name of a role for kinds of `schema.ROLES`.
+
+    Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.
+    """
+    try:
+        with closing(connect(address)) as connection:
+            version = schema.upgrade(connection, address.place)
+            if version > schema.VERSION:
+                raise JournalNewer(address.place, version, schema.VERSION)
+            schema.grant(connection, dict(roles))
+            return version
+    except psycopg.errors.UndefinedObject as error:
+        hint = "make the role first: CREATE ROLE NAME LOGIN"
+        raise UsageProblem(address.shown(str(error)), place=address.place, hint=hint) from None
+    except psycopg.Error as error:
+        raise explain(address, error) from error

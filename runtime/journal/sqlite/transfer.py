@@ -1,0 +1,134 @@
+"""Copying runs out of a SQLite file and into one (`runtime.journal.copying`)."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+import apsw
+
+from runtime.core.errors import RunExists, UsageProblem
+from runtime.core.ledger import ZERO
+from runtime.journal import folder
+from runtime.journal.chain import Tip, verify
+from runtime.journal.copying import RunCopy
+from runtime.journal.deletion import named_texts
+from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to
+from runtime.journal.port import Dead
+from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite.anchors import Anchors, open_anchors
+from runtime.journal.sqlite.packing import pack, unpack
+
+BUSY_SECONDS = 10.0
+"""How long to wait for another process that is writing."""
+
+_EVENT = "INSERT INTO events (run, seq, at, epoch, inbox, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+class SqliteTransfer:
+    """A file that runs are copied from or to."""
+
+    def __init__(self, connection: apsw.Connection, noted: Anchors, now: float) -> None:
+        """Take a connection that writes."""
+        self._connection, self._anchors, self._now = connection, noted, now
+
+    def runs(self) -> list[str]:
+        """As `Source.runs`."""
+        return [run for (run,) in self._connection.execute("SELECT run FROM runs WHERE last_seq > 0 ORDER BY id")]
+
+    def move(self, run: str, place: str, dead: Dead) -> RunCopy:
+        """As `Source.move`."""
+        connection = self._connection
+        with _transaction(connection):
+            held = statements.lease(connection, run)
+            anchors.check(run, self._anchors.get(held.id, run), held.tip)
+            if not check_movable(run, held.owner, held.end, self._now, dead, place=place):
+                held = held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1)
+                statements.update_lease(connection, held)
+        packed = statements.rows_after(connection, held.id, 0)
+        rows = unpack(run, held.start, packed)
+        verify(run, held.start, rows, held.tip)
+        texts = {digest: statements.text(connection, digest.hex()) for digest in named_texts(row.body for row in rows)}
+        row = statements.run_row(connection, run, self._now)
+        return RunCopy(
+            run,
+            row.title,
+            held.kind,
+            held.format,
+            row.created,
+            row.updated,
+            row.summary,
+            held.epoch,
+            held.account,
+            rows,
+            frozenset(row.seq for row in packed),
+            statements.posted_after(connection, run, held.id, 0),
+            {digest: text for digest, text in texts.items() if text is not None},
+        )
+
+    def add(self, copy: RunCopy) -> bool:
+        """As `Target.add`."""
+        connection = self._connection
+        with _transaction(connection):
+            if self._has(copy):
+                return False
+            new = statements.RunLeaseRow(
+                self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account, copy.kind, copy.format
+            )
+            held = statements.add_run(connection, copy.run, copy.title, copy.created, new)
+            for item in copy.inbox:
+                statements.add_message(connection, copy.run, held.id, item)
+            for digest, text in copy.texts.items():
+                statement = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+                connection.execute(statement, (digest, text))
+            begin = 0
+            for end in sorted(copy.ends):
+                for row in pack(copy.records[begin:end]):
+                    connection.execute(_EVENT, (held.id, *row))
+                begin = end
+            statements.update_run(connection, held, copy.summary, copy.updated)
+            if not copy.unread:
+                connection.execute("DELETE FROM unread WHERE run = ?", (held.id,))
+            if copy.account.share != ZERO:
+                statements.add_spending(connection, copy.account.day, copy.account.share)
+        self._anchors.note(held.id, copy.run, copy.tip)
+        self._anchors.note_message(held.id, copy.last_posted)
+        return True
+
+    def _has(self, copy: RunCopy) -> bool:
+        """Tell whether the run is in the file. Raises `RunExists` for another one of its name."""
+        for (number,) in self._connection.execute("SELECT id FROM runs WHERE run = ?", (copy.run,)):
+            found = self._connection.execute(
+                "SELECT seq, hash FROM events WHERE run = ? AND seq = ?", (number, copy.tip.seq)
+            )
+            if copy.tip not in [Tip(*values) for values in found]:
+                raise RunExists(copy.run)
+            return True
+        return False
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def open_transfer(path: Path, now: float, use_another: str, *, make: bool) -> Iterator[SqliteTransfer]:
+    """Open a file to copy runs from or to; only with `make` a missing one is made. Raises as `open_sqlite`."""
+    if not make and not path.exists():
+        raise UsageProblem("there is no journal here", place=str(path), hint="name a home, or a journal's URL")
+    explain = partial(statements.explain, path, use_another)
+    try:
+        folder.prepare_folder(path.parent, use_another)
+        folder.prepare_file(path, use_another)
+        with closing(schema.open_writer(path, None, BUSY_SECONDS)) as connection, open_anchors(path) as noted:
+            yield SqliteTransfer(connection, noted, now)
+    except (apsw.Error, OSError) as error:
+        meaning = explain(error)
+        raise meaning from (None if meaning is error else error)

@@ -1,0 +1,105 @@
+"""Opens a journal by its URL for work that needs no event loop: to check all of it, to copy runs, to upgrade it."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from runtime.core.errors import UsageProblem
+from runtime.journal.copying import Source, Target
+from runtime.journal.folder import USE_ANOTHER
+from runtime.journal.inspecting import Inspection
+from runtime.journal.kinds import Codecs
+from runtime.open_journal import POSTGRES, check_extra
+
+if TYPE_CHECKING:
+    from runtime.journal.postgres.address import Address
+
+HINT = "sqlite:PATH or postgresql://…"
+
+
+class Transfer(Source, Target, Protocol):
+    """A journal that runs are copied from or to."""
+
+
+def place_of(url: str) -> str:
+    """Return the part of a journal's URL that may be shown, and by which moved runs name it. Raises `UsageProblem`."""
+    path = _path(url)
+    return _address(url).place if path is None else f"sqlite:{path}"
+
+
+@contextmanager
+def open_inspection(url: str, codecs: Codecs, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
+    """Open a journal to check it, in one snapshot; None where there is none. Raises as the journal's opening does."""
+    path = _path(url)
+    if path is None:
+        from runtime.journal.postgres import inspection as postgres  # noqa: PLC0415 -- of an extra, after its check
+
+        with postgres.open_inspection(_address(url), codecs) as found:
+            yield found
+        return
+    from runtime.journal.sqlite import inspection as sqlite  # noqa: PLC0415 -- as above
+
+    if not path.exists():
+        yield None
+        return
+    with sqlite.open_inspection(path, codecs, time.time(), use_another) as stored:
+        yield stored
+
+
+@contextmanager
+def open_transfer(url: str, *, make: bool, use_another: str = USE_ANOTHER) -> Iterator[Transfer]:
+    """Open a journal to copy runs from or to; only with `make` a missing file is made.
+
+    Raises as the journal's opening does.
+    """
+    path = _path(url)
+    if path is None:
+        from runtime.journal.postgres import transfer as postgres  # noqa: PLC0415 -- of an extra, after its check
+
+        with postgres.open_transfer(_address(url)) as database:
+            yield database
+        return
+    from runtime.journal.sqlite import transfer as sqlite  # noqa: PLC0415 -- as above
+
+    with sqlite.open_transfer(path, time.time(), use_another, make=make) as file:
+        yield file
+
+
+def upgrade(url: str, roles: Mapping[str, str], use_another: str = USE_ANOTHER) -> int:
+    """Bring a journal to this release's version, and return that; give rights to roles of a database, by their kind.
+
+    Raises as the journal's opening does, and `UsageProblem` for roles where there are none.
+    """
+    path = _path(url)
+    if path is None:
+        from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
+
+        return upgrading.upgrade(_address(url), roles)
+    if roles:
+        raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
+    from runtime.journal.sqlite.schema import VERSION  # noqa: PLC0415 -- as above
+
+    with open_transfer(url, make=False, use_another=use_another):
+        return VERSION
+
+
+def _path(url: str) -> Path | None:
+    """Return the path of a file; None for a database. Raises `UsageProblem` for the URL of neither."""
+    scheme, _, rest = url.partition(":")
+    if scheme in POSTGRES and rest.startswith("//"):
+        return None
+    if scheme != "sqlite" or not rest:
+        raise UsageProblem("this is not the URL of a journal that is kept", hint=HINT)
+    return Path(rest).absolute()
+
+
+def _address(url: str) -> "Address":
+    check_extra()
+    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
+
+    return parse_address(url, "the journal's URL")
+
+
+__all__ = ["Transfer", "open_inspection", "open_transfer", "place_of", "upgrade"]

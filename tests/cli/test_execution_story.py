@@ -1,0 +1,216 @@
+"""What an execution tells: goals through a replan, blocked goals, violated requirements, prompts, stops."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from actors.values.requirements import requirement_id
+from tests.cli.conftest import read_until
+from tests.cli.samples import write_script
+
+ACTIONS = """
+import time
+
+
+def make(workspace, name):
+    (workspace / name).write_text(name)
+
+
+def fail(workspace):
+    raise PermissionError("never")
+
+
+def flaky(workspace):
+    if not (workspace / "tried").exists():
+        (workspace / "tried").touch()
+        raise TimeoutError("not now")
+
+
+def there(workspace):
+    return any(workspace.iterdir())
+
+
+def slow(workspace):
+    for _ in range(300):
+        if (workspace / "go").exists():
+            return "done"
+        time.sleep(0.1)
+    raise TimeoutError("nobody let it go on")
+"""
+TOOLS = """
+tools:
+  make: {risk: none, python: ./actions.py:make, repeatable: true, parameters: {name: {type: string, pattern: '[a-z]'}}}
+  flaky: {risk: none, python: ./actions.py:flaky, repeatable: true}
+  fail: {risk: none, python: ./actions.py:fail, repeatable: true}
+  there: {risk: none, python: ./actions.py:there, repeatable: true}
+  slow: {risk: none, python: ./actions.py:slow, repeatable: true}
+generators:
+  make_a: {tool: make, with: {name: a}}
+  make_b: {tool: make, with: {name: b}}
+  broken: fail
+  flaky: flaky
+  slow: slow
+guards: {dynamic_test: there}
+"""
+
+
+def goal(name, **more):
+    return {"kind": "goal", "text": f"there is {name}", "quote": name, "source": "user", "tokens": [name], **more}
+
+
+def step(name, generator, effects, **more):
+    base = {
+        "step_id": name,
+        "name": name,
+        "generator": generator,
+        "guard": "dynamic_test",
+        "retry_budget": 2,
+        "dependencies": [],
+        "preconditions": ["start"],
+        "effects": effects,
+    }
+    return base | more
+
+
+def plan(*steps, requirements=(), goals=("a", "b")):
+    return {
+        "plan_id": "p1",
+        "initial_state": ["start"],
+        "goal_state": list(goals),
+        "total_retry_budget": 20,
+        "requirements": list(requirements),
+        "steps": list(steps),
+    }
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a function that writes a plan and a script of new plans, and gives the arguments that execute it."""
+    (tmp_path / "tools.yaml").write_text(TOOLS)
+    (tmp_path / "actions.py").write_text(ACTIONS)
+    (tmp_path / "work").mkdir()
+
+    def write(value, *new_plans):
+        (tmp_path / "plan.json").write_text(json.dumps(value))
+        model = write_script(tmp_path, {"g_plan": list(new_plans)}) if new_plans else "rules"
+        tools, work = tmp_path / "tools.yaml", tmp_path / "work"
+        return tmp_path / "plan.json", "--tools", tools, "--workspace", work, "-w", "single", "-m", model
+
+    return write
+
+
+def test_goals_statuses_and_the_history_survive_a_replan(replan, files):
+    """S116, S118: the goal that was achieved stays, the failures before the replan are told, the phase is named."""
+    requirements = [goal("a"), goal("b")]
+    first = plan(
+        step("one", "make_a", ["a"]), step("two", "broken", ["b"], dependencies=["one"]), requirements=requirements
+    )
+    second = plan(step("other", "make_b", ["b"]), requirements=requirements)
+    result = replan("execute", *files(first, second), "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert [goal["status"] for goal in told["goals"]] == ["achieved", "achieved"]
+    assert [each["trace"] for each in told["revisions"]] == [["one:ok", "two:fail"], ["other:ok"]]
+    assert told["revision"] == 2
+    assert told["phase"] == "executing"
+    assert told["state"] == ["a", "b", "start"]
+
+
+def test_a_tool_that_failed_for_a_moment_is_tried_again_after_a_pause_with_plan_and_goals_kept(replan, files):
+    """S109, S111: the failure has a reason tag, and the second attempt of the same step succeeds."""
+    result = replan("execute", *files(plan(step("one", "flaky", ["a"]), goals=("a",))), "--json")
+    told = json.loads(result.stdout)
+    assert (told["outcome"], told["revision"], told["trace"]) == ("success", 1, ["one:ok"])
+    assert told["steps"][0]["attempts"] == 2
+    (decided,) = [
+        event
+        for event in json.loads(replan("show", told["run_id"], "--events", "--json").stdout)["events"]
+        if event["kind"] == "attempt_decided"
+    ]
+    assert (decided["rule"], decided["code"], decided["again"]) == ("tool_transient", "tool.transient", True)
+    assert decided["delay_seconds"] > 0
+
+
+def test_a_failed_prerequisite_blocks_its_dependents_and_a_person_decides_about_the_goals(replan, files):
+    """S119: a goal that another one depends on is out of reach, so that one is blocked, and a replan is called for."""
+    a = requirement_id("a")
+    requirements = [goal("a"), goal("b", depends_on=[a])]
+    first = plan(
+        step("one", "broken", ["a"], on_failure="continue", failure_effects=["a_failed"]),
+        step("two", "make_b", ["b"], dependencies=["one"]),
+        requirements=requirements,
+    )
+    second = plan(step("again", "make_a", ["a"]), step("two", "make_b", ["b"]), requirements=requirements)
+    result = replan("execute", *files(first, second), "--level", "medium", "--no-input", "--json")
+    assert result.exit_code == 6, result.stderr
+    told = json.loads(result.stdout)
+    assert [goal["status"] for goal in told["goals"]] == ["failed", "blocked"]
+    assert told["phase"] == "asking"
+    assert replan("answer", told["question"]["id"], "make a new plan").exit_code == 0
+    told = json.loads(replan("resume", told["run_id"], "--json").stdout)
+    assert [goal["status"] for goal in told["goals"]] == ["achieved", "achieved"]
+    assert told["revisions"][0]["ended_by"].startswith("goal_failed")
+
+
+def test_a_requirement_that_a_step_violates_is_told_and_leads_to_another_plan(replan, files):
+    """S120: a token that must not hold does after a step; the violation is kept through the replan."""
+    avoid = {"kind": "must_avoid", "text": "nothing is broken", "quote": "broken", "source": "user", "tokens": ["bad"]}
+    requirements = [goal("b"), avoid]
+    first = plan(
+        step("one", "make_a", ["bad"]),
+        step("two", "make_b", ["b"], dependencies=["one"]),
+        requirements=requirements,
+        goals=("b",),
+    )
+    second = plan(step("two", "make_b", ["b"]), requirements=requirements, goals=("b",))
+    result = replan("execute", *files(first, second, second), "--no-input", "--json")
+    told = json.loads(result.stdout)
+    assert [violation["code"] for violation in told["violations"]][:1] == ["requirement.violated"], told
+    assert "violated" in replan("show", told["run_id"]).stdout
+
+
+def test_the_prompt_of_a_file_that_a_model_wrote_is_shown(replan, tmp_path):
+    assert replan("execute", "--example", "repair", "--workspace", tmp_path / "work").exit_code == 0
+    prompt = replan("show", "--last", "--prompt", "write_better_fix/r1.v1.a1.act")
+    assert prompt.exit_code == 0, prompt.stderr
+    assert "report.txt" in prompt.stdout
+    assert "voucher is never paid out" in prompt.stdout
+    told = json.loads(replan("show", "--last", "--prompt", "write_fix/r1.v1.a1.act", "--json").stdout)
+    assert told["verified"]
+    missing = replan("show", "--last", "--prompt", "write_fx/r1.v1.a1.act")
+    assert missing.exit_code == 2
+    assert "write_fix/r1.v1.a1.act" in missing.stderr
+
+
+def test_ctrl_c_parks_once_the_tool_has_ended_and_prints_the_command_that_goes_on(shell, files, replan, tmp_path):
+    slow_first = plan(step("one", "slow", ["a"]), step("two", "make_b", ["b"], dependencies=["one"]))
+    process = shell("execute", *files(slow_first))
+    read_until(process.stderr, "execution started")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    (tmp_path / "work" / "go").touch()
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"replan resume" in stderr
+    (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
+    assert row["status"] == "parked"
+    assert json.loads(replan("resume", row["run_id"], "--json").stdout)["trace"] == ["one:ok", "two:ok"]
+
+
+def test_a_killed_execution_goes_on_where_it_was(shell, files, replan, tmp_path):
+    """No achieved goal is lost: what has succeeded is not called again, and a repeatable tool is."""
+    value = plan(step("one", "make_a", ["a"]), step("two", "slow", ["b"], dependencies=["one"]))
+    process = shell("execute", *files(value))
+    read_until(process.stderr, "one: ok")
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    (tmp_path / "work" / "a").unlink()
+    (tmp_path / "work" / "go").touch()
+    (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
+    told = json.loads(replan("resume", row["run_id"], "--json").stdout)
+    assert (told["outcome"], told["trace"]) == ("success", ["one:ok", "two:ok"])
+    assert not (tmp_path / "work" / "a").exists()

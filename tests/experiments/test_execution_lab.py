@@ -1,0 +1,126 @@
+"""Executions in the laboratory: simulated on the real machine, to their end, the same each time."""
+
+import time
+
+import pytest
+import yaml
+
+from actors.simulated.tool_world import ToolOdds
+from replan.experiments.execution_definition import ExecutionExperiment, is_about_executions, load_execution_experiment
+from replan.experiments.execution_lab import SimulatedExecution
+from replan.experiments.execution_trials import prepare_executions, run_trial, run_trials
+from replan.experiments.preparation import Installation
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
+from runtime.core.errors import UsageProblem
+
+FILE = data_root() / "configs" / "experiments" / "executions" / "tools.yaml"
+SMALL = {
+    "kind": "executions",
+    "name": "small",
+    "description": "Two policies.",
+    "task": {"goals": 2, "steps": 2},
+    "worlds": [{"name": "calm", "description": "Nothing fails."}],
+    "policies": [{"name": "default"}, {"name": "unattended", "questions_max": 0}],
+    "seeds": {"first": 1000, "count": 2},
+    "baseline": "default",
+}
+
+
+def installation():
+    return Installation(registry({}, {}), data_root(), UserConfig(), {}, 0.0)
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    """Prepare the small experiment with changes."""
+
+    def prepared_experiment(**changes):
+        path = tmp_path / "mine.yaml"
+        path.write_text(yaml.safe_dump({**SMALL, **changes}))
+        return prepare_executions(path, installation())
+
+    return prepared_experiment
+
+
+def world(**odds):
+    return {"name": "calm", "description": "A world.", **odds}
+
+
+def test_where_nothing_fails_every_goal_is_achieved_with_two_calls_for_each_step(prepared):
+    for trial in run_trials(prepared(), lambda done, of: None, 1):
+        assert (trial.outcome, trial.achieved, trial.reported) == ("success", 2, 2)
+        assert (trial.tool_calls, trial.replans, trial.questions) == (8, 0, 0)
+        assert trial.seconds == 40.0
+
+
+def test_where_every_tool_is_broken_the_goals_fail_after_replans_and_questions(prepared):
+    experiment = prepared(worlds=[world(broken=1.0)], by_hand=0.0)
+    attended, unattended = [run_trial(experiment, trial) for trial in experiment.trials[:2]]
+    assert {attended.outcome, unattended.outcome} == {"goals_failed"}
+    assert attended.achieved == unattended.achieved == 0
+    assert attended.replans == unattended.replans == 2
+    assert attended.questions > unattended.questions == 0
+
+
+def test_a_person_who_can_do_every_step_achieves_every_goal(prepared):
+    policies = [{"name": "default", "questions_max": 100, "replans_max": 0}]
+    experiment = prepared(worlds=[world(broken=1.0)], by_hand=1.0, policies=policies)
+    trial = run_trial(experiment, experiment.trials[0])
+    assert (trial.outcome, trial.achieved, trial.questions) == ("success", 2, 4)
+
+
+def test_lying_tools_and_checks_make_a_run_report_what_does_not_hold(prepared):
+    experiment = prepared(worlds=[world(unsuited=1.0, lies=1.0, misses=1.0)])
+    trial = run_trial(experiment, experiment.trials[0])
+    assert (trial.outcome, trial.achieved, trial.reported) == ("success", 0, 2)
+
+
+def test_a_person_says_truthfully_what_an_interrupted_call_has_done(prepared):
+    """After a call that was interrupted behind its work, the step is not done again."""
+    experiment = prepared(worlds=[world(transient=0.5, late=1.0, once=1.0)])
+    trials = [run_trial(experiment, trial) for trial in experiment.trials]
+    assert all(trial.achieved == 2 for trial in trials)
+    assert any(trial.questions for trial in trials)
+
+
+def test_a_trial_is_the_same_each_time(prepared):
+    experiment = prepared(worlds=[world(fails=0.3, transient=0.2, broken=0.2, once=0.5)])
+    first, second = [run_trials(experiment, lambda done, of: None, 1) for _ in range(2)]
+    assert first == second
+
+
+def test_every_policy_and_world_of_the_published_experiment_runs_to_an_end_in_a_few_milliseconds():
+    experiment = prepare_executions(FILE, installation())
+    names = list(experiment.setups)
+    for name in names:
+        SimulatedExecution(experiment.setups[name], 999).run()  # What is computed once for all trials.
+    before = time.process_time()
+    outcomes = {run_trial(experiment, (*name, 998)).outcome for name in names}
+    assert outcomes <= {"success", "goals_failed"}
+    assert (time.process_time() - before) / len(names) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"baseline": "defalt"}, "there is no policy 'defalt'"),
+        ({"worlds": [world(), world()]}, "'calm' is named twice"),
+        ({"worlds": [world(breaks=1.0)]}, "unknown key 'breaks'"),
+        ({"worlds": [world(fails=1.5)]}, "should be at most 1"),
+        ({"policies": [{"name": "default", "policy": "defalt"}]}, "defalt"),
+        ({"task": {"goals": 20, "steps": 20}}, "total"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_its_place(prepared, changes, cause):
+    with pytest.raises(UsageProblem, match=cause):
+        prepared(**changes)
+
+
+def test_the_files_say_what_they_are_about():
+    assert is_about_executions(FILE)
+    assert not is_about_executions(FILE.parents[1] / "quick.yaml")
+    experiment, _ = load_execution_experiment(FILE)
+    assert isinstance(experiment, ExecutionExperiment)
+    assert all(isinstance(each, ToolOdds) for each in experiment.worlds)
