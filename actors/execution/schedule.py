@@ -6,6 +6,9 @@ from actors.execution.state import State
 from actors.plans.bitsets import bits
 from actors.plans.semantics import Program, may_overlap
 
+SIDE_BY_SIDE_MAX = 32
+"""The steps that one execution has at work at a time, those that wait for a person included."""
+
 
 def next_step(state: State) -> int | None:
     """Return the index of the step that begins next; None where none may.
@@ -13,7 +16,7 @@ def next_step(state: State) -> int | None:
     Among ready steps of a policy it is the one that was least recently started while the same tokens held: so in a loop
     each of its ready steps has its turn. Ties, and steps of other plans, go by id.
     """
-    if not state.ready:
+    if not state.ready or len(state.active) >= SIDE_BY_SIDE_MAX:
         return None
     program, index = state.plan.program, state.plan.index
     at_work = [index[attempt.step] for attempt in state.active.values()]

@@ -70,7 +70,7 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
 
 def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled:
     """Return what a person's answer decides; without one nothing is left."""
-    if answer == BY_HAND:
+    if answer == BY_HAND and trouble.cause is not Cause.PLANNER_ASKS:
         return StepSettled(step=trouble.step, node="", outcome=StepOutcome.OK)
     if trouble.cause is Cause.PLANNER_ASKS:
         level = BacktrackLevel.PARTIAL_REPLAN if trouble.level not in REPLANS else trouble.level

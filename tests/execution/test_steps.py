@@ -1,5 +1,6 @@
 """How steps run: in the order that the plan allows, attempted and checked as it says, with the trace that it proves."""
 
+from actors.execution.schedule import SIDE_BY_SIDE_MAX
 from tests.execution.stage import Stage, plan, step, tools_for
 
 LINE = plan(step("a", "start", "x"), step("b", "x", "goal"))
@@ -102,3 +103,20 @@ def test_another_requirement_leads_to_a_new_plan_and_leaves_no_stale_step_at_wor
         "replan_requested",
     ]
     assert stage.requests() == ["replan/r1.n1"]
+
+
+def test_only_so_many_steps_are_at_work_at_a_time():
+    many = [step(f"s{number}", "start", f"t{number}") for number in range(SIDE_BY_SIDE_MAX + 3)]
+    stage = Stage(plan(*many, goal=" ".join(f"t{number}" for number in range(SIDE_BY_SIDE_MAX + 3)), total=99))
+    assert len(stage.requests("tool:")) == SIDE_BY_SIDE_MAX
+    stage.run_step(stage.requests("tool:")[0].removeprefix("tool:").partition("/")[0])
+    assert len(stage.requests("tool:")) == SIDE_BY_SIDE_MAX
+
+
+def test_an_answer_for_the_planning_run_is_passed_on_whatever_it_says():
+    stage = Stage(plan(step("a", "start", "goal")))
+    stage.tool("do_a", "permanent", reason="gone")
+    question = {"text": "How?", "answer_schema": {"type": "string"}, "node": "g/v1.a1", "why": "g"}
+    stage.planned({"unsuccessful_run": {"outcome": "needs_answer", "why": "?", "question": question}})
+    stage.answer("the step is done")
+    assert stage.requests() == ["replan/r1.n2"]
