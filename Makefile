@@ -47,7 +47,7 @@ soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/
 	@$(BIN)/python -m tests.soak --share $(SHARE)
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones
-	@set -e; for file in configs/experiments/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
+	@set -e; for file in configs/experiments/*.yaml configs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
 	  $(BIN)/replan experiment $$file --out build/lab/$$name; \
 	  for table in docs/experiments/$$name/*.csv; do cmp $$table build/lab/$$name/$$(basename $$table); done; \
 	done; echo "All tables are as committed."

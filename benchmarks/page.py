@@ -9,6 +9,7 @@ import json
 
 import bench_before
 import bench_branches
+import bench_execution
 import bench_guards
 import bench_host
 import bench_lab
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "scale": bench_scale,
     "host": bench_host,
     "branches": bench_branches,
+    "execution": bench_execution,
     "guards": bench_guards,
     "before": bench_before,
     "startup": bench_startup,

@@ -35,11 +35,11 @@ def prepare_schema(state: State) -> Hop | None:
     writes = writes.model_copy(update={"composed": values})
     after = changed(state, planner=apply(state.planner, writes))
     schema, calculation = schema_of(after), after.planner.calculation
-    if calculation.status == "succeeded" and calculation.inputs_hash == inputs_hash(schema):
-        return Hop("already_current", "the calculation is current", writes)
     most = after.config.profile.caps.calculations
     if calculation.count >= most:
         return Hop("calculator_cap", f"{most} calculations are the most", writes)
+    if calculation.status == "succeeded" and calculation.inputs_hash == inputs_hash(schema):
+        return Hop("already_current", "the calculation is current", writes)
     stop = _stop_condition(schema)
     if stop:
         return Hop("stopped", stop, writes)

@@ -6,7 +6,7 @@ from typing import Any
 from actors.execution.events import ExecutionEvent
 from actors.execution.record_text import news_text, record_text
 from actors.execution.result import ExecutionResult, result_of
-from actors.execution.result_lines import brief_lines, result_lines, step_lines
+from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines, step_lines
 from actors.execution.sent_prompt import sent_prompt
 from actors.execution.state import ExecutionState, State
 from actors.execution.story import shown_revisions
@@ -35,6 +35,9 @@ def _tree(
         )
         for revision in shown
     )
+    if brief:
+        holds = ", ".join(sorted(state.tokens)[:TOKENS_MAX]) or "nothing"
+        trees += (LineTree(line(f"holds: {holds}", "dim")),)
     nodes = [{**revision.to_json(), "steps": [step.to_json() for step in revision.steps]} for revision in revisions]
     return Tree(LineTree(line(title, "bold"), trees), json={"revisions": nodes})
 

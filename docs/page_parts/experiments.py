@@ -94,6 +94,35 @@ def by_cause(experiment: str) -> str:
     return table(("Arm", *groups), ((arm, *(shares[arm, group] for group in groups)) for arm in arms))
 
 
+def of_executions(experiment: str) -> str:
+    """Return what an experiment about executions says of its policies, world by world."""
+    columns = {
+        "tool_calls_mean": "Tool calls",
+        "replans_mean": "Replans",
+        "questions_mean": "Questions",
+        "minutes_mean": "Minutes",
+    }
+    cells = (
+        (
+            row["world"],
+            row["policy"],
+            share(row, "achieved"),
+            points_of(row, "delta_achieved"),
+            f"{float(row['wrong_success']):.1%}",
+            *(f"{float(row[name]):.1f}" for name in columns),
+        )
+        for row in results(experiment, "arms")
+    )
+    head = ("World", "Policy", "Goals achieved", "Difference to the baseline", "Wrong successes")
+    return table((*head, *columns.values()), cells)
+
+
+def points_of(row: Mapping[str, str], name: str) -> str:
+    """Return a paired difference in points; nothing where all trials are equal, as for the baseline itself."""
+    points = [100 * float(row[column]) for column in (name, f"{name}_low", f"{name}_high")]
+    return f"{points[0]:+.1f} ({points[1]:+.1f} to {points[2]:+.1f})" if any(points) else ""
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "experiment-budgets": lambda: by_budget("searches"),
     "experiment-decompositions": matrix,
@@ -104,6 +133,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "experiment-patience": lambda: compared("patience"),
     "experiment-policy-rows": lambda: compared("policy_rows"),
     "experiment-searches": lambda: compared("searches"),
+    "experiment-tools": lambda: of_executions("tools"),
     "experiment-worlds": lambda: compared("worlds"),
 }
 """The tables by the name in the mark."""

@@ -12,7 +12,7 @@ from tests.acquisition.stage import Stage, prepared
 from tests.acquisition.states import profile
 from tests.docs.blocks import ROOT, blocks
 
-PAGE = ROOT / "docs" / "how-to" / "add-a-gate.md"
+PAGE = ROOT / "docs" / "explanation" / "add-a-gate.md"
 GIVEN = {"core.region": "Portugal", "core.currency": "EUR", "market.annual_spend": "5", "segment.share": "30 %"}
 
 

@@ -1,11 +1,9 @@
-"""Profiles as data: shipped ones load, wrong ones are refused with file, key and line, and one explains itself."""
+"""Profiles as data: shipped ones load, wrong ones are refused with file, key and line."""
 
 import pytest
 import yaml
 
-from actors.acquisition.explain import explain, explain_lines
 from actors.acquisition.profile_files import load_profile, shipped_profiles
-from actors.values.lines import plain_text
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 from tests.acquisition.stage import prepared, profile_file
@@ -111,22 +109,6 @@ def test_a_wrong_profile_is_refused_in_one_line_with_file_line_and_key(tmp_path,
     assert place.startswith(f"{path}:")
     assert named.startswith(key)
     assert "\n" not in str(problem)
-
-
-def test_a_profile_explains_where_each_field_comes_from(tmp_path):
-    loaded = load_profile(str(changed(tmp_path, field(default=3))), data_root()).profile
-    shown = explain(loaded)
-    assert {each["path"]: each["comes_from"] for each in shown["fields"]} == {
-        "core.region": "your answer, before anything else",
-        "core.currency": "your answer, before anything else",
-        "market.shops": "documents, else the default",
-        "market.price": "your answer",
-        "market.visits": "composed: people * rate",
-        "market.visits.people": "documents, else your answer",
-        "market.visits.rate": "documents, else your answer",
-    }
-    assert "market.visits.people: number of people" in plain_text(explain_lines(loaded))
-    assert "total = market.shops * market.price [{core.currency}]" in plain_text(explain_lines(loaded))
 
 
 @pytest.mark.parametrize(

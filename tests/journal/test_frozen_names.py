@@ -47,6 +47,7 @@ from runtime.journal.memory import open_memory
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.models.port import Fault, FaultKind
 from runtime.models.replies import ReplyCode
+from tests.journal.acquisition_names import acquisition_names
 from tests.journal.execution_names import execution_names
 from tests.journal.list_stored_names import Names, lost, names_of_events, names_of_tables, names_of_values, words_of
 
@@ -185,6 +186,7 @@ def stored_names():
         "messages": trio.run(messages),
         "file": trio.run(tables),
         "executions": execution_names(),
+        "acquisitions": acquisition_names(),
     }
 
 

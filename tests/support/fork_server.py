@@ -81,10 +81,10 @@ class ForkServer:
 
 
 @contextmanager
-def open_fork_server() -> Iterator[ForkServer]:
-    """Start the fork server for the length of a `with` block."""
+def open_fork_server(*modules: str) -> Iterator[ForkServer]:
+    """Start the fork server for the length of a `with` block; it imports further modules before it forks."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.support.fork_server"],
+        [sys.executable, "-m", "tests.support.fork_server", *modules],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -177,7 +177,7 @@ def _wait(child: int) -> str:
 
 def serve() -> None:
     """Take requests until stdin ends."""
-    for name in PRELOADED:
+    for name in (*PRELOADED, *sys.argv[1:]):
         importlib.import_module(name)
     for line in sys.stdin:
         request = json.loads(line)

@@ -115,7 +115,7 @@ async def test_records_are_streamed_and_a_stream_goes_on_where_it_was_cut(tmp_pa
             numbers = []
             headers = {**program.headers, **cursor}
             async with web.client.stream("GET", f"/api/runs/{run}/stream", headers=headers) as response:
-                with trio.fail_after(10):
+                with trio.fail_after(30):
                     async for line in response.aiter_lines():
                         if line.startswith("data: "):
                             numbers.append(json.loads(line[6:])["seq"])

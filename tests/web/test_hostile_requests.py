@@ -136,23 +136,23 @@ async def test_a_body_that_trickles_in_is_cut_off(tmp_path, monkeypatch):
         begun = trio.current_time()
         answer = await raw(web, [head(web, "POST /sign-in HTTP/1.1", *lines), *[b"x"] * 30], pause=0.1)
         assert answer.split(b" ")[1] == b"408"
-        assert trio.current_time() - begun < 8
+        assert trio.current_time() - begun < 30
 
 
 async def test_a_head_that_trickles_in_is_cut_off(tmp_path, monkeypatch):
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     async with served(tmp_path) as web:
         begun = trio.current_time()
-        answer = await raw(web, [b"GET / HTTP/1.1\r\n", *[b"x: y\r\n"] * 40], pause=0.1)
+        answer = await raw(web, [b"GET / HTTP/1.1\r\n", *[b"x: y\r\n"] * 40], pause=0.1, seconds=60)
         assert answer == b""
-        assert trio.current_time() - begun < 8
+        assert trio.current_time() - begun < 50
 
 
 async def test_connections_beyond_the_limit_are_closed_and_others_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(server, "CONNECTIONS_MAX", 5)
     async with served(tmp_path) as web:
         streams = [await trio.open_tcp_stream("127.0.0.1", web.port) for _ in range(8)]
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             assert await streams[-1].receive_some(10) == b""
         for stream in streams:
             await stream.aclose()

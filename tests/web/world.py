@@ -33,8 +33,8 @@ class World:
         self.engine, self.address, self.config, self.stop = engine, address, config, stop
         self.port = int(address.rpartition(":")[2])
         self.sign_in_token = sign_in.partition("#")[2]
-        self.client = httpx2.AsyncClient(base_url=address, trust_env=False)
-        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False)
+        self.client = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60)
+        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60)
         self.store = Store(locate_home().folder)
         self.csrf = ""
 
@@ -66,7 +66,7 @@ class World:
 
     async def settled(self, run, *statuses):
         """Return a run's result once it has one of some statuses."""
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             while True:
                 result = await self.engine.result(run)
                 if result.status in (statuses or SETTLED):
@@ -95,7 +95,7 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **
             await serve_home(engine, locate_home(), config, port=port, hosts=hosts, **options)
 
         nursery.start_soon(serve)
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             await is_open.wait()
         world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config, stop)
         async with world.client, world.browser:

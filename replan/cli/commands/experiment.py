@@ -14,6 +14,9 @@ from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import err, notice, out, print_json, rich_text
 from replan.experiments.calibration import calibrate, load_calibration
+from replan.experiments.execution_definition import is_about_executions
+from replan.experiments.execution_report import write_execution_report
+from replan.experiments.execution_trials import prepare_executions, run_trials
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
 from replan.experiments.report import PAGE, write_report
 from replan.experiments.results import Store, Trial
@@ -27,12 +30,25 @@ NEWS_SECONDS = 10.0
 """The seconds between two lines of progress where there is no terminal."""
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
 """The columns of the summary; the files have all columns."""
+_SHOWN_OF_EXECUTIONS = (
+    "world",
+    "policy",
+    "trials",
+    "achieved",
+    "success",
+    "tool_calls_mean",
+    "replans_mean",
+    "questions_mean",
+)
+"""The same for experiments about executions."""
 
 
 def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool) -> int:
     """Run an experiment, or go on with it, and write its report. Return the exit code."""
     config = read_user_config(locate_home().config)
     installation = Installation(registry_of(Invocation()), data_root(), config, os.environ, SystemClock().now())
+    if is_about_executions(path):
+        return _run_executions(path, installation, folder, jobs, as_json=as_json)
     prepared = prepare(path, installation, skip_broken=skip_broken)
     for text in prepared.notices:
         notice(text)
@@ -45,6 +61,25 @@ def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_br
         _print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
         out().print(rich_text(line(f"Report: {store.folder / PAGE}")))
     return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
+
+
+def _run_executions(
+    path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, as_json: bool
+) -> int:
+    """Run an experiment about executions from its beginning, and write its tables. Return the exit code."""
+    prepared, ticker = prepare_executions(path, installation), _Ticker()
+    try:
+        trials = run_trials(prepared, ticker.tick, jobs)
+    finally:
+        ticker.close()
+    results = folder or Path("experiments") / prepared.experiment.name
+    tables = write_execution_report(prepared.experiment, trials, results)
+    if as_json:
+        print_json({"name": prepared.experiment.name, "folder": str(results), **tables})
+    else:
+        _print_rows([{name: row[name] for name in _SHOWN_OF_EXECUTIONS} for row in tables["arms"]])
+        out().print(rich_text(line(f"Tables: {results}")))
+    return Exit.OK
 
 
 def _run(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:

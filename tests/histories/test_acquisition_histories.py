@@ -1,0 +1,87 @@
+"""Executes the histories of acquisition runs (`acquisitions/*.txt`), with the profile `market_size`.
+
+    begin [PATH=TEXT ...] [calls=N]        admit the run with given values, and drive it
+    plan ACTION [PATH] [QUERY]             the model's decision
+    reply "text"                           any other reply of the model
+    found ["SOURCE: text" ...]             what the search has found
+    broken "reason"                        the search tool has failed
+    observed PATH VALUE UNIT QUOTE SOURCE  the model's observation
+    answer "text" · decline                a person's answer, or none
+    require "text" · cancel                a person's word
+    resume                                 another driver takes over
+    work                                   what is outstanding
+
+The lines of the transcript are those of `replan log`.
+"""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from actors.acquisition.record_text import record_text
+from actors.run.tools import ToolOutcome
+from tests.acquisition.stage import Stage, prepared
+from tests.histories.test_histories import check
+
+HISTORIES = sorted((Path(__file__).parent / "acquisitions").glob("*.txt"))
+
+
+class AcquisitionInterpreter:
+    """One run; `execute` takes a command and returns the resulting lines."""
+
+    def __init__(self):
+        self.stage = None
+
+    def execute(self, command, _):
+        name, *words = shlex.split(command)
+        known = 0 if self.stage is None else len(self.stage.events)
+        lines = getattr(self, f"_{name}")(*words)
+        if lines is not None:
+            return lines
+        events = self.stage.events[known:]
+        return [record_text(event, self.stage.state) for event in events] or ["nothing new"]
+
+    def _begin(self, *words):
+        given = dict(word.split("=", 1) for word in words)
+        calls = int(given.pop("calls", "60"))
+        self.stage = Stage(prepared(given=given, max_calls=calls))
+
+    def _plan(self, action, path="", query=""):
+        self.stage.plan(action, path, query=query)
+
+    def _reply(self, text):
+        self.stage.reply(text)
+
+    def _found(self, *texts):
+        self.stage.found(*(tuple(text.split(": ", 1)) for text in texts))
+
+    def _broken(self, reason):
+        self.stage.search_ends(outcome=ToolOutcome.TRANSIENT, reason=reason)
+
+    def _observed(self, *words):
+        self.stage.observed(words)
+
+    def _answer(self, text):
+        self.stage.answer(text)
+
+    def _decline(self):
+        self.stage.decline()
+
+    def _require(self, text):
+        self.stage.post(kind="requirement", text=text)
+
+    def _cancel(self):
+        self.stage.post(kind="cancel")
+
+    def _resume(self):
+        self.stage.resume()
+
+    def _work(self):
+        status = self.stage.machine.summary(self.stage.state).status
+        return [f"{status}: {', '.join(self.stage.work) or 'nothing outstanding'}"]
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=[path.stem for path in HISTORIES])
+def test_a_history_of_an_acquisition_has_its_transcript(path, request):
+    check(path, AcquisitionInterpreter(), request)

@@ -1,0 +1,66 @@
+"""The names that journals of acquisition runs hold, for the list of frozen names."""
+
+from enum import Enum
+
+from actors.acquisition import events, planner_state, profile
+from actors.acquisition.config import RunConfig
+from actors.acquisition.decision import PlannerDecision
+from actors.acquisition.values import FieldValue
+from actors.acquisition.writes import Writes
+from actors.prompting.book import PromptBook, PromptEntry, Sections
+from actors.run.ids import try_id
+from actors.run.tools import ToolOutcome
+from runtime.core.cost import Price, Usage
+from runtime.core.ledger import Amount, Limits
+from runtime.models.port import Fault, FaultKind
+from tests.journal.list_stored_names import Names, names_of_events, names_of_values, words_of
+
+NAMED = {
+    Amount: "amount",
+    Fault: "fault",
+    FaultKind: "fault kind",
+    FieldValue: "field value",
+    Limits: "limits",
+    PlannerDecision: "planner decision",
+    Price: "price",
+    PromptBook: "prompts",
+    PromptEntry: "prompt entry",
+    RunConfig: "acquisition pinned",
+    Sections: "prompt sections",
+    Usage: "usage",
+    Writes: "writes",
+    planner_state.Calculation: "calculation",
+    planner_state.CalculationError: "calculation error",
+    planner_state.CalculationStep: "calculation step",
+    planner_state.Reflection: "reflection",
+    planner_state.Rejection: "rejected value",
+    planner_state.SearchMade: "search made",
+    profile.Calculator: "calculator",
+    profile.Caps: "caps",
+    profile.Check: "check",
+    profile.Decomposition: "decomposition",
+    profile.FieldSpec: "field",
+    profile.Profile: "acquisition profile",
+    profile.ResultSpec: "result",
+}
+"""The classes of which a journal may hold values."""
+WORDS: dict[type[Enum], str] = {ToolOutcome: "tool outcome"}
+"""The closed sets whose words are stored."""
+
+
+def acquisition_names():
+    """Return the names that this release writes."""
+    for model in (profile.FieldSpec, profile.Decomposition, profile.Profile, RunConfig, Writes):
+        model.model_rebuild(force=True)
+    names = Names({**NAMED, **WORDS}, events.EVENTS)
+    return {
+        "events": names_of_events(events.EVENTS, names),
+        "values": names_of_values([RunConfig], names),
+        "words": words_of(WORDS) | {"outcome": [events.INCOMPLETE]},
+        "ids": {
+            "call": "plan/v2.a1",
+            "second try": try_id("plan/v2.a1", 2),
+            "search": try_id("tool:search/v3", 1),
+            "question": "ask_user/v1",
+        },
+    }
