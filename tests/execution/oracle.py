@@ -37,6 +37,7 @@ class Oracle:
         step = self.steps[event.step]
         if event.outcome == "unknown":
             self.handed_over = True
+            self.escalations += 1
             return
         if not event.late:
             assert not self.handed_over or not event.node, f"{event.step} goes on after the plan was handed over"
