@@ -1,6 +1,7 @@
 """The kind of acquisition runs, registered under the name `acquisition`."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actors.acquisition.events import EVENTS, AcquisitionEvent
@@ -45,6 +46,14 @@ def _title(state: AcquisitionState) -> str | None:
     return title_of(state.goal) if isinstance(state, State) else None
 
 
+def _diagram(name: str, root: Path) -> str | None:
+    from actors.acquisition.mermaid import graph_mermaid  # noqa: PLC0415 -- most commands draw none
+    from actors.acquisition.profile_files import is_profile, load_profile  # noqa: PLC0415 -- as above
+    from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
+
+    return graph_mermaid(graph_for(load_profile(name, root).profile)) if is_profile(name, root) else None
+
+
 ACQUISITION: Kind[AcquisitionState, AcquisitionEvent] = Kind(
     name="acquisition",
     machine=AcquisitionMachine(),
@@ -54,6 +63,7 @@ ACQUISITION: Kind[AcquisitionState, AcquisitionEvent] = Kind(
     model=_model,
     title=_title,
     log_fields=log_fields,
+    diagram=_diagram,
     views=VIEWS,
 )
 """Acquisition: fills a schema by searching, asking and calculating."""

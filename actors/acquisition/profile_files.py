@@ -34,6 +34,21 @@ def shipped_profiles(root: Path) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (root / "configs" / FOLDER).glob("*.yaml")))
 
 
+def is_profile(name_or_path: str, root: Path) -> bool:
+    """Return whether a name is a shipped profile's, or a path that of a file with the key `fields`.
+
+    Raises:
+        UsageProblem: there is such a file, and it cannot be read.
+    """
+    if name_or_path in shipped_profiles(root):
+        return True
+    path = Path(name_or_path).expanduser()
+    if not path.is_file():
+        return False
+    value = read_document(path).value
+    return isinstance(value, dict) and "fields" in value
+
+
 def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
     """Return a profile.
 

@@ -196,6 +196,9 @@ class Kind(Generic[S, E]):
     """Returns a line about how files differ now from what a run was started with (its first event); empty for none."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {}
     """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
+    diagram: Callable[[str, Path], str | None] = lambda _, __: None
+    """Returns the Mermaid diagram of a file that runs of this kind are started with, from its shipped name or its path
+    and the folder of the shipped files; None for another kind's file. Raises `UsageProblem` for an unreadable one."""
     views: Views[S, E] = field(default_factory=Views)
     """How its runs are shown to people and as JSON."""
 

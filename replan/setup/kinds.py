@@ -52,6 +52,10 @@ class Kinds:
             raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known are {names}")
         return kind
 
+    def built_in(self) -> "Iterator[Kind[Any, Any]]":
+        """Yield the kinds of this distribution, in the order of their names."""
+        return (self.named(name) for name in sorted(_BUILT_IN))
+
     def formats(self) -> tuple[Formats, list[str]]:
         """Load all kinds; return the format of each by name, and a line for each that cannot be used."""
         problems = []

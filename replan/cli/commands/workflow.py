@@ -25,6 +25,7 @@ from replan.cli.terminal.console import notice, print_json, print_text
 from replan.runs.prepare import prepare
 from replan.setup.config_schemas import schema_text
 from replan.setup.data_files import data_root
+from replan.setup.kinds import Kinds
 from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
 
@@ -59,15 +60,27 @@ def draw_workflow(invocation: Invocation, name: str, form: str, *, as_plan: bool
     """Print a workflow as a diagram, or as an equivalent plan."""
     if as_plan:
         print_json(plan_of(_pinned(invocation, name, None)))
-    else:
+        return Exit.OK
+    text = None if form == "dot" else _diagram_of_a_kind(name)
+    drawn = name
+    if text is None:
         with _naming_argument():
-            drawn, _, _ = read_workflow(name, data_root())
-        text = (mermaid if form == "mermaid" else dot)(drawn)
-        if as_json:
-            print_json({"workflow": drawn.name, "format": form, "text": text})
-        else:
-            print_text(text)
+            workflow, _, _ = read_workflow(name, data_root())
+        text, drawn = (mermaid if form == "mermaid" else dot)(workflow), workflow.name
+    if as_json:
+        print_json({"workflow": drawn, "format": form, "text": text})
+    else:
+        print_text(text)
     return Exit.OK
+
+
+def _diagram_of_a_kind(name: str) -> str | None:
+    """Return the diagram of what another kind of agent is started with; None where no built-in kind knows the name."""
+    root = data_root()
+    if name in shipped_workflows(root):
+        return None
+    diagrams = (kind.diagram(name, root) for kind in Kinds().built_in())
+    return next((diagram for diagram in diagrams if diagram is not None), None)
 
 
 def print_schema(kind: str) -> int:

@@ -10,6 +10,7 @@ _GRAPH = examples(
     "replan workflow graph search",
     "replan workflow graph search --format dot | dot -Tsvg > search.svg",
     "replan workflow graph search --as-plan | replan check -",
+    "replan workflow graph market_size",
 )
 
 
@@ -58,7 +59,10 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
 @common
 @click.pass_obj
 def graph(invocation: Invocation, name: str, *, form: str | None, as_plan: bool, as_json: bool) -> int:
-    """Draw a workflow as text: steps, guards, budgets, and the ways back."""
+    """Draw a workflow as text: steps, guards, budgets, and the ways back.
+
+    NAME may also be a profile of `replan acquire`: its gates and the ways between them, as Mermaid.
+    """
     if as_plan and form is not None:
         raise UsageProblem("a plan is JSON, and no drawing", place="--as-plan and --format", hint="leave one out")
     from replan.cli.commands.workflow import draw_workflow
