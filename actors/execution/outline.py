@@ -1,16 +1,14 @@
 """What an execution would do: its steps in order, what runs and checks each, and what a failure leads to. Pure."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any
 
 from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
 from actors.plans.contingency import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
 from actors.plans.semantics import after_success, may_overlap, ready_steps
-from actors.tools.specs import CommandSpec, PythonSpec, filled
-from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse, Use
+from actors.tools.use_text import use_text
 from actors.values.format import counted
 from actors.values.lines import BLANK, Line, Span, indented, line
 
@@ -89,8 +87,8 @@ def _outlined(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: int) -
     return OutlinedStep(
         step=step,
         turn=turn,
-        executes=described(config.tools.generator_use(step), config.tools),
-        checks="" if check is None else described(check, config.tools),
+        executes=_cut(use_text(config.tools.generator_use(step), config.tools)),
+        checks="" if check is None else _cut(use_text(check, config.tools)),
         approved=config.needs_approval(step.step_id, plan),
     )
 
@@ -111,34 +109,6 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
         if not wave:
             break
     return turns
-
-
-def described(use: Use, tools: ToolSet) -> str:
-    """Return what a name of a plan stands for, in one line for people."""
-    match use:
-        case ToolUse():
-            return _cut(_call(use, tools))
-        case ModelUse():
-            return _cut(f"a model writes {use.file}")
-        case PersonUse():
-            return _cut(f"a person: {' '.join(use.instructions.split())}")
-        case _:
-            assert_never(use)
-
-
-def _call(use: ToolUse, tools: ToolSet) -> str:
-    spec, arguments = tools.tools.get(use.tool), json.loads(use.arguments)
-    match spec:
-        case CommandSpec():
-            words = (*spec.wrap, *(filled(word, arguments) for word in spec.argv))
-            return f"{use.tool}: {' '.join(words)}"
-        case PythonSpec():
-            given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-            return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({given})"
-        case None:
-            return use.tool
-        case _:
-            assert_never(spec)
 
 
 def _cut(text: str) -> str:

@@ -19,6 +19,7 @@ from actors.policy.table import BacktrackLevel
 from actors.run import records
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.values.findings import Finding
+from actors.values.format import counted
 
 OUTPUT_MAX = 120
 """Characters of a tool's last line of output that progress shows."""
@@ -37,7 +38,7 @@ def record_text(event: ExecutionEvent, state: ExecutionState) -> str:
     match event:
         case ExecutionStarted():
             steps = len(state.plan.plan.steps) if isinstance(state, State) else 0
-            return f"execution started, {steps} steps"
+            return f"execution started, {counted(steps, 'step')}"
         case StepSettled():
             return _settled_text(event)
         case AttemptDecided():

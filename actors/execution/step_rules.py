@@ -16,7 +16,8 @@ from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.questions import ClarificationRequested, ClarificationWithdrawn, new_id
 from actors.run.tools import OUTCOME_SCHEMA, ToolRequested
 from actors.run.waits import WaitRequested
-from actors.tools.uses import ModelUse, PersonUse
+from actors.tools.use_text import use_text
+from actors.tools.uses import PersonUse
 from actors.values.answers import YES_NO, choice
 from actors.values.findings import Code, Finding
 from runtime.core.ledger import Amount, Limit
@@ -250,12 +251,9 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
 
 def _ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
-    lines = [
-        f"a model writes {use.file}" if isinstance(use, ModelUse) else f"{use.tool} {use.arguments}" for use in uses
-    ]
-    calls = "; ".join(_short(line) for line in lines)
+    calls = "; ".join(_short(use_text(use, state.config.tools)) for use in uses)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
-    text = f"May the step {attempt.step!r}{_title(state, attempt)} run{again}? It calls: {calls}"
+    text = f"May the step {attempt.step!r}{_title(state, attempt)} run{again}? It runs {calls}"
     return _question(state, attempt, text, "a person approves it first", YES_NO)
 
 

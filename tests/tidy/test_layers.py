@@ -30,6 +30,7 @@ PURE = (
     "actors/tools/snapshot_texts.py",
     "actors/tools/specs.py",
     "actors/tools/tools_file.py",
+    "actors/tools/use_text.py",
     "actors/tools/uses.py",
     "actors/values/artifacts.py",
     "actors/values/findings.py",
