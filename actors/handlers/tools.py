@@ -1,5 +1,7 @@
 """Handlers of tools: a call is recorded as started, with the name of its process, before it does anything.
 
+Only a repeatable call in this process is not: after a crash it is made again, and nothing of it is left to be ended.
+
 A tool is a `Tool`: a function that prepares a call and yields it before it begins. `command_tool` runs a program in a
 process group of its own; `function_tool` runs a Python function, sync or async, written against anyio.
 """
@@ -105,7 +107,8 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     async with tool.prepare(json.loads(request.arguments)) as call:
         reached("tool.prepared")
         begins = trio.current_time()
-        if not await envelope.record(Begun(request.request_id, now(), call.process)):
+        needed = call.process or not request.repeatable  # Else a later driver has nothing to end, and calls it again.
+        if needed and not await envelope.record(Begun(request.request_id, now(), call.process)):
             return None
         reached("tool.started")
         result = None

@@ -9,7 +9,9 @@ repeatable runs to its end, a repeatable one is ended.
 
 A call is requested, then recorded as started, with the name of its process and before it does anything, then finished.
 A driver that takes the run over first has the process of an earlier driver's call ended (`checking`); then it calls a
-repeatable tool again, or asks a person about another one. A call that was never recorded as started has done nothing.
+repeatable tool again, or asks a person about another one. The start is not recorded of a repeatable tool that runs in
+the driver's own process: nothing is left of it when that has ended, and it is called again in any case. Any other call
+that was never recorded as started has done nothing.
 """
 
 from collections.abc import Collection, Mapping

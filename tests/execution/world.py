@@ -125,7 +125,8 @@ class World:
         """Start a call: what it does is done now, and it is never done twice without a person's word."""
         stage, request = self.stage, work.request
         process = f"host/1/{len(self.calls) + 7}/boot.5" if self.chance.random() < 0.7 else ""
-        if not stage.send(Begun(work.request_id, stage.now, process)):
+        recorded = bool(process) or not request.repeatable  # Where neither holds, nothing needs to know that it began.
+        if recorded and not stage.send(Begun(work.request_id, stage.now, process)):
             return
         outcome = self._outcome()
         if not request.repeatable:

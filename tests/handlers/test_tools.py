@@ -16,9 +16,9 @@ from runtime.process.identity import end_of_group, identity
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 
-def envelope_of(*, seconds=20.0, arguments="{}", recorded=True, **more):
+def envelope_of(*, seconds=20.0, arguments="{}", recorded=True, repeatable=False, **more):
     """Return an envelope with a call, and the list of what its actor has reported."""
-    request = ToolRequested(node="n", tool="t", arguments=arguments, timeout_seconds=seconds)
+    request = ToolRequested(node="n", tool="t", arguments=arguments, repeatable=repeatable, timeout_seconds=seconds)
     reports = []
 
     async def record(message):
@@ -47,6 +47,14 @@ async def test_a_program_runs_once_it_is_recorded_by_the_name_of_its_process(tmp
     assert begun.process.split("/")[-2] == done.output.strip()
     assert (done.outcome, done.request_id) == (ToolOutcome.SUCCEEDED, "tool:n")
     assert end_of_group(begun.process) is True
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+async def test_the_start_of_a_function_is_recorded_unless_it_may_be_called_twice(repeatable):
+    envelope, reports = envelope_of(repeatable=repeatable)
+    done = await call(function_tool("t", lambda _: "text"), envelope)
+    assert done.output == "text"
+    assert len(reports) == (not repeatable)
 
 
 @pytest.mark.parametrize("why", ["not recorded", "parked", "withdrawn"])
