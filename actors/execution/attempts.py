@@ -114,7 +114,7 @@ def next_attempt(attempt: Attempt, phases: tuple[Phase, ...], delay_seconds: flo
 
     Where only the check could not run, it begins with the check: its work is done.
     """
-    unchecked = attempt.phase in _CHECKS and attempt.findings[0].code == Code.TOOL_TRANSIENT
+    unchecked = attempt.phase in _CHECKS and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = tuple(phase for phase in phases if phase in _CHECKS) if unchecked else phases
     return Attempt(
         step=attempt.step,
@@ -141,7 +141,9 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             return failed(attempt, faults.permanent(attempt, use.tool, event.reason))
         case ToolOutcome.TRANSIENT if use.repeatable:
             return failed(attempt, faults.transient(attempt, use.tool, event.reason))
-        case ToolOutcome.TRANSIENT:
+        case ToolOutcome.BROKEN if use.repeatable:
+            return failed(attempt, faults.broken(attempt, use.tool, event))
+        case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # It may have done its work.
             return replace(attempt, open=False, unsure=True)
         case ToolOutcome.UNKNOWN if event.question_id is not None:
             finding = faults.unknown(attempt, use.tool, event.reason)

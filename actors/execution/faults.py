@@ -42,6 +42,13 @@ def transient(attempt: Attempt, tool: str, reason: str) -> Finding:
     return _finding(attempt, Code.TOOL_TRANSIENT, f"{_what(attempt, tool)} did not get to its end: {reason}", _TOOL)
 
 
+def broken(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+    """Return the finding of a tool that broke off by itself: whether that may pass is not known."""
+    output = _end_of(event.output.strip())
+    text = f"{_what(attempt, tool)} broke off: {event.reason}"
+    return _finding(attempt, Code.TOOL_BROKEN, text + (f"\n{output}" if output else ""), _TOOL)
+
+
 def unknown(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding of a call of which nobody knows what it did."""
     what = _what(attempt, tool) if tool else "the tool"

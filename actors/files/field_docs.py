@@ -12,6 +12,9 @@ from functools import cache
 from actors.files.config_model import Config
 from runtime.core.events import Value
 
+NESTING_MAX = 3
+"""How often all models are made anew: each time, a description reaches one more level of the models around it."""
+
 
 def field_docs(model: type) -> dict[str, str]:
     """Return the docstring below each field of a class, its own or inherited."""
@@ -35,20 +38,21 @@ def _own_docs(owner: type) -> dict[str, str]:
     return docs
 
 
-@cache
 def describe_models() -> None:
-    """Give the fields of all models of configuration files that are imported their docstrings as descriptions, once."""
-    for model in _all_below(Value):
-        if issubclass(model, Config):
-            docs = field_docs(model)
-            for name, field in model.model_fields.items():
-                if field.description is None:
-                    field.description = docs.get(name)
-        model.model_rebuild(force=True)
+    """Give the fields of all imported models of configuration files their docstrings as descriptions."""
+    models, changed = _all_below(Value), False
+    for model in models:
+        docs = field_docs(model) if issubclass(model, Config) else {}
+        for name, field in model.model_fields.items():
+            if field.description is None and name in docs:
+                field.description, changed = docs[name], True
+    for _ in range(NESTING_MAX if changed else 0):
+        for model in models:
+            model.model_rebuild(force=True)
 
 
 def _all_below(model: type[Value]) -> list[type[Value]]:
-    """Return the subclasses in the order of their definition, so that a part comes before what it is a part of."""
+    """Return all subclasses."""
     models: list[type[Value]] = []
     for each in model.__subclasses__():
         models += [each, *_all_below(each)]

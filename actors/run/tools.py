@@ -9,9 +9,8 @@ repeatable runs to its end, a repeatable one is ended.
 
 A call is requested, then recorded as started, with the name of its process and before it does anything, then finished.
 A driver that takes the run over first has the process of an earlier driver's call ended (`checking`); then it calls a
-repeatable tool again, or asks a person about another one. The start is not recorded of a repeatable tool that runs in
-the driver's own process: nothing is left of it when that has ended, and it is called again in any case. Any other call
-that was never recorded as started has done nothing.
+repeatable tool again, or asks a person about another one. A repeatable call in the driver's own process is not recorded
+as started, since it ends with that; any other call that is not has done nothing.
 """
 
 from collections.abc import Collection, Mapping
@@ -77,6 +76,7 @@ class ToolOutcome(StrEnum):
     FAILED = "failed"  # the tool says so, or a person
     TRANSIENT = "transient"  # it did not get to its end, for a reason that may pass: its time limit
     PERMANENT = "permanent"  # it cannot be called: a missing program, no permission
+    BROKEN = "broken"  # it broke off by itself: an exception of a function, a signal that ended a program
     UNKNOWN = "unknown"  # nobody knows whether it ran
 
 
@@ -350,10 +350,8 @@ def end(tools: Tools, epoch: int, now: float) -> ToolCheckRequested | ToolFinish
         reason = "the run ended before it was known what became of the call"
         if not tool.certain:
             reason += "; it may still be running where it was started"
-        question_id = tool.question_id or None
-        return ToolFinished(
-            request_id=request_id, at=now, outcome=ToolOutcome.UNKNOWN, reason=reason, question_id=question_id
-        )
+        unknown, question = ToolOutcome.UNKNOWN, tool.question_id or None
+        return ToolFinished(request_id=request_id, at=now, outcome=unknown, reason=reason, question_id=question)
     return None
 
 
@@ -397,6 +395,6 @@ def work_of(tools: Tools, epoch: int) -> dict[str, Work]:
             check = ToolCheckRequested(call=request_id, process=tool.started.process)
             work[check.request_id] = Work(check.request_id, f"tool:{tool.request.tool}", check, repeatable=True)
         elif tool.phase == "running" and tool.epoch == epoch:
-            address = f"tool:{tool.request.tool}"
-            work[request_id] = Work(request_id, address, tool.request, repeatable=tool.request.repeatable)
+            request = tool.request
+            work[request_id] = Work(request_id, f"tool:{request.tool}", request, repeatable=request.repeatable)
     return work

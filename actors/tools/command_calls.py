@@ -91,9 +91,10 @@ def result_of(spec: CommandSpec, done: Exit) -> ToolResult:
             reason = f"exit code 0, and a line of its output matches failure_pattern {json.dumps(spec.failure_pattern)}"
             return ToolResult(ToolOutcome.FAILED, output, reason)
         return ToolResult(ToolOutcome.SUCCEEDED, output)
+    if done.code < 0:
+        return ToolResult(ToolOutcome.BROKEN, output, f"ended by signal {-done.code}")
     outcome = ToolOutcome.TRANSIENT if done.code in spec.transient_exit_codes else ToolOutcome.FAILED
-    how = f"exit code {done.code}" if done.code > 0 else f"ended by signal {-done.code}"
-    return ToolResult(outcome, output, how)
+    return ToolResult(outcome, output, f"exit code {done.code}")
 
 
 def kept(output: bytes, dropped: int, bytes_max: int) -> str:

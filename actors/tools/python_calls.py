@@ -103,4 +103,4 @@ def _outcome_of(error: Exception) -> ToolOutcome:
         case PermissionError() | ImportError():
             return ToolOutcome.PERMANENT
         case _:
-            return ToolOutcome.FAILED
+            return ToolOutcome.BROKEN

@@ -93,6 +93,7 @@ class Code(StrEnum):
     # tools; faults of the model's transport are not findings
     TOOL_TRANSIENT = "tool.transient"
     TOOL_PERMANENT = "tool.permanent"
+    TOOL_BROKEN = "tool.broken"
     # the execution of a plan: `where` is the step id, a goal's id or the place of an invariant
     STEP_FAILED = "step.failed"  # its tool or a person says so
     CHECK_FAILED = "step.check_failed"

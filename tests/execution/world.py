@@ -139,8 +139,8 @@ class World:
     def _outcome(self):
         if not self.failures:
             return ToolOutcome.SUCCEEDED
-        kinds = (ToolOutcome.SUCCEEDED, ToolOutcome.FAILED, ToolOutcome.TRANSIENT, ToolOutcome.PERMANENT)
-        return self.chance.choices(kinds, (8, 3, 1, 0.5))[0]
+        kinds = [outcome for outcome in ToolOutcome if outcome is not ToolOutcome.UNKNOWN]
+        return self.chance.choices(kinds, (8, 3, 1, 0.5, 0.5))[0]
 
     def _person(self, work):
         """Answer truthfully what became of a call, and anything to other questions; sometimes not at all."""

@@ -136,7 +136,7 @@ class ExecutionInterpreter:
         self.stage.tool(checks)
 
     def _tool(self, node, outcome, text=""):
-        output, reason = ("", text) if outcome in {"transient", "permanent"} else (text, "exit code 1")
+        output, reason = ("", text) if outcome in {"transient", "permanent", "broken"} else (text, "exit code 1")
         self.stage.tool(f"tool:{node}", outcome, output, reason if outcome != "succeeded" else "")
 
     def _started(self, node):

@@ -54,7 +54,7 @@ async def test_arguments_reach_the_program_as_they_are(bench):
         ("", ToolOutcome.SUCCEEDED, ""),
         ("raise SystemExit(3)", ToolOutcome.FAILED, "exit code 3"),
         ("raise SystemExit(75)", ToolOutcome.TRANSIENT, "exit code 75"),
-        ("import os; os.kill(os.getpid(), 9)", ToolOutcome.FAILED, "ended by signal 9"),
+        ("import os; os.kill(os.getpid(), 9)", ToolOutcome.BROKEN, "ended by signal 9"),
         ("print('1 FAILED')", ToolOutcome.SUCCEEDED, ""),
         (
             "print('ok'); print('FAILED 1 test')",

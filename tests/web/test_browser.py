@@ -16,8 +16,12 @@ from tests.web.chromium import chromium
 from tests.web.world import PLANS, served
 
 ASKS_RECON = {**RECON, "open_questions": ["Which database is it?"]}
-TWO = {**PLANS, "g_analysis": [ASKING, *[ANALYSIS] * 9], "g_recon": [ASKS_RECON, *[RECON] * 9]}
-"""A script in which two steps ask at the same time."""
+TWO = {
+    **PLANS,
+    "g_analysis": [ASKING, *[ANALYSIS] * 9],
+    "g_recon": [delayed_reply(ASKS_RECON, seconds=1.0), *[RECON] * 9],
+}
+"""A script in which two steps ask, the analysis first."""
 SLOW = {step: [delayed_reply(reply, seconds=0.3) for reply in replies] for step, replies in BACKTRACKS.items()}
 """A script whose search grows while one looks on."""
 PROBLEM = "The login fails with a timeout when the session store is slow."

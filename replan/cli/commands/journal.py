@@ -41,9 +41,12 @@ def copy_journal(source: str, target: str, *, as_json: bool) -> int:
     return Exit.NOT_FOUND if failed else Exit.OK
 
 
-def upgrade_journal(url: str | None, roles: Mapping[str, str | None]) -> int:
+def upgrade_journal(url: str | None, roles: Mapping[str, str | None], *, as_json: bool) -> int:
     """Upgrade a journal, or the one in use, and print its version. Return the exit code."""
     wanted = journal_url(os.environ) if url is None else url
     version = upgrade(wanted, {kind: role for kind, role in roles.items() if role}, USE_ANOTHER_HOME)
-    notice(f"{place_of(wanted)}: schema {version}")
+    if as_json:
+        print_json({"journal": place_of(wanted), "schema": version})
+    else:
+        notice(f"{place_of(wanted)}: schema {version}")
     return Exit.OK

@@ -49,12 +49,13 @@ def copy(source: str, target: str, *, as_json: bool) -> int:
 @click.option("--app", metavar="ROLE", help="A database role that drives runs: it may not change or delete records.")
 @click.option("--archive", metavar="ROLE", help="A database role that may also delete runs.")
 @click.option("--reader", metavar="ROLE", help="A database role that only reads.")
+@json_option
 @common
-def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: str | None) -> int:
+def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: str | None, as_json: bool) -> int:
     """Make the journal's tables, or bring them to this release's version; give database roles their rights.
 
     Upgrade once all programs that use the journal are of this release: earlier ones refuse it then.
     """
     from replan.cli.commands.journal import upgrade_journal
 
-    return upgrade_journal(url, {"app": app, "archive": archive, "reader": reader})
+    return upgrade_journal(url, {"app": app, "archive": archive, "reader": reader}, as_json=as_json)
