@@ -226,8 +226,9 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
     run = state.run
     if attempt.result or attempt.open or attempt.rest_seconds:
         return None
-    if not attempt.begun and is_spent(state):
-        return None if len(state.active) > 1 else _spent(state)
+    if not attempt.begun and is_spent(state):  # A failure that waits to be handed over is not at work either.
+        at_work = any(other.begun and not other.result for other in state.active.values())
+        return None if at_work else _spent(state)
     if attempt.unsure:
         return _ask_outcome(state, attempt)
     use = tool_use(state.config, state.plan, attempt, state.snapshot or "")

@@ -53,3 +53,10 @@ def test_a_strong_cyclic_policy_whose_tools_succeed_reaches_its_goal(chunk):
         if assurance in {"strong", "strong_cyclic"} and reaches_by_success(value):
             world = World(seed, value, failures=False, disturbed=False)
             assert world.play() == "success", seed
+
+
+@pytest.mark.parametrize("seed", [2714, 5552])
+def test_an_attempt_that_the_total_does_not_cover_ends_the_run_beside_a_failure_that_waits_for_it(seed):
+    """Both were found by the soak: neither could go on, and nothing was open."""
+    value, _ = drawn(seed)
+    assert World(seed, value, replans=seed % 3 == 0).play()
