@@ -101,14 +101,14 @@ def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
-    """Return the error of a result; the fields that are missing, else all that its formula needs, are named."""
+    """Return the error of a result. It names the missing fields, or all fields of the formula if none is missing."""
     about = blocked.missing or names_in(formula)
     fields = tuple(dict.fromkeys(path for each in about for path in _fields_behind(schema, each)))
     return CalculationError(code=_CODES[blocked.code], result=name, fields=fields, message=blocked.message)
 
 
 def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
-    """Yield the fields behind a name in a formula: itself, or those that another result is calculated from."""
+    """Yield the field that a name in a formula stands for; for a result, the fields that it is calculated from."""
     if name in schema.fields:
         yield name
     elif schema.profile.calculator is not None and name in schema.profile.calculator.results:

@@ -13,7 +13,7 @@ from actors.quantities.unit_forms import short_forms, without_counted, without_r
 from actors.quantities.units import UnitTable
 
 QUOTE_MAX = 600
-"""Characters of a quote; a longer one is no evidence for one value."""
+"""The most characters of a quote in a reply; a value with a longer one is rejected."""
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 

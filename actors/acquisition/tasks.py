@@ -36,9 +36,10 @@ def decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | N
 
 
 def query_for(state: State, schema: Schema, path: str) -> str:
-    """Return the next query for a field that was not made yet; empty where there is none.
+    """Return the first query for a field that was not tried in this round; empty where all were.
 
-    The first is the field's own, the others are its words, each with the texts that the user gave at first.
+    The field's own `query` comes first. Then follows one query for each of its words and for its label, each with the
+    values of the bootstrap fields that are texts, such as the region.
     """
     spec = schema.fields[path]
     place = " ".join(schema.text(name) for name in schema.profile.bootstrap if schema.fields[name].type == "text")

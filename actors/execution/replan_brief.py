@@ -61,7 +61,7 @@ def given_facts(state: State, replan: Replan) -> Given:
 
 
 def problem_text(state: State) -> str:
-    """Return the problem that a new plan is to solve: as it was stated, with what the user has said since."""
+    """Return the problem for the planning run: the original text, or the goal, and the user's later messages."""
     plan = state.plan.plan
     goal = plan.goal or f"Reach the goal: {', '.join(sorted(plan.goal_state))}."
     said = [f"The user requires: {text}" for text in state.run.texts_of("requirement")]

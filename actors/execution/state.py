@@ -56,19 +56,19 @@ class Attempt:
     todo: tuple[Phase, ...]
     """The phases that are left; the first one is at work or comes next."""
     begun: bool = False
-    """Whether its first request was made, so that it counts against the plan's budget."""
+    """Whether its first request was made; from then on it counts against the plan's `total_retry_budget`."""
     open: bool = False
     """Whether the request of the first phase is open."""
     unsure: bool = False
-    """Whether a person is to say, or is asked, what a tool has done that did not get to its end."""
+    """Whether a person must say what an interrupted call of a tool has done."""
     tries: int = 0
     """The calls of tools of the current phase."""
     acted: bool = False
-    """Whether a call was requested that is not repeatable: the attempt is then brought to its end."""
+    """Whether a call that is not repeatable was requested; such an attempt is always finished."""
     read: str = ""
-    """The files that a model is shown, as `workspace:read` has returned them."""
+    """The files that the model is shown, as `workspace:read` returned them; empty until then."""
     text: str = ""
-    """The file that a model has written, until it is in the workspace."""
+    """The content that the model has written, until the file is replaced; else empty."""
     result: Result = ""
     """How it ended."""
     findings: tuple[Finding, ...] = ()

@@ -89,4 +89,4 @@ VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     prompt=sent_prompt,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
 )
-"""The views of executions."""
+"""How executions are shown to people and as JSON."""

@@ -16,7 +16,7 @@ from actors.quantities.units import UnitTable
 from actors.quantities.written import WrittenNumber, written_numbers
 
 QUOTE_CHARACTERS_MAX = 2000
-"""Characters of a quote; a longer one is no evidence for one value."""
+"""The most characters of a quote that are searched for numbers."""
 
 
 def quoted_value(

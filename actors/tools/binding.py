@@ -106,7 +106,7 @@ def _takes_nothing(binding: Binding, document: Document, path: KeyPath) -> None:
 
 
 def unused(file: ToolsFile) -> tuple[str, ...]:
-    """Return the names of the tools that no binding and no pre-check names, in the file's order."""
+    """Return the names of the tools that are used by no binding and no pre-check, in the file's order."""
     bindings = [*file.generators.values(), *file.guards.values()]
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
     named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
@@ -114,6 +114,6 @@ def unused(file: ToolsFile) -> tuple[str, ...]:
 
 
 def environment_of(allowed: tuple[str, ...], outside: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment that a tool sees: the variables that are set, and those passed on that there are."""
+    """Return a tool's environment: the variables that the entry sets, and those of `outside` that it passes on."""
     passed = {name: outside[name] for name in allowed if "=" not in name and name in outside}
     return passed | dict(entry.split("=", 1) for entry in allowed if "=" in entry)

@@ -15,7 +15,7 @@ FormKind = Kind | Literal["review"]
 
 
 def for_people_only(question: Mapping[str, Any]) -> bool:
-    """Tell whether only a person may answer: a review, or what became of a tool that may have run."""
+    """Tell whether a program may not answer: the question is a review, or is about the outcome of a tool's call."""
     return question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
 
 
@@ -28,7 +28,7 @@ def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a text that is another one if anything about the question is: a form that answers it carries it."""
+    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused."""
     return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16]
 
 

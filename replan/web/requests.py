@@ -102,7 +102,7 @@ def reading(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
 
 
 def writing(site: Site, write: Write) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for POST: the form must carry the token of the session that it is sent with."""
+    """Return an endpoint for POST. Its form must contain the CSRF token of the session."""
 
     async def endpoint(request: Request) -> Response:
         who = site.visitor(request)

@@ -226,7 +226,7 @@ async def test_an_address_that_there_is_not_is_answered_as_json(tmp_path):
 
 
 def test_the_published_description_is_the_generated_one():
-    """After a change of the API: `make docs`."""
+    """Run `make docs` after a change of the API."""
     assert (ROOT / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8") == openapi_text()
 
 

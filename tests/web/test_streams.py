@@ -16,7 +16,7 @@ class Events:
         self._lines = response.aiter_lines()
 
     async def next(self):
-        """Return the next event as its name and id; None at the end of the stream."""
+        """Return the name and the id of the next event; None at the end of the stream."""
         fields = {}
         with trio.fail_after(30):
             async for line in self._lines:

@@ -25,7 +25,7 @@ _LOST = ("08", "57", "53300")
 
 
 def passes(error: psycopg.Error) -> bool:
-    """Tell whether the same transaction may succeed if it is tried again."""
+    """Tell whether the transaction may succeed if it is retried."""
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError)
     return error.sqlstate in _PASSING or error.sqlstate.startswith("08")
