@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from actors.acquisition.checks import holds, names_of
-from actors.acquisition.numbers import Known, known_numbers
+from actors.acquisition.formula_inputs import Known, known_numbers
 from actors.acquisition.planner_state import Calculation, CalculationError, CalculationStep
 from actors.acquisition.profile import Check
 from actors.acquisition.schema import Schema, names_in

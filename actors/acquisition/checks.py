@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from actors.acquisition.numbers import Known
+from actors.acquisition.formula_inputs import Known
 from actors.acquisition.profile import Check
 from actors.acquisition.schema import Schema
 from actors.quantities.checks import check_holds, parse_check

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from actors.acquisition.calculation import evaluated
-from actors.acquisition.numbers import known_numbers
+from actors.acquisition.formula_inputs import known_numbers
+from actors.acquisition.next_task import questions_left, searches_left
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
 from actors.acquisition.state import State
-from actors.acquisition.tasks import questions_left, searches_left
 from actors.acquisition.values import FieldValue, Values
 from actors.acquisition.writes import Writes, apply
 from actors.quantities.calculator import Blocked

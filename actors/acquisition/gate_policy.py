@@ -1,14 +1,11 @@
 """The gates that correct and route a decision: `normalize_decision`, `retry_gate` and `maybe_calculate`. Pure."""
 
-from actors.acquisition.blocking import is_blocked
+from actors.acquisition.blocked_calculation import is_blocked
 from actors.acquisition.calculation import inputs_hash
 from actors.acquisition.decision import PlannerDecision
 from actors.acquisition.decompositions import proposed, wanted
 from actors.acquisition.graph import Hop
-from actors.acquisition.planner_state import Calculation
-from actors.acquisition.schema import Schema, schema_of
-from actors.acquisition.state import State
-from actors.acquisition.tasks import (
+from actors.acquisition.next_task import (
     next_acquisition_task,
     next_component_task,
     open_components,
@@ -17,6 +14,9 @@ from actors.acquisition.tasks import (
     searches_left,
     was_made,
 )
+from actors.acquisition.planner_state import Calculation
+from actors.acquisition.schema import Schema, schema_of
+from actors.acquisition.state import State
 from actors.acquisition.writes import Writes, apply
 from runtime.core.copies import changed
 

@@ -5,11 +5,11 @@ from actors.acquisition.checks import holds
 from actors.acquisition.composing import composed
 from actors.acquisition.decision import PlannerDecision
 from actors.acquisition.decompositions import proposed, wanted
+from actors.acquisition.formula_inputs import known_numbers
 from actors.acquisition.graph import Gate, Hop
-from actors.acquisition.numbers import known_numbers
+from actors.acquisition.next_task import questions_left
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import State
-from actors.acquisition.tasks import questions_left
 from actors.acquisition.writes import Writes, apply
 from runtime.core.copies import changed
 

@@ -1,19 +1,19 @@
 """The gates that select what to do: `acquisition_gate` by rules, and `plan` by a model where no rule decides. Pure."""
 
-from actors.acquisition.blocking import is_blocked
+from actors.acquisition.blocked_calculation import is_blocked
 from actors.acquisition.call_events import PLAN
 from actors.acquisition.decision import PlannerDecision
 from actors.acquisition.graph import Hop
-from actors.acquisition.replies import ATTEMPTS, last_problem, read_decision, replies_for
-from actors.acquisition.schema import schema_of
-from actors.acquisition.state import State
-from actors.acquisition.tasks import (
+from actors.acquisition.next_task import (
     first_task,
     missing_fields,
     next_acquisition_task,
     open_components,
     optional_fields,
 )
+from actors.acquisition.replies import ATTEMPTS, last_problem, read_decision, replies_for
+from actors.acquisition.schema import schema_of
+from actors.acquisition.state import State
 from actors.acquisition.writes import Writes
 
 ALL_COLLECTED = "All raw inputs collected."

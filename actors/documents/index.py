@@ -14,8 +14,8 @@ from pathlib import Path
 
 import apsw
 
-from actors.documents.chunks import passages_of
 from actors.documents.folder import FileStamp, list_folder, read_document
+from actors.documents.passage_splitter import passages_of
 from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage
 
 TERMS_MAX = 40

@@ -6,10 +6,10 @@ import time
 import pytest
 
 from actors.documents import folder as folder_module
-from actors.documents.chunks import passages_of
 from actors.documents.folder import FILE_BYTES_MAX, list_folder, read_document
 from actors.documents.html_text import html_lines
 from actors.documents.index import open_index, query_terms
+from actors.documents.passage_splitter import passages_of
 from actors.documents.passages import PASSAGE_CHARACTERS_MAX
 from actors.documents.table_text import table_lines
 
