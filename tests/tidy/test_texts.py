@@ -16,7 +16,6 @@ LONG_TEXT_ALLOWED = {
     "runtime/dispatch/procrastinate.py": "SQL",
     "runtime/dispatch/tables.py": "SQL",
     "runtime/journal/postgres/connecting.py": "SQL",
-    "runtime/journal/postgres/reading.py": "SQL",
     "runtime/journal/postgres/schema.py": "SQL",
     "runtime/journal/postgres/transaction.py": "SQL",
 }
