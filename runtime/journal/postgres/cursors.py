@@ -18,10 +18,10 @@ _MOVE = (
     "INSERT INTO replan.positions AS passed SELECT %s, id, least(%s, last_seq) FROM replan.runs WHERE run = %s"
     " ON CONFLICT (cursor, run) DO UPDATE SET seq = greatest(passed.seq, excluded.seq)"
 )
+_PASSED = "replan.runs r LEFT JOIN replan.positions p ON p.cursor = %s AND p.run = r.id"
 _BEHIND = (
-    "SELECT r.id, r.run, r.kind, r.format, coalesce(p.seq, 0), r.last_seq FROM replan.runs r"
-    " LEFT JOIN replan.positions p ON p.cursor = %s AND p.run = r.id"
-    " WHERE r.id > %s AND r.last_seq > coalesce(p.seq, 0) ORDER BY r.id LIMIT %s"
+    "SELECT r.id, r.run, r.kind, r.format, coalesce(p.seq, 0), r.last_seq"
+    f" FROM {_PASSED} WHERE r.id > %s AND r.last_seq > coalesce(p.seq, 0) ORDER BY r.id LIMIT %s"
 )
 _TALLY = (
     "SELECT kind, status, count(*), min(waiting_since),"

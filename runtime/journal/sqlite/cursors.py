@@ -14,18 +14,19 @@ _HOLD = (
     "INSERT INTO cursors VALUES (?, ?, ?)"
     " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until"
 )
+_PASSED = "runs r LEFT JOIN positions p ON p.cursor = ? AND p.run = r.id"
 _BEHIND = (
-    "SELECT r.id, r.run, r.kind, r.format, coalesce(p.seq, 0), r.last_seq FROM runs r"
-    " LEFT JOIN positions p ON p.cursor = ? AND p.run = r.id"
-    " WHERE r.id > ? AND r.last_seq > coalesce(p.seq, 0) ORDER BY r.id LIMIT ?"
+    "SELECT r.id, r.run, r.kind, r.format, coalesce(p.seq, 0), r.last_seq"  # noqa: S608 -- names of our own
+    f" FROM {_PASSED} WHERE r.id > ? AND r.last_seq > coalesce(p.seq, 0) ORDER BY r.id LIMIT ?"
 )
 _MOVE = (
     "INSERT INTO positions SELECT ?, id, min(?, last_seq) FROM runs WHERE run = ?"
     " ON CONFLICT (cursor, run) DO UPDATE SET seq = max(seq, excluded.seq)"
 )
+_UNDRIVEN = "CASE WHEN a.at <= ? AND (owner IS NULL OR lease_end <= ?) THEN updated END"
 _TALLY = (
-    "SELECT kind, status, count(*), min(waiting_since), min(CASE WHEN a.at <= ? AND (owner IS NULL OR lease_end <= ?)"
-    " THEN updated END) FROM runs r LEFT JOIN agenda a ON a.run = r.id GROUP BY kind, status ORDER BY kind, status"
+    f"SELECT kind, status, count(*), min(waiting_since), min({_UNDRIVEN})"  # noqa: S608 -- names of our own
+    " FROM runs r LEFT JOIN agenda a ON a.run = r.id GROUP BY kind, status ORDER BY kind, status"
 )
 
 
