@@ -5,10 +5,10 @@ import pytest
 from runtime.dispatch import tables
 from runtime.journal.postgres import connecting, schema
 from runtime.journal.postgres.address import parse_address
+from tests.postgres.conftest import TABLES
 from tests.support.postgres import running_server
 
 DATABASE = "workers"
-TABLES = ("named_texts", "records", "inbox", "runs", "texts", "spending", "hosts", "writers")
 
 
 @pytest.fixture(scope="session")
