@@ -39,7 +39,7 @@ class LeaseTerms:
     owner: str
     """The name of the driver's process."""
     ttl: float = 30.0
-    """The length of a lease in seconds; it is renewed after each third of it."""
+    """The length of a lease in seconds; it is renewed after each quarter of it."""
     poll: float = 0.25
     """The seconds between two checks of the inbox, where no host wakes the driver."""
     dead: Dead = nobody
