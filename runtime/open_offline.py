@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -74,15 +75,20 @@ def upgrade(
 ) -> Versions:
     """Bring a journal's tables to this release's version, and raise its floor; return what it is on then.
 
-    Roles of a database, given by their kind, get their rights. With `tables_only`, the floor is left as it is. Raises
-    as the journal's opening does, and `UsageProblem` for roles where there are none and while hosts of an earlier
-    release serve the journal.
+    Roles of a database, given by their kind, get their rights. Where the extra `worker` is installed, a database gets
+    the tables of the queue of workers, too. With `tables_only`, the floor is left as it is. Raises as the journal's
+    opening does, and `UsageProblem` for roles where there are none and while hosts of an earlier release serve the
+    journal.
     """
     path = _path(url)
     if path is None:
         from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
 
-        return upgrading.upgrade(_address(url), roles, dead, tables_only=tables_only)
+        if find_spec("procrastinate") is None:
+            return upgrading.upgrade(_address(url), roles, dead, tables_only=tables_only)
+        from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
+
+        return upgrading.upgrade(_address(url), roles, dead, tables.make, tables_only=tables_only)
     if roles:
         raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
     from runtime.journal.sqlite import upgrading as file  # noqa: PLC0415 -- as above

@@ -30,6 +30,7 @@ from runtime.journal.kinds import (
     codecs_by_kind,
     drivable,
 )
+from runtime.journal.memory_cursors import MemoryCursors
 from runtime.journal.memory_store import HeldRun, MemoryStore, consumed_by, matches
 from runtime.journal.port import (
     NEW,
@@ -86,7 +87,7 @@ def _no_fault(operation: str, moment: Moment) -> None:
     """Let everything succeed."""
 
 
-class _MemoryJournal(Generic[E]):
+class _MemoryJournal(MemoryCursors, Generic[E]):
     def __init__(
         self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: HomeBudget, known: int
     ) -> None:
@@ -236,6 +237,8 @@ class _MemoryJournal(Generic[E]):
                 if held.tip.seq != last_seq:
                     raise SequenceConflict(run, last_seq, held.tip.seq)
             deleted = [self._store.runs.pop(run) for run in runs]
+            for cursor in self._store.cursors.values():
+                cursor.positions = {run: seq for run, seq in cursor.positions.items() if run not in runs}
             named = named_texts(row.body for held in deleted for row in held.rows)
             used = named_texts(row.body for held in self._store.runs.values() for row in held.rows)
             unused = {digest.hex() for digest in named - used} & self._store.texts.keys()

@@ -8,6 +8,7 @@ from runtime.core.daily_budget import Account
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
+from runtime.journal.memory_cursors import MemoryCursor
 from runtime.journal.port import NEW, HostRow, InboxItem, RunFilter
 from runtime.journal.validation import Entry, check_consumable
 from runtime.journal.versions import CODEC
@@ -58,6 +59,8 @@ class MemoryStore:
     """What all runs together have committed on each UTC day; days are counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
     """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
+    cursors: dict[str, MemoryCursor] = field(default_factory=dict)
+    """The cursors by name."""
     floor: int = CODEC
     """The codec of new runs."""
     version: int = 0

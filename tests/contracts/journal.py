@@ -10,6 +10,7 @@ import pytest
 from tests.contracts.journal_admission import AdmissionContract
 from tests.contracts.journal_budget import BudgetContract
 from tests.contracts.journal_codecs import CodecsContract
+from tests.contracts.journal_cursors import CursorsContract
 from tests.contracts.journal_deletion import DeletionContract
 from tests.contracts.journal_due import DueContract
 from tests.contracts.journal_hosts import HostsContract
@@ -31,6 +32,7 @@ class JournalContract(
     CodecsContract,
     HostsContract,
     DeletionContract,
+    CursorsContract,
 ):
     """The whole suite."""
 

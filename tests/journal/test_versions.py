@@ -104,7 +104,7 @@ async def test_a_file_of_the_version_before_gets_the_first_codec_and_floor(open_
     change(
         path,
         "DROP TABLE journal; ALTER TABLE runs DROP COLUMN codec; ALTER TABLE hosts DROP COLUMN codec;"
-        " UPDATE runs SET kind = 'planning'; PRAGMA user_version = 5",
+        " PRAGMA user_version = 6",
     )
     async with open_journal() as journal:
         assert ((await journal.row("a")).codec, await journal.floor()) == (1, 1)

@@ -1,6 +1,6 @@
 """Bringing a Postgres journal to this release: its tables, the rights of roles, and its floor."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 
 import psycopg
@@ -9,12 +9,17 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import Dead
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.connecting import connect
+from runtime.journal.postgres.connecting import Connection, connect
 from runtime.journal.postgres.failures import explain
 from runtime.journal.versions import Versions
 
+Beside = Callable[[Connection, str], schema.Rights]
+"""Makes further tables, and returns the rights to them by the kind of the role; gets the place for messages."""
 
-def upgrade(address: Address, roles: Mapping[str, str], dead: Dead, *, tables_only: bool) -> Versions:
+
+def upgrade(
+    address: Address, roles: Mapping[str, str], dead: Dead, beside: Beside = lambda _, __: {}, *, tables_only: bool
+) -> Versions:
     """Upgrade a journal and return what it is on; `roles` has the name of a role for kinds of `schema.ROLES`.
 
     Unless only the tables are to be upgraded, the floor is raised. Raises `JournalNewer`, `JournalUnreachable`,
@@ -23,7 +28,7 @@ def upgrade(address: Address, roles: Mapping[str, str], dead: Dead, *, tables_on
     try:
         with closing(connect(address)) as connection:
             version = schema.upgrade(connection, address.place)
-            schema.grant(connection, dict(roles))
+            schema.grant(connection, dict(roles), beside(connection, address.place))
             return Versions(version, schema.raise_floor(connection, address.place, dead, keep=tables_only))
     except psycopg.errors.UndefinedObject as error:
         hint = "make the role first: CREATE ROLE NAME LOGIN"

@@ -51,6 +51,7 @@ from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite import codecs as codecs_
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.appending import Written, extend_run
+from runtime.journal.sqlite.cursors import SqliteCursors
 from runtime.journal.sqlite.deletion import delete_runs
 from runtime.journal.sqlite.reading import in_one_snapshot, records_after
 from runtime.journal.sqlite.writer import Writer, open_writer
@@ -129,7 +130,7 @@ def _unchecked() -> None:
     """Check nothing: the path means nothing outside of a file system of tests."""
 
 
-class _SqliteJournal(Generic[E]):
+class _SqliteJournal(SqliteCursors, Generic[E]):
     def __init__(
         self,
         codecs: Codecs,

@@ -7,9 +7,10 @@ they are large and often repeated.
 
 Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
 no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `spending` the
-totals of a day, `hosts` the hosts that are present, `journal` the floor (`runtime.journal.versions`).
+totals of a day, `hosts` the hosts that are present, `journal` the floor (`runtime.journal.versions`); `cursors` and
+`positions` say how far copies of records have got.
 
-A file of an earlier version is upgraded when it is opened for writing. From version 6 on, changes only add, so that the
+A file of an earlier version is upgraded when it is opened for writing. From version 7 on, changes only add, so that the
 release before goes on with the file: `journal.oldest` is the earliest version that a program must know.
 """
 
@@ -125,6 +126,21 @@ KINDS = (
 HOST_KINDS = ("ALTER TABLE hosts ADD COLUMN kinds TEXT",)
 """The kinds that a host drives, as JSON; NULL for any, as in the rows of earlier releases."""
 
+CURSORS = (
+    """CREATE TABLE cursors (
+  name TEXT PRIMARY KEY,
+  owner TEXT,
+  until REAL NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE positions (
+  cursor TEXT NOT NULL REFERENCES cursors,
+  run INTEGER NOT NULL REFERENCES runs,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (cursor, run)
+) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX positions_run ON positions (run)",
+)
+
 CODECS = (
     "ALTER TABLE runs ADD COLUMN codec INTEGER NOT NULL DEFAULT 1",
     "ALTER TABLE hosts ADD COLUMN codec INTEGER NOT NULL DEFAULT 1",
@@ -133,20 +149,20 @@ CODECS = (
   oldest INTEGER NOT NULL,
   floor INTEGER NOT NULL
 ) STRICT""",
-    "INSERT INTO journal (one, oldest, floor) VALUES (1, 6, 1)",
+    "INSERT INTO journal (one, oldest, floor) VALUES (1, 7, 1)",
 )
 """The codec of each run and host, and what a program must know to use the file."""
 
-CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS, CODECS)
+CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS, CURSORS, CODECS)
 """The statements that each version adds to the one before it. A new file gets all of them in turn.
 
-A change that is added here only adds tables, indexes, and columns with a default: a test upgrades a file beside a
-program that knows version `OLDEST`.
+A change that is added after version `OLDEST` only adds tables, indexes, and columns with a default, since programs of
+the release before go on with them; a table that refers to `runs` or `texts` says ON DELETE CASCADE, for they delete.
 """
 
 VERSION = len(CHANGES)
 
-OLDEST = 6
+OLDEST = 7
 """The earliest version whose programs can use these tables."""
 
 
