@@ -8,7 +8,7 @@ from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.runs.tops import check_own
 from replan.setup.command_name import program
-from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.core.errors import JournalDamaged, RunUnreadable, UsageProblem
 from runtime.journal.port import Deleted, RunRow
 from runtime.process.identity import is_dead
 
@@ -32,8 +32,8 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Dele
 async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False) -> tuple[str, ...]:
     """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970); return their ids.
 
-    With `ended`, also those that have ended and could be reopened. With `dry_run`, nothing is deleted. A run that
-    another process has taken up in the meantime raises `Held`, and nothing is deleted.
+    With `ended`, also those that have ended and could be reopened. Runs of a newer release are kept. With `dry_run`,
+    nothing is deleted. A run that another process has taken up in the meantime raises `Held`, and nothing is deleted.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and _is_over(row, ended=ended)]
@@ -43,7 +43,7 @@ async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run
 
 
 def _is_over(row: RunRow, *, ended: bool) -> bool:
-    return row.summary.status == "finished" and (ended or row.summary.detail in FINAL)
+    return row.summary.status == "finished" and not row.needs_newer and (ended or row.summary.detail in FINAL)
 
 
 async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:
@@ -63,6 +63,6 @@ async def _children(engine: "Engine", run: str) -> Sequence[str]:
     """Return the runs that steps of a run are; none for a run that cannot be read."""
     try:
         loaded = await engine.read(run)
-    except (JournalDamaged, KindUnknown, UsageProblem):
+    except (JournalDamaged, RunUnreadable, UsageProblem):
         return ()
     return loaded.kind.children(loaded.state) if loaded.started else ()
