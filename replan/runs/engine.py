@@ -34,7 +34,7 @@ from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
-from runtime.journal.port import Journal, Posted
+from runtime.journal.port import ORDINARY, Journal, Placement, Posted
 from runtime.models.limiter import CallLimiter
 from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
@@ -74,19 +74,24 @@ class Engine(Reading):
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
 
-    async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
+    async def admit(self, prepared: PreparedRun, *, run: str | None = None, placement: Placement = ORDINARY) -> str:
         """Record the start of a new run, for a host to drive, and wake the hosts; return its id.
 
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        admission = Admission(prepared.title, kind.name, kind.format)
+        admission = Admission(prepared.title, kind.name, kind.format, placement)
         await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
 
     async def begin(
-        self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
+        self,
+        prepared: PreparedRun,
+        options: DriveOptions = DETACHED,
+        *,
+        run: str | None = None,
+        placement: Placement = ORDINARY,
     ) -> RunResult:
         """Start a new run and drive it to its end, a question, or a stop.
 
@@ -96,7 +101,7 @@ class Engine(Reading):
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
         async with self.model(kind.model(state), {}) as model:
-            admission = Admission(prepared.title, kind.name, kind.format)
+            admission = Admission(prepared.title, kind.name, kind.format, placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
         return await self.resume(name, options) if result is None else result
 

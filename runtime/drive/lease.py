@@ -62,6 +62,7 @@ class LeaseKeeper:
             owner=terms.owner,
             ttl=terms.ttl,
             overdraw=overdraw,
+            placement=new.placement,
         )
         self.epoch, self._end = records[0].epoch, end
         return records

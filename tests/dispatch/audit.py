@@ -20,7 +20,8 @@ CREATE FUNCTION audit.claim() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER 
 CREATE FUNCTION audit.append() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
   INSERT INTO audit.appends (run, seq, epoch, inbox, who, at)
   VALUES (NEW.run, NEW.seq, NEW.epoch, NEW.inbox, session_user, clock_timestamp()); RETURN NULL; END $$;
-CREATE TRIGGER audit AFTER INSERT OR UPDATE ON replan.runs FOR EACH ROW WHEN (NEW.owner IS NOT NULL)
+CREATE TRIGGER audit AFTER UPDATE ON replan.runs FOR EACH ROW
+  WHEN (NEW.owner IS NOT NULL AND (NEW.epoch, NEW.lease_end) <> (OLD.epoch, OLD.lease_end))
   EXECUTE FUNCTION audit.claim();
 CREATE TRIGGER audit AFTER INSERT ON replan.records FOR EACH ROW EXECUTE FUNCTION audit.append()
 """
@@ -52,7 +53,9 @@ WRONG = {
         " LEFT JOIN audit.appends AS a ON a.run = m.run AND a.inbox = m.id"
         " WHERE runs.detail = 'success' GROUP BY m.run, m.id HAVING count(a.id) <> 1"
     ),
-    "a run that is held at the end": "SELECT run, owner FROM replan.runs WHERE owner IS NOT NULL",
+    "a run that is held at the end": (
+        "SELECT run, owner FROM replan.runs WHERE owner IS NOT NULL AND lease_end > extract(epoch FROM now())"
+    ),
     "a day with more than its runs have used, or less": (
         "SELECT tenant, day, calls FROM replan.spending WHERE calls <> (SELECT coalesce(sum(runs.calls), 0)"
         " FROM replan.runs WHERE spending.tenant IN ('', runs.tenant))"

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import psycopg
 
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import NO_LIMIT, HomeBudget
 from runtime.core.errors import RunExists
 from runtime.core.ledger import ZERO
 from runtime.journal.chain import Tip, seal, verify
@@ -21,14 +21,14 @@ from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import CHANGING, HeldRow
-from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TENANT, TEXT, snapshot
+from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TEXT, snapshot
 from runtime.journal.versions import CODEC, check_floor, check_readable
 
 T = TypeVar("T")
 
 _ADD = (
-    f"INSERT INTO replan.runs (run, title, kind, format, codec, created, {', '.join(CHANGING)}) VALUES"
-    f" (%s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
+    f"INSERT INTO replan.runs (run, title, kind, format, codec, created, tenant, priority, {', '.join(CHANGING)})"
+    f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
 )
 _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
@@ -75,6 +75,7 @@ class PostgresTransfer:
                 row.summary,
                 held.epoch,
                 held.account,
+                held.placement,
                 rows,
                 frozenset(seq for (seq,) in ends),
                 reading.messages_after(cursor, run, 0),
@@ -113,10 +114,10 @@ def _add(cursor: Cursor, copy: RunCopy) -> bool:
         return False
     row = HeldRow(
         *(0, copy.run, copy.kind, copy.format, copy.codec, copy.updated, copy.summary, copy.tip, copy.last_posted),
-        *(copy.last_consumed, None, 0.0, copy.epoch, copy.account),
+        *(copy.last_consumed, None, 0.0, copy.epoch, copy.account, copy.placement),
     )
     title = copy.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    values = (copy.run, title, copy.kind, copy.format, copy.codec, copy.created, *row.changing())
+    values = (copy.run, title, copy.kind, copy.format, copy.codec, copy.created, *copy.placement, *row.changing())
     number = cursor.execute(_ADD, values).fetchall()[0][0]
     connection = cursor.connection
     batch = Batch(connection)
@@ -129,7 +130,8 @@ def _add(cursor: Cursor, copy: RunCopy) -> bool:
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
     share = copy.account.share
     if share != ZERO:
-        batch.add(_SPEND, [TENANT, copy.account.day, share.calls, share.micro_usd])
+        for tenant in NO_LIMIT.of(copy.placement.tenant):
+            batch.add(_SPEND, [tenant, copy.account.day, share.calls, share.micro_usd])
     batch.run()
     return True
 
