@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from replan.runs.prepare import prepare_run
 from replan.setup.settings import Choice, UserConfig
 from runtime.core.errors import JournalError
 from runtime.dispatch import tables
-from runtime.journal.port import RunFilter
+from runtime.journal.port import Placement, RunFilter
 from runtime.journal.postgres import connecting, schema
 from runtime.journal.postgres.address import parse_address
 from tests.dispatch import audit
@@ -149,7 +149,7 @@ class Fleet:
         """End all workers; return their exit codes."""
         return [self.end(worker, number) for worker in list(self.workers)]
 
-    async def admit(self, runs, **options):
+    async def admit(self, runs, tenant="", priority=0):
         """Admit runs that ask a question each; return their ids."""
         flow = self.folder / "asks.yaml"
         flow.write_text(FLOW)
@@ -163,7 +163,8 @@ class Fleet:
                 "now": engine.clock.now(),
             }
             prepared = prepare_run(PROBLEM, RunOptions(workflow=str(flow), max_calls=400), choice, **more)
-            return [await engine.admit(prepared, **options) for _ in range(runs)]
+            placed = replace(engine, placement=Placement(tenant, priority))
+            return [await placed.admit(prepared) for _ in range(runs)]
 
     async def answer(self, until):
         """Answer every question twice with the same words and once with others; return when a condition holds."""
