@@ -37,6 +37,6 @@ def restore_files(files: Sequence[str], *, as_json: bool) -> int:
         print_json({"runs": rows})
     else:
         print_text("".join(f"{row['run_id']}\n" for row in rows if row["new"]))
-    new, failed = sum(bool(row["new"]) for row in rows), sum(row["problem"] is not None for row in rows)
-    notice(f"{counted(new, 'run')} restored, {len(rows) - new - failed} there already, {failed} not restored")
+    added, failed = sum(bool(row["new"]) for row in rows), sum(row["problem"] is not None for row in rows)
+    notice(f"{counted(added, 'run')} restored, {len(rows) - added - failed} there already, {failed} not restored")
     return Exit.NOT_FOUND if failed else Exit.OK

@@ -5,7 +5,6 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec
@@ -41,7 +40,7 @@ def write_archive(path: Path, store: Store, runs: Mapping[str, str | None], code
 class _Lines:
     """Adds lines to a file, and counts and hashes them."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: gzip.GzipFile) -> None:
         self._file, self._hash, self._count = file, hashlib.sha256(), 0
 
     def add(self, line: Line) -> None:

@@ -64,7 +64,10 @@ class PostgresStore:
     def records(self, run: str, after: int) -> tuple[list[Stored], frozenset[int]]:
         """As `Store.records`."""
         found = self._select(_RECORDS, (run, after, PART))
-        rows = [Stored(*row[:4], bytes(row[4]), bytes(row[5])) for row in found]
+        rows = [
+            Stored(seq, at, epoch, inbox, bytes(body), bytes(digest))
+            for seq, at, epoch, inbox, body, digest, _ in found
+        ]
         return rows, frozenset(row[0] for row in found if row[6])
 
     def messages(self, run: str, after: int) -> list[InboxItem]:
