@@ -193,7 +193,14 @@ async def _execution(engine, folder, steps):
     """Drive the long execution: a chain of steps, each a call and its check, which a function of this process is."""
     workspace = folder / "workspace"
     workspace.mkdir()
-    names = {"parameters": {}, "output_bytes": 100_000, "function": "work", "module": __name__, "file": "", "sha256": ""}
+    names = {
+        "parameters": {},
+        "output_bytes": 100_000,
+        "function": "work",
+        "module": __name__,
+        "file": "",
+        "sha256": "",
+    }
     use = {"arguments": "{}", "repeatable": True, "risky": False, "timeout_seconds": 60.0}
     tools = ToolSet(
         source="",
