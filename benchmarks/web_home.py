@@ -9,6 +9,7 @@ import json
 import os
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -26,8 +27,10 @@ from replan.setup.settings import Choice, UserConfig
 from runtime.core.cost import Usage
 from runtime.models.port import Reply
 
-SEARCH, EXECUTION = "longsearch", "longexecution"
-"""The ids of the long runs."""
+SEARCH, EXECUTION, LIVE = "longsearch", "longexecution", "liverun"
+"""The ids of the long runs, and of one that is driven while others look on."""
+PACE_SECONDS = 0.2
+"""How long the model thinks about a step of the run that others look on at."""
 WAITING_EVERY, REJECTED_EVERY = 4, 10
 """One in so many of the short runs waits for an answer, and one in so many finds no plan."""
 RECORDS_OF_ATTEMPT = RECORDS_OF_STEP = 5
@@ -92,11 +95,15 @@ class Author:
         number = int(run[3:]) if run[3:].isdigit() else 1
         first = attempt.startswith("v1.a1")
         plan, strategy = PLAN, {**STRATEGY, "rationale": f"The symptom is clear: {attempt}."}
+        if run == LIVE:
+            await trio.sleep(PACE_SECONDS)
         if run == SEARCH:
             self._left -= 1
             if self._left < 0:
                 strategy["open_questions"] = ["Should the search go on?"]
-        if run == SEARCH or number % REJECTED_EVERY == 0:  # Each with another finding, so that the search goes on.
+        if (
+            run in (SEARCH, LIVE) or number % REJECTED_EVERY == 0
+        ):  # Each with another finding, so that the search goes on.
             plan = json.loads(json.dumps(PLAN))
             plan["plan_id"] = attempt
             plan["steps"][1]["preconditions"] = [f"nothing_makes_{attempt}"]
@@ -116,7 +123,8 @@ class Author:
 
 def environment(home):
     """Return the environment variables for a home."""
-    return {**os.environ, "REPLAN_HOME": str(home), "PYTHONPATH": str(data_root())}
+    nobody = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "none"}
+    return {**os.environ, **nobody, "REPLAN_HOME": str(home), "PYTHONPATH": str(data_root())}
 
 
 @asynccontextmanager
@@ -157,14 +165,26 @@ def _planning(engine, problem, options):
 
 
 async def _search(engine, folder, attempts):
-    """Drive the long search: strategy after strategy, as all plans are rejected."""
-    workflow = json.loads(json.dumps(WORKFLOW))
-    workflow["max_total_calls"] = 2 * attempts
-    workflow["action_pairs"]["g_strategy"]["backtrack_budget"] = attempts
-    path = folder / "long.json"
-    path.write_text(json.dumps(workflow), encoding="utf-8")
+    """Drive the long search: strategy after strategy, as all plans are rejected. It has to ask before its cap."""
     problem = "# The long search\n\nThe login fails with a timeout when the session store is slow.\n"
-    await engine.begin(_planning(engine, problem, RunOptions(workflow=str(path))), run=SEARCH)
+    await engine.begin(_planning(engine, problem, _long(folder, 2 * attempts)), run=SEARCH)
+
+
+async def live_run(engine, folder, attempts):
+    """Record the start of a run with so many attempts; return its id, and a function that drives it to its end."""
+    prepared = _planning(engine, "# The live run\n\nThe login fails with a timeout.\n", _long(folder, attempts))
+    run = await engine.admit(prepared, run=LIVE)
+    return run, partial(engine.resume, run)
+
+
+def _long(folder, calls):
+    """Return the options of a search that goes back as often as its calls allow."""
+    workflow = json.loads(json.dumps(WORKFLOW))
+    workflow["max_total_calls"] = calls
+    workflow["action_pairs"]["g_strategy"]["backtrack_budget"] = calls
+    path = folder / f"long{calls}.json"
+    path.write_text(json.dumps(workflow), encoding="utf-8")
+    return RunOptions(workflow=str(path))
 
 
 WORKFLOW = {

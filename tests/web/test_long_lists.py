@@ -1,6 +1,7 @@
 """Long lists and trees are shown in parts, from which the whole can be put together."""
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,3 +105,24 @@ async def test_a_prompt_is_rebuilt_from_the_nearest_kept_state_as_from_the_begin
             sent = make(loaded.records, request.request_id, near)
             assert sent == make(loaded.records, request.request_id)
             assert (sent.prompt_hash, sent.verified) == (request.prompt_hash, True)
+
+
+async def test_a_server_reads_only_what_is_new_of_a_run_that_it_has_read(tmp_path, monkeypatch):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("asks")
+        reader = CachedReader(web.engine.journal, web.engine.kinds)
+        first = await reader.read(run)
+        engine = replace(web.engine, cache=reader)
+        assert (await engine.read(run)).state is first.state
+        await engine.resume(run)
+        places, read = [], type(web.engine.journal).read
+
+        async def counted(journal, name, after=0):
+            places.append(after)
+            return await read(journal, name, after)
+
+        monkeypatch.setattr(type(web.engine.journal), "read", counted)
+        later = await engine.read(run)
+        assert later.records[: first.seq] == first.records
+        assert later.state == (await web.engine.read(run)).state
+        assert places == [first.seq, 0]
