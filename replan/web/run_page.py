@@ -7,17 +7,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.runs.cached import MARK
-from replan.runs.shown import ShownRun, read_shown
+from replan.runs.shown import read_shown
 from replan.runs.status import goes_on
 from replan.service.access import Principal
-from replan.setup.command_name import program
 from replan.views.budget import budget_bars
 from replan.views.errors import line_of_error
-from replan.views.plan_graph import draw_plan
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.records import record_line
 from replan.views.replies import replies
+from replan.views.row_pages import RowPage, row_page, tree_page
 from replan.web.exports import FORMS, document
 from replan.web.requests import page
 from replan.web.runs_page import shown_row
@@ -25,8 +24,8 @@ from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 from runtime.process.identity import is_dead
 
-LINES_MAX = 1500
-"""Lines of a result, and of a tree, that a page shows."""
+ROWS_MAX = 200
+"""Rows of a result, and of a tree, that a page shows."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
@@ -34,12 +33,12 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
     loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
-    interrupted = shown.status == "parked"
-    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
+    parts = site.parts.parts(shown)
+    actions = tree_page(parts.tree.tree, place_of(request, "tree"), ROWS_MAX)
     questions = open_questions(loaded.kind, run, shown.with_inbox)
-    plan = _plan(shown)
+    lines = row_page(() if questions else parts.lines, place_of(request, "lines") or 0, ROWS_MAX)
     final = common is not None and common.finished is not None and common.finished.final
-    over = shown.status == "finished"
+    interrupted, over = shown.status == "parked", shown.status == "finished"
     values = {
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
@@ -50,11 +49,13 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "questions": [shown_form(each) for each in questions],
         "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
         "limits": None if common is None else common.ledger.limits,
-        "tree": tree.tree,
-        "tree_lines": tree.lines[:LINES_MAX],
-        "drawing": None if plan is None else draw_plan(plan),
-        "lines": () if questions else views.lines(shown.result, program(), full=plan is not None)[:LINES_MAX],
-        "forms": [] if plan is None else [name for name, form in FORMS.items() if form[0] in views.documents],
+        "tree": actions,
+        "tree_pages": _pages(run, "tree", actions),
+        "tree_lines": parts.tree.lines[:ROWS_MAX],
+        "drawing": parts.drawing,
+        "lines": lines,
+        "lines_pages": _pages(run, "lines", lines),
+        "forms": [] if parts.plan is None else [name for name, form in FORMS.items() if form[0] in views.documents],
         "takes_messages": not final,
         "can_resume": site.hosts and (interrupted or (over and goes_on(common))),
         "may_cancel": not over,
@@ -65,25 +66,21 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     return page(site, who, "run.html", values)
 
 
-def _plan(shown: ShownRun) -> Any:
-    """Return the plan of a run; None where it has none."""
-    make = shown.loaded.kind.views.documents.get("plan")
-    if make is None:
-        return None
-    try:
-        return make(shown.loaded.state, shown.result, program()).json
-    except UsageProblem:
-        return None
+def _pages(run: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
+    """Return the addresses of the rows before a page of rows and after it; empty where there are none."""
+    address = f"/runs/{run}?{name}="
+    before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
+    return before, f"{address}{page.end}" if page.end < page.total else ""
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of one attempt: the prompt that was sent, and the replies."""
     run, node = request.path_params["run"], request.path_params["node"]
-    loaded = await site.reader.read(run)
+    loaded, near = await site.reader.marked(run)
     sent, trouble = None, ""
     try:
         if loaded.kind.views.prompt is not None:
-            sent = loaded.kind.views.prompt(loaded.records, node)
+            sent = loaded.kind.views.prompt(loaded.records, node, near)
     except UsageProblem as error:
         trouble = line_of_error(error)
     found = replies(loaded.records, node)
@@ -97,7 +94,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
 async def show_records(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of the records of a run, from the one after `after`."""
     run = request.path_params["run"]
-    after = place_of(request)
+    after = place_of(request, "after") or 0
     loaded, found = await site.reader.page(run, after, MARK)
     title = (await site.engine.journal.row(run)).title
     address = f"/runs/{run}/records?after="
@@ -115,11 +112,16 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
     return page(site, who, "records.html", values)
 
 
-def place_of(request: Request) -> int:
-    """Return the number of the record after which a page begins. Raises `HTTPException` for what is no number."""
-    text = request.query_params.get("after", "0")
+def place_of(request: Request, name: str) -> int | None:
+    """Return the number of rows after which a page begins; None where none is named.
+
+    Raises `HTTPException` for what is no number.
+    """
+    text = request.query_params.get(name)
+    if text is None:
+        return None
     if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise HTTPException(422, "after: the number of a record")
+        raise HTTPException(422, f"{name}: a number of rows")
     return int(text)
 
 

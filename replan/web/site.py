@@ -7,6 +7,7 @@ from starlette.requests import Request
 from replan.service.access import SESSION_SECONDS, Principal, of_session
 from replan.service.limits import Streams
 from replan.service.service import Service
+from replan.web.run_parts import PartsMaker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +20,8 @@ class Site(Service):
     """Whether this server drives runs."""
     streams: Streams = field(default_factory=Streams)
     """The open streams of each client."""
+    parts: PartsMaker = field(default_factory=PartsMaker)
+    """The long parts of the runs that were looked at lately."""
 
     @property
     def cookie(self) -> str:
