@@ -17,6 +17,7 @@ from replan.service.store import Store, WebState
 from replan.setup.home_folder import Home
 from replan.setup.settings import UserConfig
 from replan.web.app import make_app
+from replan.web.health import Health
 from replan.web.server import HOST, bound, serve
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
@@ -60,14 +61,15 @@ async def serve_home(
         port=port,
         hosts=hosts,
     )
-    address = f"http://{HOST}:{port}"
+    health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
+    report, address = health.hearing(report), f"http://{HOST}:{port}"
     try:
         token = await site.change(partial(_entered, address=address, now=site.now()))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(hub.watch)
             opened(f"{address}/sign-in#{token}")
             async with trio.open_nursery() as both:
-                both.start_soon(serve, make_app(site), listening, stop.requested.wait)
+                both.start_soon(serve, make_app(site, health), listening, stop.requested.wait)
                 both.start_soon(_end_streams, stop, site.stop)
                 if hosts:
                     both.start_soon(partial(resume_asked, engine, asked, stop=stop, report=report))
