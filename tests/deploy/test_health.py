@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 
 import httpx2
 import pytest
@@ -46,12 +46,14 @@ def asked(port, path, **headers):
     return answer.status_code, answer.text
 
 
-def until(port, wanted, seconds=20.0):
+def until(port, wanted, seconds=30.0, *, listening=True):
     """Wait until `/readyz` answers with a status, and return the text."""
-    end = time.monotonic() + seconds
-    while (answer := asked(port, "/readyz"))[0] != wanted:
+    end, answer = time.monotonic() + seconds, (0, "")
+    while answer[0] != wanted:
         assert time.monotonic() < end, answer
         time.sleep(0.1)
+        with nullcontext() if listening else suppress(httpx2.ConnectError):
+            answer = asked(port, "/readyz")
     return answer[1]
 
 
