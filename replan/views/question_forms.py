@@ -28,8 +28,12 @@ def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused."""
-    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16]
+    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused.
+
+    A deadline that has moved does not make a question another one.
+    """
+    asked = {name: value for name, value in question.items() if name != "until"}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def form_kind(question: Mapping[str, Any]) -> FormKind:

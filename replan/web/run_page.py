@@ -12,7 +12,6 @@ from replan.runs.status import goes_on
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
 from replan.views.errors import line_of_error
-from replan.views.plan_graph import draw_plan
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.records import record_line
