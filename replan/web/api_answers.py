@@ -6,8 +6,9 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from replan.service.refusals import RequestRefused
 from replan.views.errors import error_fields
-from replan.web.requests import status_of_error
+from replan.web.requests import as_http, status_of_error
 from runtime.core.errors import ReplanError
 
 
@@ -22,6 +23,8 @@ def answered(value: Any, status: int = 200) -> Response:
 
 def failed(error: ReplanError | HTTPException) -> Response:
     """Return an error as JSON."""
+    if isinstance(error, RequestRefused):
+        error = as_http(error)
     if isinstance(error, HTTPException):
         kind = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound"}.get(error.status_code, "RequestRefused")
         fields: dict[str, object] = {"kind": kind, "message": error.detail}

@@ -8,12 +8,12 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from replan.service.access import Principal
+from replan.service.store import Scope
 from replan.web import api_bodies as bodies
 from replan.web import api_reads as reads
 from replan.web import api_writes as writes
-from replan.web.access import Principal
 from replan.web.site import Site
-from replan.web.store import Scope
 
 Handler = Callable[[Site, Request, Principal, Any], Awaitable[Response]]
 """Answers a request of a program; the last argument is its body, None for a GET."""

@@ -15,12 +15,12 @@ from replan.runs.cached import MARK
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
 from replan.runs.status import STATUSES
+from replan.service.access import Principal
 from replan.views.budget import budget_bars
 from replan.views.errors import line_of_error
 from replan.views.records import record_to_json
 from replan.views.replies import replies
 from replan.views.rows import row_to_json
-from replan.web.access import Principal
 from replan.web.api_answers import answered
 from replan.web.exports import document
 from replan.web.run_page import place_of

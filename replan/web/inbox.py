@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from replan.runs.asked import all_questions, check_heard, questions_of
 from replan.runs.run_ids import ALL
+from replan.service.access import Principal
 from replan.views.errors import line_of_error
 from replan.views.question_forms import answer_of_form, shown_form
 from replan.views.rows import row_to_json
-from replan.web.access import Principal
 from replan.web.requests import Form, back_to, page
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from replan.runs.cached import MARK
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on
+from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
 from replan.views.errors import line_of_error
@@ -16,7 +17,6 @@ from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.records import record_line
 from replan.views.replies import replies
-from replan.web.access import Principal
 from replan.web.exports import FORMS, document
 from replan.web.requests import page
 from replan.web.runs_page import shown_row

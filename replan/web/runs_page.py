@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
+from replan.service.access import Principal
 from replan.views.rows import row_to_json
-from replan.web.access import Principal
 from replan.web.requests import page
 from replan.web.site import Site
 from runtime.core.cost import MICRO

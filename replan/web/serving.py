@@ -9,15 +9,15 @@ from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
 from replan.runs.orders import Offer
+from replan.service.access import with_sign_in
+from replan.service.live import Hub
+from replan.service.resuming import WAITING_MAX, resume_asked
+from replan.service.store import Store, WebState
 from replan.setup.home_folder import Home
 from replan.setup.settings import UserConfig
-from replan.web.access import with_sign_in
 from replan.web.app import make_app
-from replan.web.live import Hub
-from replan.web.resuming import WAITING_MAX, resume_asked
 from replan.web.server import HOST, bound, serve
 from replan.web.site import Site
-from replan.web.store import Store, WebState
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
@@ -48,7 +48,15 @@ async def serve_home(
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
     site = Site(
-        engine, reader, offer, store, hub, port, engine.clock.now, hosts=hosts, waiting=waiting if hosts else None
+        engine=engine,
+        reader=reader,
+        offer=offer,
+        store=store,
+        hub=hub,
+        now=engine.clock.now,
+        waiting=waiting if hosts else None,
+        port=port,
+        hosts=hosts,
     )
     address = f"http://{HOST}:{port}"
     try:

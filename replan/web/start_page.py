@@ -5,9 +5,9 @@ from starlette.responses import Response
 
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from replan.runs.orders import DEFAULT, Order
+from replan.service.access import Principal
+from replan.service.starting import start
 from replan.views.errors import line_of_error
-from replan.web.access import Principal
-from replan.web.quota import start
 from replan.web.requests import Form, page
 from replan.web.run_actions import changes_of
 from replan.web.site import Site

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from replan.web.access import Principal
+from replan.service.access import Principal
 from replan.web.site import Site
 from runtime.core.errors import JournalError, RunNotFound
 from runtime.core.names import RUN_ID

@@ -160,7 +160,7 @@ async def test_two_repetitions_at_a_time_start_one_run(tmp_path):
 
 
 async def test_every_operation_wants_a_token_of_its_scope(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.site.LATE_SECONDS", 0)
+    monkeypatch.setattr("replan.service.service.LATE_SECONDS", 0)
     async with api(tmp_path, hosts=False) as (web, _):
         await web.sign_in()
         tokens = {"read": {}, "answer": web.token("read"), "control": web.token("answer")}

@@ -8,7 +8,7 @@ import sys
 import pytest
 import trio
 
-from replan.web.store import Store
+from replan.service.store import Store
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, RECON, delayed_reply, write_script
 from tests.tidy.source import ROOT
 from tests.web.browsing import check_accessible, check_quiet, need_browser, signed_in

@@ -7,7 +7,8 @@ import httpx2
 import pytest
 import trio
 
-from replan.web import guarding, limits, server
+from replan.service import limits
+from replan.web import guarding, server
 from tests.web.world import served
 
 HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy", "x-frame-options", "cache-control")
@@ -79,7 +80,7 @@ async def test_a_form_without_the_token_of_its_session_changes_nothing(tmp_path)
 
 
 async def test_guessing_the_one_time_token_is_slowed_down_and_the_right_one_still_works(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.site.LATE_SECONDS", 0.01)
+    monkeypatch.setattr("replan.service.service.LATE_SECONDS", 0.01)
     async with served(tmp_path, signed_in=False) as web:
         codes = [
             (await web.client.post("/sign-in", data={"token": f"{number:043}"})).status_code

@@ -122,7 +122,7 @@ NAMES = [
 
 
 async def test_paths_addresses_and_unknown_names_start_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.site.WRITES_MAX", 10_000)
+    monkeypatch.setattr("replan.service.service.WRITES_MAX", 10_000)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     async with served(tmp_path, hosts=False) as web:
         program = Program(web)

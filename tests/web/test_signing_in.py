@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.web import access, rendering
-from replan.web.store import Store, WebState
+from replan.service import access
+from replan.service.store import Store, WebState
+from replan.web import rendering
 from runtime.core.errors import UsageProblem
 from tests.web.world import served
 

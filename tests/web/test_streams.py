@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from replan.web import access, limits
+from replan.service import access, limits
 from tests.web.world import served
 
 
@@ -78,7 +78,7 @@ async def test_the_stream_of_the_home_says_that_any_run_has_changed(tmp_path):
 
 
 async def test_a_stream_ends_with_its_session(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.live.PING_SECONDS", 0.1)
+    monkeypatch.setattr("replan.service.live.PING_SECONDS", 0.1)
     async with served(tmp_path, hosts=False) as web, streaming(web, "/live") as events:
         await events.next()
         web.store.change(lambda state: access.signed_out(state, ""))

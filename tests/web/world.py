@@ -10,12 +10,12 @@ import trio
 from replan.runs.home import open_home
 from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
+from replan.service.access import with_token
+from replan.service.store import Store
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.web.access import with_token
 from replan.web.serving import serve_home
-from replan.web.store import Store
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
 

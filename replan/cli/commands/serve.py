@@ -14,12 +14,12 @@ from replan.cli.home import opened
 from replan.cli.host_notices import reporter, watch_signals
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import Lossy
+from replan.service.access import SIGN_IN_SECONDS
+from replan.service.store import Store
 from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home, prepare_home
 from replan.setup.settings import read_user_config
-from replan.web.access import SIGN_IN_SECONDS
 from replan.web.serving import serve_home, sign_in_addresses
-from replan.web.store import Store
 from runtime.drive.options import Stop
 from runtime.host.notices import Stopped
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
+from replan.service.store import Scope, Token, WebState
 from replan.setup.command_name import program
-from replan.web.store import Scope, Token, WebState
 from runtime.core.errors import UsageProblem
 
 SIGN_IN_SECONDS = 60.0
