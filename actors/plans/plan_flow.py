@@ -27,17 +27,17 @@ def plan_flow(value: Any, states: Mapping[str, NodeState] | None = None) -> Flow
 
 
 def _edges(plan: Plan, states: Mapping[str, NodeState]) -> Iterator[FlowEdge]:
+    """Yield the edges; one was taken where its begin came to what it is for, and its end has begun."""
+    begun = {name for name, state in states.items() if state not in (NodeState.OPEN, NodeState.SKIPPED)}
+    failed = {name for name, state in states.items() if state is NodeState.FAILED}
     for step in plan.steps:
         for name in sorted(step.dependencies):
             if name in states:
-                done = states[name] is NodeState.DONE and states[step.step_id] not in (
-                    NodeState.OPEN,
-                    NodeState.SKIPPED,
-                )
-                yield FlowEdge(name, step.step_id, taken=done)
+                yield FlowEdge(name, step.step_id, taken=states[name] is NodeState.DONE and step.step_id in begun)
         if step.goes_back_to in states and step.goes_back_to != step.step_id:
             yield FlowEdge(step.step_id, step.goes_back_to or "", recovery=True)
         if step.on_failure == CONTINUE:
             for other in plan.steps:
                 if not step.failure_effects.isdisjoint(other.preconditions):
-                    yield FlowEdge(step.step_id, other.step_id, recovery=True)
+                    taken = step.step_id in failed and other.step_id in begun
+                    yield FlowEdge(step.step_id, other.step_id, recovery=True, taken=taken)

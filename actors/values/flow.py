@@ -94,3 +94,8 @@ class Checklist:
     def done(self) -> int:
         """How many steps are done."""
         return sum(1 for item in self.items if item.state is NodeState.DONE)
+
+    @property
+    def failed(self) -> int:
+        """How many steps have failed, whatever came after."""
+        return sum(1 for item in self.items if item.state is NodeState.FAILED)

@@ -12,7 +12,7 @@ WIDTH, HEIGHT, GAP, DROP = 190, 48, 20, 44
 """The size of a box and the distances between boxes, in pixels."""
 SIDE = 14
 """The distance between two arrows that go back beside the boxes, in pixels."""
-CHARACTERS = 25
+CHARACTERS = 23
 """Characters of a box's lines."""
 
 

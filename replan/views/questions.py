@@ -29,7 +29,9 @@ def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str,
 def answered_until(common: RunState[Any], name: str) -> float | None:
     """Return until when an answer helps: the question's expiry or the run's deadline, in UTC seconds; None for ever."""
     expiry, deadline = common.waits.get(expiry_id(name)), common.ledger.limits.deadline
-    return min((time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None)
+    return min(
+        (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
+    )
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:

@@ -1,5 +1,6 @@
 """A long tree of lines in pages: a part of its rows, with the lines that they are under. Pure."""
 
+import operator
 from dataclasses import dataclass, replace
 
 from actors.values.lines import LineTree
@@ -49,10 +50,7 @@ def _part(tree: LineTree, begin: int, end: int, place: int) -> tuple[LineTree | 
         part, place = _part(child, begin, end, place)
         if part is not None:
             kept.append(part)
-    if kept or begin <= own < end:
-        return (tree if len(kept) == len(tree.children) and _same(kept, tree) else replace(tree, children=tuple(kept))), place
-    return None, place
-
-
-def _same(kept: list[LineTree], tree: LineTree) -> bool:
-    return all(one is other for one, other in zip(kept, tree.children, strict=True))
+    if not kept and not begin <= own < end:
+        return None, place
+    whole = len(kept) == len(tree.children) and all(map(operator.is_, kept, tree.children))
+    return tree if whole else replace(tree, children=tuple(kept)), place

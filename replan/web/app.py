@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import inbox, run_actions, run_page, runs_page, sign_in, start_page, streams
+from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import Guard
 from replan.web.rendering import static_files
@@ -54,9 +54,9 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),
         Route("/new", reading(site, start_page.show_form)),
         Route("/runs/{run}", reading(site, run_page.show_run)),
-        Route("/runs/{run}/records", reading(site, run_page.show_records)),
-        Route("/runs/{run}/attempts/{node:path}", reading(site, run_page.show_attempt)),
-        Route("/runs/{run}/export/{form}", reading(site, run_page.export)),
+        Route("/runs/{run}/records", reading(site, record_pages.show_records)),
+        Route("/runs/{run}/attempts/{node:path}", reading(site, record_pages.show_attempt)),
+        Route("/runs/{run}/export/{form}", reading(site, record_pages.export)),
         Route("/runs/{run}/tell", writing(site, run_actions.tell), methods=["POST"]),
         Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),
         Route("/runs/{run}/resume", writing(site, run_actions.go_on), methods=["POST"]),

@@ -1,59 +1,47 @@
-"""The page of one run, and the pages below it: the prompt and replies of an attempt, the records, the documents."""
+"""The page of one run: its questions, plan, checklist, budget and search, and the forms that act on it."""
 
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.cached import MARK
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on
 from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
-from replan.views.errors import line_of_error
+from replan.views.drawing import draw
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
-from replan.views.records import record_line
-from replan.views.replies import replies
-from replan.web.exports import FORMS, document
+from replan.views.tree_pages import tree_page
+from replan.web.exports import FORMS
 from replan.web.requests import page
-from replan.web.runs_page import shown_row
+from replan.web.runs_page import number_of, shown_row
 from replan.web.site import Site
-from runtime.core.errors import UsageProblem
-from runtime.process.identity import is_dead
 
-LINES_MAX = 1500
-"""Lines of a result, and of a tree, that a page shows."""
+ROWS_MAX = 200
+"""Rows of a result, and of a part of the tree, that a page shows."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of a run."""
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
-    loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
-    interrupted = shown.status == "parked"
-    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
-    questions = open_questions(loaded.kind, run, shown.with_inbox)
-    plan = _plan(shown)
+    common, over = shown.common, shown.status == "finished"
     final = common is not None and common.finished is not None and common.finished.final
-    over = shown.status == "finished"
+    interrupted = shown.status == "parked"
+    part = number_of(request, "part")
     values = {
+        **_content(shown, part),
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
-        "kind": loaded.kind.name,
+        "kind": shown.loaded.kind.name,
         "top": shown.top,
-        "nobody": shown.status in ("running", "waiting") and not shown.driven and not site.hosts,
-        "driven": shown.row.owner is not None and not is_dead(shown.row.owner),
-        "questions": [shown_form(each) for each in questions],
-        "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
+        "made_from": shown.loaded.kind.made_from(shown.loaded.state),
+        "linked": shown.linked,
+        "undriven": _undriven(shown, hosts=site.hosts),
+        "program": program(),
         "limits": None if common is None else common.ledger.limits,
-        "tree": tree.tree,
-        "tree_lines": tree.lines[:LINES_MAX],
-        "drawing": None if plan is None else draw_plan(plan),
-        "lines": () if questions else views.lines(shown.result, program(), full=plan is not None)[:LINES_MAX],
-        "forms": [] if plan is None else [name for name, form in FORMS.items() if form[0] in views.documents],
         "takes_messages": not final,
         "can_resume": site.hosts and (interrupted or (over and goes_on(common))),
         "may_cancel": not over,
@@ -64,66 +52,30 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     return page(site, who, "run.html", values)
 
 
-def _plan(shown: ShownRun) -> Any:
-    """Return the plan of a run; None where it has none."""
-    make = shown.loaded.kind.views.documents.get("plan")
-    if make is None:
-        return None
-    try:
-        return make(shown.loaded.state, shown.result, program()).json
-    except UsageProblem:
-        return None
-
-
-async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of one attempt: the prompt that was sent, and the replies."""
-    run, node = request.path_params["run"], request.path_params["node"]
-    loaded = await site.reader.read(run)
-    sent, trouble = None, ""
-    try:
-        if loaded.kind.views.prompt is not None:
-            sent = loaded.kind.views.prompt(loaded.records, node)
-    except UsageProblem as error:
-        trouble = line_of_error(error)
-    found = replies(loaded.records, node)
-    if sent is None and not found:
-        raise HTTPException(404, trouble or "a run of this kind shows no prompts")
-    title = (await site.engine.journal.row(run)).title
-    values = {"run": run, "title": title, "node": node, "sent": sent, "trouble": trouble, "replies": found}
-    return page(site, who, "attempt.html", {**values, "here": "runs"})
-
-
-async def show_records(site: Site, request: Request, who: Principal) -> Response:
-    """Return a page of the records of a run, from the one after `after`."""
-    run = request.path_params["run"]
-    after = place_of(request)
-    loaded, found = await site.reader.page(run, after, MARK)
-    title = (await site.engine.journal.row(run)).title
-    address = f"/runs/{run}/records?after="
-    values = {
-        "run": run,
-        "title": title,
-        "total": loaded.seq,
-        "rows": [(record.seq, record_line(loaded.kind, record, state)) for record, state in found],
-        "before": f"{address}{max(0, after - MARK)}" if after else "",
-        "after": f"{address}{after + MARK}" if after + MARK < loaded.seq else "",
-        "last": f"{address}{max(0, loaded.seq - 1) // MARK * MARK}",
-        "here": "runs",
-        "live": f"/live?run={run}",
+def _content(shown: ShownRun, part: int | None) -> dict[str, Any]:
+    """Return what the page shows of the run's state; `part` is the number of the tree's part, None for the last."""
+    loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
+    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=shown.status == "parked", brief=False)
+    questions = open_questions(loaded.kind, shown.row.run, shown.with_inbox)
+    flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
+    lines = views.lines(shown.result, program(), full=flow is not None)
+    return {
+        "questions": [shown_form(each) for each in questions],
+        "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
+        "tree": tree_page(tree.tree, ROWS_MAX, part),
+        "tree_title": views.tree_title,
+        "tree_lines": tree.lines[:ROWS_MAX],
+        "drawing": draw(flow),
+        "flow_title": views.flow_title,
+        "checklist": checklist,
+        "lines": () if questions or checklist is not None else lines[:ROWS_MAX],
+        "result_title": "Steps" if "plan" in views.documents and flow is not None else "Result",
+        "forms": [] if flow is None else [name for name, form in FORMS.items() if form[0] in views.documents],
     }
-    return page(site, who, "records.html", values)
 
 
-def place_of(request: Request) -> int:
-    """Return the number of the record after which a page begins. Raises `HTTPException` for what is no number."""
-    text = request.query_params.get("after", "0")
-    if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise HTTPException(422, "after: the number of a record")
-    return int(text)
-
-
-async def export(site: Site, request: Request, who: Principal) -> Response:
-    """Return a document of a run as a file to be saved."""
-    del who
-    run, form = request.path_params["run"], request.path_params["form"]
-    return await document(site.reader, run, form)
+def _undriven(shown: ShownRun, *, hosts: bool) -> str:
+    """Return `parked` or `idle` for a run that nobody drives; empty where somebody does, or where it is over."""
+    if shown.status == "finished" or shown.driven or (hosts and shown.status != "parked"):
+        return ""
+    return "parked" if shown.status == "parked" else "idle"
