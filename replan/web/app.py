@@ -32,8 +32,8 @@ def make_app(site: Site) -> ASGIApp:
         return response
 
     app = Starlette(routes=[*pages(site), *api_routes(site)], exception_handlers={HTTPException: refused})
-    hosts = frozenset(f"{name}:{site.port}" for name in ("127.0.0.1", "localhost"))
-    return Guard(app, hosts, LARGE)
+    origin = None if site.proxy is None else site.proxy.origin
+    return Guard(app, site.hosts_named, LARGE, origin)
 
 
 def pages(site: Site) -> Sequence[BaseRoute]:
@@ -45,11 +45,15 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     async def do_sign_in(request: Request) -> Response:
         return await sign_in.sign_in(site, request)
 
+    signing = [
+        Route("/sign-in", show_sign_in),
+        Route("/sign-in", do_sign_in, methods=["POST"]),
+        Route("/sign-out", writing(site, sign_in.sign_out, "read"), methods=["POST"]),
+    ]
     question = "/questions/{run}/{name}"
     return [
         Route("/", reading(site, inbox.inbox)),
-        Route("/sign-in", show_sign_in),
-        Route("/sign-in", do_sign_in, methods=["POST"]),
+        *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),
         Route("/new", reading(site, start_page.show_form)),
@@ -57,13 +61,12 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/runs/{run}/records", reading(site, record_pages.show_records)),
         Route("/runs/{run}/attempts/{node:path}", reading(site, record_pages.show_attempt)),
         Route("/runs/{run}/export/{form}", reading(site, record_pages.export)),
-        Route("/runs/{run}/tell", writing(site, run_actions.tell), methods=["POST"]),
+        Route("/runs/{run}/tell", writing(site, run_actions.tell, "answer"), methods=["POST"]),
         Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),
         Route("/runs/{run}/resume", writing(site, run_actions.go_on), methods=["POST"]),
         Route("/runs/{run}/cancel", writing(site, run_actions.cancel), methods=["POST"]),
-        Route("/sign-out", writing(site, sign_in.sign_out), methods=["POST"]),
         Route(question, reading(site, inbox.show_question)),
-        Route(question, writing(site, inbox.answer), methods=["POST"]),
+        Route(question, writing(site, inbox.answer, "answer"), methods=["POST"]),
         Route("/live", reading(site, streams.live)),
         Route("/static/{name}", _static),
     ]
