@@ -100,12 +100,41 @@ FIRST = (
 ) WITH (fillfactor = 50)""",
 )
 
-CHANGES = (FIRST,)
+CURSORS = (
+    """CREATE TABLE replan.cursors (
+  name text COLLATE "C" PRIMARY KEY,
+  owner text COLLATE "C",
+  until double precision NOT NULL
+)""",
+    """CREATE TABLE replan.positions (
+  cursor text COLLATE "C" NOT NULL REFERENCES replan.cursors,
+  run bigint NOT NULL REFERENCES replan.runs,
+  seq bigint NOT NULL,
+  PRIMARY KEY (cursor, run)
+) WITH (fillfactor = 70)""",
+    "CREATE INDEX positions_run ON replan.positions (run)",
+)
+
+CHANGES = (FIRST, CURSORS)
 """The statements that each version adds to the one before it."""
 
 VERSION = len(CHANGES)
 
-_TABLES = ("journal", "runs", "texts", "inbox", "records", "named_texts", "spending", "hosts", "writers")
+_TABLES = (
+    "journal",
+    "runs",
+    "texts",
+    "inbox",
+    "records",
+    "named_texts",
+    "spending",
+    "hosts",
+    "writers",
+    "cursors",
+    "positions",
+)
+_CHANGING = ("runs", "spending", "hosts", "writers", "cursors", "positions")
+"""Tables whose rows a driver changes."""
 _ADDED = ("records", "texts", "named_texts", "inbox")
 """Tables to which a driver only adds."""
 
@@ -113,10 +142,13 @@ READER = ("GRANT USAGE ON SCHEMA replan TO {role}", "GRANT SELECT ON ALL TABLES 
 APP = (
     *READER,
     *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
-    *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in ("runs", "spending", "hosts", "writers")),
+    *(
+        f"GRANT UPDATE ON replan.{table} TO {{role}}"
+        for table in ("runs", "spending", "hosts", "writers", "cursors", "positions")
+    ),
     *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers")),
 )
-ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", *_ADDED)))
+ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 
 ROLES = {"app": APP, "archive": ARCHIVE, "reader": READER}
 """What each kind of role may do: `app` drives runs, `archive` also deletes them, `reader` only reads."""
