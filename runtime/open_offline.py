@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -70,13 +71,19 @@ def open_transfer(url: str, *, make: bool, use_another: str = USE_ANOTHER) -> It
 def upgrade(url: str, roles: Mapping[str, str], use_another: str = USE_ANOTHER) -> int:
     """Bring a journal to this release's version, and return that; give rights to roles of a database, by their kind.
 
+    Where the extra `worker` is installed, a database gets the tables of the queue of workers, too.
+
     Raises as the journal's opening does, and `UsageProblem` for roles where there are none.
     """
     path = _path(url)
     if path is None:
         from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
 
-        return upgrading.upgrade(_address(url), roles)
+        if find_spec("procrastinate") is None:
+            return upgrading.upgrade(_address(url), roles)
+        from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
+
+        return upgrading.upgrade(_address(url), roles, tables.make)
     if roles:
         raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
     from runtime.journal.sqlite.schema import VERSION  # noqa: PLC0415 -- as above

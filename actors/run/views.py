@@ -61,6 +61,10 @@ class SentPrompt:
     """The names of the texts that were cut to their limit."""
 
 
+Near = Callable[[int], tuple[int, S]]
+"""Returns a number of records, at most the one given, and the state after them: a place from which a run is folded."""
+
+
 def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
 
@@ -146,10 +150,11 @@ class Views(Generic[S, E]):
     """What the graph shows, as a heading."""
     checklist: Callable[[Any], Checklist | None] = _no_checklist
     """What the run carries out, from its result, as a list with a status for each step; None for a kind without."""
-    prompt: Callable[[Sequence[Record[E]], str], SentPrompt] | None = None
-    """The messages that a call got, from the records and the name of its node or request; None for a kind without.
+    prompt: Callable[..., SentPrompt] | None = None
+    """The messages that a call got: `prompt(records, wanted, near)`; None for a kind without.
 
-    Raises `UsageProblem` for a call that was not made.
+    `wanted` names its node or its request; with `near` (`Near`, or None) not all records need be folded. Raises
+    `UsageProblem` for a call that was not made.
     """
 
     def lines(self, result: Any, program: str, *, full: bool) -> list[Line]:
@@ -157,4 +162,4 @@ class Views(Generic[S, E]):
         return (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
 
 
-__all__ = ["Document", "SentPrompt", "Tree", "Views", "budget_line"]
+__all__ = ["Document", "Near", "SentPrompt", "Tree", "Views", "budget_line"]

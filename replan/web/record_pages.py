@@ -18,11 +18,11 @@ from runtime.core.errors import UsageProblem
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of one attempt: the prompt that was sent, and the replies."""
     run, node = request.path_params["run"], request.path_params["node"]
-    loaded = await site.reader.read(run)
+    loaded, near = await site.reader.marked(run)
     sent, trouble = None, ""
     try:
         if loaded.kind.views.prompt is not None:
-            sent = loaded.kind.views.prompt(loaded.records, node)
+            sent = loaded.kind.views.prompt(loaded.records, node, near)
     except UsageProblem as error:
         trouble = line_of_error(error)
     found = replies(loaded.records, node)
@@ -36,7 +36,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
 async def show_records(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of the records of a run, from the one after `after`."""
     run = request.path_params["run"]
-    after = place_of(request)
+    after = place_of(request, "after") or 0
     loaded, found = await site.reader.page(run, after, MARK)
     title = (await site.engine.journal.row(run)).title
     address = f"/runs/{run}/records?after="
@@ -54,11 +54,16 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
     return page(site, who, "records.html", values)
 
 
-def place_of(request: Request) -> int:
-    """Return the number of the record after which a page begins. Raises `HTTPException` for what is no number."""
-    text = request.query_params.get("after", "0")
+def place_of(request: Request, name: str) -> int | None:
+    """Return the number of rows after which a page begins; None where none is named.
+
+    Raises `HTTPException` for what is no number.
+    """
+    text = request.query_params.get(name)
+    if text is None:
+        return None
     if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise HTTPException(422, "after: the number of a record")
+        raise HTTPException(422, f"{name}: a number of rows")
     return int(text)
 
 

@@ -10,38 +10,61 @@ from replan.runs.status import goes_on
 from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
-from replan.views.drawing import draw
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
-from replan.views.tree_pages import tree_page
+from replan.views.row_pages import RowPage, row_page, tree_page
 from replan.web.exports import FORMS
+from replan.web.record_pages import place_of
 from replan.web.requests import page
-from replan.web.runs_page import number_of, shown_row
+from replan.web.runs_page import shown_row
 from replan.web.site import Site
 
 ROWS_MAX = 200
-"""Rows of a result, and of a part of the tree, that a page shows."""
+"""Rows of a result, and of a tree, that a page shows."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of a run."""
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
-    common, over = shown.common, shown.status == "finished"
+    loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
+    parts = site.parts.parts(shown)
+    actions = tree_page(parts.tree.tree, place_of(request, "tree"), ROWS_MAX)
+    questions = open_questions(loaded.kind, run, shown.with_inbox)
+    # A checklist says more than the lines do; with a question the page is about that.
+    lines = () if questions or parts.checklist is not None else parts.lines
+    steps = row_page(
+        () if parts.checklist is None else parts.checklist.items, place_of(request, "steps") or 0, ROWS_MAX
+    )
+    some_lines = row_page(lines, place_of(request, "lines") or 0, ROWS_MAX)
     final = common is not None and common.finished is not None and common.finished.final
-    interrupted = shown.status == "parked"
-    part = number_of(request, "part")
+    interrupted, over = shown.status == "parked", shown.status == "finished"
+    begun = parts.flow is not None
     values = {
-        **_content(shown, part),
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
-        "kind": shown.loaded.kind.name,
+        "kind": loaded.kind.name,
         "top": shown.top,
-        "made_from": shown.loaded.kind.made_from(shown.loaded.state),
+        "made_from": loaded.kind.made_from(loaded.state),
         "linked": shown.linked,
         "undriven": _undriven(shown, hosts=site.hosts),
         "program": program(),
+        "questions": [shown_form(each) for each in questions],
+        "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
         "limits": None if common is None else common.ledger.limits,
+        "checklist": parts.checklist,
+        "steps": steps,
+        "steps_pages": _pages(run, "steps", steps),
+        "flow_title": views.flow_title,
+        "drawing": parts.drawing,
+        "tree_title": views.tree_title,
+        "tree": actions,
+        "tree_pages": _pages(run, "tree", actions),
+        "tree_lines": parts.tree.lines[:ROWS_MAX],
+        "result_title": "Steps" if begun and "plan" in views.documents else "Result",
+        "lines": some_lines,
+        "lines_pages": _pages(run, "lines", some_lines),
+        "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
         "takes_messages": not final,
         "can_resume": site.hosts and (interrupted or (over and goes_on(common))),
         "may_cancel": not over,
@@ -52,30 +75,15 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     return page(site, who, "run.html", values)
 
 
-def _content(shown: ShownRun, part: int | None) -> dict[str, Any]:
-    """Return what the page shows of the run's state; `part` is the number of the tree's part, None for the last."""
-    loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
-    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=shown.status == "parked", brief=False)
-    questions = open_questions(loaded.kind, shown.row.run, shown.with_inbox)
-    flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
-    lines = views.lines(shown.result, program(), full=flow is not None)
-    return {
-        "questions": [shown_form(each) for each in questions],
-        "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
-        "tree": tree_page(tree.tree, ROWS_MAX, part),
-        "tree_title": views.tree_title,
-        "tree_lines": tree.lines[:ROWS_MAX],
-        "drawing": draw(flow),
-        "flow_title": views.flow_title,
-        "checklist": checklist,
-        "lines": () if questions or checklist is not None else lines[:ROWS_MAX],
-        "result_title": "Steps" if "plan" in views.documents and flow is not None else "Result",
-        "forms": [] if flow is None else [name for name, form in FORMS.items() if form[0] in views.documents],
-    }
-
-
 def _undriven(shown: ShownRun, *, hosts: bool) -> str:
     """Return `parked` or `idle` for a run that nobody drives; empty where somebody does, or where it is over."""
     if shown.status == "finished" or shown.driven or (hosts and shown.status != "parked"):
         return ""
     return "parked" if shown.status == "parked" else "idle"
+
+
+def _pages(run: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
+    """Return the addresses of the rows before a page of rows and after it; empty where there are none."""
+    address = f"/runs/{run}?{name}="
+    before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
+    return before, f"{address}{page.end}" if page.end < page.total else ""

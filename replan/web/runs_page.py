@@ -46,13 +46,8 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
 
 def page_number(request: Request) -> int:
     """Return the number of the page, from 0; 0 for what is no number."""
-    return number_of(request, "page") or 0
-
-
-def number_of(request: Request, name: str) -> int | None:
-    """Return a number of the query; None where there is none."""
-    text = request.query_params.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else None
+    text = request.query_params.get("page", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else 0
 
 
 def matches(row: RunRow, query: str) -> bool:

@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import trio
@@ -54,6 +55,7 @@ async def serve_home(
     hub = Hub(engine.journal)
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
+    engine = replace(engine, cache=reader)  # A host that takes up a run that people look at need not read it again.
     site = Site(
         engine=engine,
         reader=reader,

@@ -9,6 +9,7 @@ from replan.service.limits import Streams
 from replan.service.service import Service
 from replan.setup.proxy import ProxyEntry
 from replan.web.proxied import user_of
+from replan.web.run_parts import PartsMaker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,8 @@ class Site(Service):
     """What signs the forms of the proxy's users."""
     streams: Streams = field(default_factory=Streams)
     """The open streams of each client."""
+    parts: PartsMaker = field(default_factory=PartsMaker)
+    """The long parts of the runs that were looked at lately."""
 
     @property
     def hosts_named(self) -> frozenset[str]:

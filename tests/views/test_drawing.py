@@ -1,13 +1,9 @@
-"""Graphs as drawings, and long trees in parts."""
-
-import pytest
+"""Graphs as drawings."""
 
 from actors.acquisition.path_flow import path_flow
 from actors.plans.plan_flow import plan_flow
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
-from actors.values.lines import LineTree, line
 from replan.views.drawing import HEIGHT, NODES_MAX, draw
-from replan.views.tree_pages import tree_page
 from tests.acquisition import states
 from tests.cli.samples import PLAN
 
@@ -75,43 +71,6 @@ def test_a_plans_steps_have_their_states_and_the_way_that_was_taken():
     assert not any(edge.taken for edge in plan_flow(PLAN).edges)
     for no_plan in (None, {}, {"steps": []}, [], "x"):
         assert plan_flow(no_plan) is None
-
-
-def tree(*counts):
-    """Return a tree with branches of so many leaves."""
-
-    def leaves(branch, count):
-        return tuple(LineTree(line(f"b{branch}.{number}")) for number in range(count))
-
-    return LineTree(line("top"), tuple(LineTree(line(f"b{n}"), leaves(n, count)) for n, count in enumerate(counts)))
-
-
-def texts(trees):
-    """Return the texts of trees, from the top."""
-    return [text for each in trees for text in (each.line.plain, *texts(each.children))]
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 5, 100])
-def test_the_parts_of_a_tree_have_every_row_once(most):
-    whole = tree(3, 0, 4)
-    parts = [tree_page(whole, most, number) for number in range(tree_page(whole, most).pages)]
-    assert tree_page(whole, most).number == parts[-1].number
-    seen = []
-    for part in parts:
-        rows = texts(part.children)
-        new = [row for row in rows if row not in seen]
-        assert 0 < len(new) <= most
-        assert all(
-            row.startswith("b") and "." not in row for row in rows if row in seen
-        )  # Lines that others are under.
-        seen += new
-    assert seen == texts(whole.children)
-
-
-def test_a_part_that_is_not_there_is_the_last_one():
-    assert tree_page(tree(3), 2, 99).number == 1
-    empty = tree_page(tree(), 2)
-    assert (empty.children, empty.pages, empty.rows) == ((), 1, 0)
 
 
 def test_the_graph_of_an_acquisition_leads_downwards_and_only_loops_back():
