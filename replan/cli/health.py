@@ -10,8 +10,12 @@ from runtime.drive.options import Stop
 from runtime.host.notices import Report
 
 
-def watched(engine: Engine, stop: Stop, report: Report, port: int | None, nursery: trio.Nursery) -> Report:
+def watched(
+    engine: Engine, stop: Stop, report: Report, port: int | None, nursery: trio.Nursery, *, serving: bool = False
+) -> Report:
     """Serve the health endpoints in a nursery, if there is a port for them; return the report that tells them more.
+
+    With `serving`, no host has to begin first.
 
     Raises `UsageProblem` for a port that cannot be used, or where the extra `web` is missing.
     """
@@ -23,6 +27,6 @@ def watched(engine: Engine, stop: Stop, report: Report, port: int | None, nurser
     from replan.web.health import Health, serve_health
     from replan.web.server import bound
 
-    health = Health(engine.journal, stop.requested.is_set)
-    nursery.start_soon(serve_health, health, bound(port, "--health-port"), trio.sleep_forever)
+    health = Health(engine.journal, stop.requested.is_set, serving)
+    nursery.start_soon(serve_health, health, bound(port, option="--health-port"), trio.sleep_forever)
     return health.hearing(report)
