@@ -91,7 +91,7 @@ def test_a_host_of_a_file_is_ready_and_answers_nobody_else(environment):
             check=False,
         )
         assert busy.returncode == 2
-        assert f"--health-port: port {port} cannot be used" in busy.stderr
+        assert f"--health-port: port {port} of 127.0.0.1 cannot be used" in busy.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--no-host"]])
