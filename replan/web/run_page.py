@@ -21,6 +21,7 @@ from replan.web.exports import FORMS, document
 from replan.web.requests import page
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
+from replan.web.streams import cursor_at
 from runtime.core.errors import UsageProblem
 from runtime.process.identity import is_dead
 
@@ -61,6 +62,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "may_cancel": not over,
         "here": "runs",
         "live": f"/live?run={run}",
+        "cursor": cursor_at(shown.row),
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "run.html", values)
@@ -95,12 +97,12 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
     """Return a page of the records of a run, from the one after `after`."""
     run = request.path_params["run"]
     after = place_of(request, "after") or 0
+    row = await site.engine.journal.row(run)
     loaded, found = await site.reader.page(run, after, MARK)
-    title = (await site.engine.journal.row(run)).title
     address = f"/runs/{run}/records?after="
     values = {
         "run": run,
-        "title": title,
+        "title": row.title,
         "total": loaded.seq,
         "rows": [(record.seq, record_line(loaded.kind, record, state)) for record, state in found],
         "before": f"{address}{max(0, after - MARK)}" if after else "",
@@ -108,6 +110,7 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
         "last": f"{address}{max(0, loaded.seq - 1) // MARK * MARK}",
         "here": "runs",
         "live": f"/live?run={run}",
+        "cursor": cursor_at(row),
     }
     return page(site, who, "records.html", values)
 

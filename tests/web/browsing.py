@@ -17,12 +17,12 @@ RULES = {
 }
 
 
-def need_browser():
-    """Skip the test where no Chromium is installed; fail it where the environment promises one."""
-    if find_chromium() is None:
+def need_browser(find=find_chromium, name="Chromium", package="chromium"):
+    """Skip the test where the browser is not installed; fail it where the environment promises it."""
+    if find() is None:
         if os.environ.get("REPLAN_REQUIRE_BROWSER"):
-            pytest.fail("REPLAN_REQUIRE_BROWSER is set, and no Chromium is installed")
-        pytest.skip("no Chromium is installed: pages are not tested in a real browser (apt-get install chromium)")
+            pytest.fail(f"REPLAN_REQUIRE_BROWSER is set, and no {name} is installed")
+        pytest.skip(f"no {name} is installed: pages are not tested in it (apt-get install {package})")
 
 
 async def signed_in(browser, web, **options):
