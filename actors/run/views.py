@@ -11,6 +11,7 @@ from actors.run import records
 from actors.run.advice import advice
 from actors.run.questions import Question
 from actors.run.result import RunResult, RunView, common_lines, question_json, result_fields
+from actors.values.flow import Checklist, Flow
 from actors.values.format import counted, money
 from actors.values.lines import Line, LineTree, line
 from runtime.core.cost import MICRO
@@ -89,6 +90,14 @@ def _progress(state: Any, now: float) -> Line:
     return budget_line(state, now)
 
 
+def _nothing(_: Any, __: Any) -> Flow | None:
+    return None
+
+
+def _no_checklist(_: Any) -> Checklist | None:
+    return None
+
+
 def budget_line(state: Any, now: float, *, price_known: bool = True, working: bool = False) -> Line:
     """Return how much of each limit is used; `working` says that time counts as active since the last event."""
     ledger, limits = state.run.ledger, state.run.ledger.limits
@@ -133,6 +142,14 @@ class Views(Generic[S, E]):
 
     From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
     """
+    tree_title: str = "Actions"
+    """What the tree shows, as a heading."""
+    flow: Callable[[S, Any], Flow | None] = _nothing
+    """What the run makes or goes through as a graph, from its state and its result; None where there is none yet."""
+    flow_title: str = "Graph"
+    """What the graph shows, as a heading."""
+    checklist: Callable[[Any], Checklist | None] = _no_checklist
+    """What the run carries out, from its result, as a list with a status for each step; None for a kind without."""
     prompt: Callable[..., SentPrompt] | None = None
     """The messages that a call got: `prompt(records, wanted, near)`; None for a kind without.
 

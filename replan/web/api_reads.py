@@ -24,7 +24,7 @@ from replan.views.replies import replies
 from replan.views.rows import row_to_json
 from replan.web.api_answers import answered
 from replan.web.exports import document
-from replan.web.run_page import place_of
+from replan.web.record_pages import place_of
 from replan.web.runs_page import QUERY_MAX, matches, page_number
 from replan.web.site import Site
 from replan.web.streams import RETRY_MILLISECONDS, EventStream, event

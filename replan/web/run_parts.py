@@ -3,14 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from actors.run.views import Tree
+from actors.values.flow import Checklist, Flow
 from actors.values.lines import Line
 from replan.runs.shown import ShownRun
 from replan.setup.command_name import program
-from replan.views.plan_graph import Drawing, draw_plan
-from runtime.core.errors import UsageProblem
+from replan.views.drawing import Drawing, draw
 
 RUNS_MAX = 8
 """Runs whose parts are kept; those of the run that was looked at least recently are dropped first."""
@@ -22,10 +21,12 @@ class RunParts:
 
     tree: Tree
     """Its actions."""
-    plan: Any
-    """Its plan as plain data; None where it has none."""
+    flow: Flow | None
+    """What it makes or goes through; None where there is nothing yet."""
     drawing: Drawing | None
-    """The plan as a graph; None for no plan, and for a long one."""
+    """The same as a drawing; None for a long one too."""
+    checklist: Checklist | None
+    """What it carries out; None for a kind without."""
     lines: Sequence[Line]
     """What it came to."""
 
@@ -55,16 +56,6 @@ def _made(shown: ShownRun) -> RunParts:
     loaded, views = shown.loaded, shown.loaded.kind.views
     interrupted = shown.status == "parked"
     tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
-    plan = _plan(shown)
-    drawing = None if plan is None else draw_plan(plan)
-    return RunParts(tree, plan, drawing, views.lines(shown.result, program(), full=plan is not None))
-
-
-def _plan(shown: ShownRun) -> Any:
-    make = shown.loaded.kind.views.documents.get("plan")
-    if make is None:
-        return None
-    try:
-        return make(shown.loaded.state, shown.result, program()).json
-    except UsageProblem:
-        return None
+    flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
+    lines = views.lines(shown.result, program(), full=flow is not None)
+    return RunParts(tree, flow, draw(flow), checklist, lines)
