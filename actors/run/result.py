@@ -38,6 +38,8 @@ class OpenQuestion(TypedDict):
     """The JSON Schema of an answer."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
+    people_only: NotRequired[bool]
+    """Whether a person has to answer, as where a step of an execution is approved; else it is missing."""
     artifact: NotRequired[str]
     """For a review: the artifact, as its author wrote it."""
 

@@ -38,6 +38,7 @@ _COMMANDS = {
     "delete": "Delete a run for good.",
     "prune": "Delete old runs that never go on.",
     "host": "Serve the home: drive its runs, thousands at once.",
+    "mcp": "Serve the home to a program that speaks MCP, and drive its runs.",
     "serve": "Serve the home to a browser on this machine, and drive its runs.",
     "token": "Make and revoke the tokens of the HTTP API.",
     "acquire": "Fill a schema by searching, asking and calculating.",
