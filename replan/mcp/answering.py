@@ -7,6 +7,7 @@ import orjson
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import ValidationError
 
+from actors.files.suggestions import nearest
 from replan.mcp.calls import Call
 from replan.mcp.toolbox import Entry
 from replan.service.encoding import encoded
@@ -42,8 +43,10 @@ def checked(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "arguments"
-        known = ", ".join(entry.takes.model_fields) if first["type"] == "extra_forbidden" else ""
-        raise UsageProblem(first["msg"], place=place[:200], hint=known) from None
+        if first["type"] == "extra_forbidden":
+            hint = nearest(place[:100], entry.takes.model_fields, kind="arguments")
+            raise UsageProblem("there is no such argument", place=place[:200], hint=hint) from None
+        raise UsageProblem(first["msg"], place=place[:200]) from None
 
 
 def sent(value: Mapping[str, Any]) -> CallToolResult:

@@ -93,6 +93,7 @@ ENTRIES: Sequence[Entry] = (
         reads.status,
         bodies.Run,
         bodies.State,
+        reads_only=True,
     ),
     Entry(
         "questions",
