@@ -1,12 +1,14 @@
-"""Opens a journal by its URL for work that needs no event loop: to check all of it, to copy runs, to upgrade it."""
+"""Opens a journal by its URL for work that needs no event loop: to check, copy, archive or upgrade it."""
 
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from runtime.core.errors import UsageProblem
+from runtime.journal.archive.store import Store
 from runtime.journal.copying import Source, Target
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.inspecting import Inspection
@@ -67,8 +69,26 @@ def open_transfer(url: str, *, make: bool, use_another: str = USE_ANOTHER) -> It
         yield file
 
 
+@contextmanager
+def open_store(url: str, use_another: str = USE_ANOTHER) -> Iterator[Store]:
+    """Open a journal to archive runs from. Raises as the journal's opening does, `UsageProblem` for a missing file."""
+    path = _path(url)
+    if path is None:
+        from runtime.journal.postgres import archiving as postgres  # noqa: PLC0415 -- of an extra, after its check
+
+        with postgres.open_store(_address(url)) as database:
+            yield database
+        return
+    from runtime.journal.sqlite import archiving as sqlite  # noqa: PLC0415 -- as above
+
+    with sqlite.open_store(path, time.time(), use_another) as file:
+        yield file
+
+
 def upgrade(url: str, roles: Mapping[str, str], use_another: str = USE_ANOTHER) -> int:
     """Bring a journal to this release's version, and return that; give rights to roles of a database, by their kind.
+
+    Where the extra `worker` is installed, a database gets the tables of the queue of workers, too.
 
     Raises as the journal's opening does, and `UsageProblem` for roles where there are none.
     """
@@ -76,7 +96,11 @@ def upgrade(url: str, roles: Mapping[str, str], use_another: str = USE_ANOTHER) 
     if path is None:
         from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
 
-        return upgrading.upgrade(_address(url), roles)
+        if find_spec("procrastinate") is None:
+            return upgrading.upgrade(_address(url), roles)
+        from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
+
+        return upgrading.upgrade(_address(url), roles, tables.make)
     if roles:
         raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
     from runtime.journal.sqlite.schema import VERSION  # noqa: PLC0415 -- as above
@@ -102,4 +126,4 @@ def _address(url: str) -> "Address":
     return parse_address(url, "the journal's URL")
 
 
-__all__ = ["Transfer", "open_inspection", "open_transfer", "place_of", "upgrade"]
+__all__ = ["Transfer", "open_inspection", "open_store", "open_transfer", "place_of", "upgrade"]

@@ -14,6 +14,7 @@ import trio
 from actors.values.format import clock, stamp
 from replan.cli.terminal.console import Lossy
 from replan.setup.command_name import program
+from replan.setup.database import database_place
 from replan.setup.home_folder import locate_home
 from runtime.drive.options import TERMINATED_SECONDS, Stop
 from runtime.host.notices import (
@@ -108,7 +109,7 @@ def _as_line(notice: Notice, redactor: Redactor) -> str:
 def _words(notice: Notice) -> str:
     match notice:
         case Ready():
-            return f"serving {locate_home().folder}; Ctrl-C parks all runs"
+            return f"serving {database_place() or locate_home().folder}; Ctrl-C parks all runs"
         case TakenUp():
             return "taken up"
         case Left():

@@ -31,6 +31,7 @@ from runtime.journal.kinds import (
     codecs_by_kind,
     drivable,
 )
+from runtime.journal.memory_cursors import MemoryCursor, MemoryCursors
 from runtime.journal.port import (
     NEW,
     Dead,
@@ -101,6 +102,8 @@ class MemoryStore:
     """What all runs together have committed on each UTC day; days are counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
     """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
+    cursors: dict[str, MemoryCursor] = field(default_factory=dict)
+    """The cursors by name."""
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
 
@@ -123,7 +126,7 @@ def _no_fault(operation: str, moment: Moment) -> None:
     """Let everything succeed."""
 
 
-class _MemoryJournal(Generic[E]):
+class _MemoryJournal(MemoryCursors, Generic[E]):
     def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, budget: HomeBudget) -> None:
         self._codecs, self._clock, self._store, self._fault, self._budget = codecs, clock, store, fault, budget
 
@@ -265,6 +268,8 @@ class _MemoryJournal(Generic[E]):
                 if held.tip.seq != last_seq:
                     raise SequenceConflict(run, last_seq, held.tip.seq)
             deleted = [self._store.runs.pop(run) for run in runs]
+            for cursor in self._store.cursors.values():
+                cursor.positions = {run: seq for run, seq in cursor.positions.items() if run not in runs}
             named = named_texts(row.body for held in deleted for row in held.rows)
             used = named_texts(row.body for held in self._store.runs.values() for row in held.rows)
             unused = {digest.hex() for digest in named - used} & self._store.texts.keys()

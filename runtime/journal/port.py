@@ -13,6 +13,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
+from runtime.journal.cursors import Cursors
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
 
 E = TypeVar("E")
@@ -165,7 +166,7 @@ class Readable(Protocol[E]):
         ...
 
 
-class Journal(Protocol[E]):
+class Journal(Cursors, Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`.
 
     Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.

@@ -8,6 +8,7 @@ import pytest
 
 from tests.contracts.journal_admission import AdmissionContract
 from tests.contracts.journal_budget import BudgetContract
+from tests.contracts.journal_cursors import CursorsContract
 from tests.contracts.journal_deletion import DeletionContract
 from tests.contracts.journal_due import DueContract
 from tests.contracts.journal_hosts import HostsContract
@@ -28,6 +29,7 @@ class JournalContract(
     KindsContract,
     HostsContract,
     DeletionContract,
+    CursorsContract,
 ):
     """The whole suite."""
 

@@ -24,6 +24,7 @@ PROCESSES = dict.fromkeys(
 """The pages whose commands do not fork from the warm program, and why."""
 ELSEWHERE = {
     "add-an-agent.md": "test_add_an_agent.py: it installs a package",
+    "run-workers.md": "tests/dispatch/test_page.py: it needs a server",
     "use-postgres.md": "tests/postgres/test_page.py: it needs a server",
 }
 """The pages that another test follows, and why."""

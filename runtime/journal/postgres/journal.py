@@ -37,6 +37,7 @@ from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.committing import RETRY_SECONDS, Committer
 from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, Link, Time
+from runtime.journal.postgres.cursors import PostgresCursors
 from runtime.journal.postgres.deletion import delete_runs
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Change, Group, NewRun, Work
@@ -95,7 +96,7 @@ def _checked(address: Address, link: Link) -> Link:
     return link
 
 
-class _PostgresJournal(Generic[E]):
+class _PostgresJournal(PostgresCursors, Generic[E]):
     def __init__(
         self, codecs: Codecs, *, writing: Writer, reading: ConnectionThread[Link], link: Link, retry_seconds: float
     ) -> None:

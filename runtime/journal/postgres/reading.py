@@ -25,11 +25,13 @@ _MESSAGES = "SELECT id, key, body, at, seal FROM replan.inbox WHERE run = %s AND
 
 _DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
-_DUE = (
-    "SELECT run FROM replan.runs WHERE id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL"
-    " SELECT id FROM replan.runs WHERE unread) AND last_seq > 0 AND status <> 'parked'"
-    f" AND {_FREE} AND {_DRIVABLE} ORDER BY id LIMIT %(limit)s"
+DUE = (
+    "id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL SELECT id FROM replan.runs WHERE unread)"
+    f" AND last_seq > 0 AND status <> 'parked' AND {_FREE} AND {_DRIVABLE}"
 )
+"""The condition for a run that a host has to drive; its values are those of `asked`."""
+
+_DUE = f"SELECT run FROM replan.runs WHERE {DUE} ORDER BY priority DESC, id LIMIT %(limit)s"
 _UNREAD = f"SELECT run FROM replan.runs WHERE unread AND NOT {_FREE} AND {_DRIVABLE}"
 _NEXT = f"SELECT due FROM replan.runs WHERE due > %(now)s AND {_DRIVABLE} ORDER BY due LIMIT 1"
 _OWNERS = "SELECT DISTINCT owner FROM replan.runs WHERE owner IS NOT NULL AND lease_end > %s"
@@ -108,13 +110,17 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
 
 def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
     """Return what a host has to do, for runs of these kinds; None is all kinds."""
-    gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
-    drivable = None if kinds is None else json.dumps(dict(kinds))
-    asked = {"now": now, "dead": gone, "kinds": drivable, "limit": max(0, limit)}
-    runs = [run for (run,) in cursor.execute(_DUE, asked).fetchall()]
-    unread = [run for (run,) in cursor.execute(_UNREAD, asked).fetchall()]
-    following = cursor.execute(_NEXT, asked).fetchall()
+    values = asked(cursor, now, dead, kinds)
+    runs = [run for (run,) in cursor.execute(_DUE, {**values, "limit": max(0, limit)}).fetchall()]
+    unread = [run for (run,) in cursor.execute(_UNREAD, values).fetchall()]
+    following = cursor.execute(_NEXT, values).fetchall()
     return Due(tuple(runs), frozenset(unread), following[0][0] if following else None)
+
+
+def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
+    """Return the values of `DUE`: the time, the owners that are gone, and the kinds that can be driven."""
+    gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
+    return {"now": now, "dead": gone, "kinds": None if kinds is None else json.dumps(dict(kinds))}
 
 
 def present(cursor: Cursor, now: float) -> list[HostRow]:

@@ -5,6 +5,8 @@
 the database, which then refuses to delete a text that is needed.
 """
 
+from collections.abc import Mapping
+
 from psycopg import errors, sql
 
 from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
@@ -100,12 +102,47 @@ FIRST = (
 ) WITH (fillfactor = 50)""",
 )
 
-CHANGES = (FIRST,)
+CURSORS = (
+    """CREATE TABLE replan.cursors (
+  name text COLLATE "C" PRIMARY KEY,
+  owner text COLLATE "C",
+  until double precision NOT NULL
+)""",
+    """CREATE TABLE replan.positions (
+  cursor text COLLATE "C" NOT NULL REFERENCES replan.cursors,
+  run bigint NOT NULL REFERENCES replan.runs,
+  seq bigint NOT NULL,
+  PRIMARY KEY (cursor, run)
+) WITH (fillfactor = 70)""",
+    "CREATE INDEX positions_run ON replan.positions (run)",
+)
+
+WORKERS = (
+    """ALTER TABLE replan.runs ADD COLUMN tenant text COLLATE "C" NOT NULL DEFAULT ''""",
+    "ALTER TABLE replan.runs ADD COLUMN priority integer NOT NULL DEFAULT 0",
+)
+"""Whom a run is accounted to, and which runs come first."""
+
+CHANGES = (FIRST, CURSORS, WORKERS)
 """The statements that each version adds to the one before it."""
 
 VERSION = len(CHANGES)
 
-_TABLES = ("journal", "runs", "texts", "inbox", "records", "named_texts", "spending", "hosts", "writers")
+_TABLES = (
+    "journal",
+    "runs",
+    "texts",
+    "inbox",
+    "records",
+    "named_texts",
+    "spending",
+    "hosts",
+    "writers",
+    "cursors",
+    "positions",
+)
+_CHANGING = ("runs", "spending", "hosts", "writers", "cursors", "positions")
+"""Tables whose rows a driver changes."""
 _ADDED = ("records", "texts", "named_texts", "inbox")
 """Tables to which a driver only adds."""
 
@@ -113,13 +150,19 @@ READER = ("GRANT USAGE ON SCHEMA replan TO {role}", "GRANT SELECT ON ALL TABLES 
 APP = (
     *READER,
     *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
-    *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in ("runs", "spending", "hosts", "writers")),
+    *(
+        f"GRANT UPDATE ON replan.{table} TO {{role}}"
+        for table in ("runs", "spending", "hosts", "writers", "cursors", "positions")
+    ),
     *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers")),
 )
-ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", *_ADDED)))
+ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 
 ROLES = {"app": APP, "archive": ARCHIVE, "reader": READER}
 """What each kind of role may do: `app` drives runs, `archive` also deletes them, `reader` only reads."""
+
+Rights = Mapping[str, tuple[str, ...]]
+"""Statements that give a role rights, by the kind of the role."""
 
 TRIES = 20
 
@@ -185,12 +228,15 @@ def _upgrade(connection: Connection) -> int:
     return max(int(version), VERSION)
 
 
-def grant(connection: Connection, roles: dict[str, str]) -> None:
-    """Give roles their rights; `roles` has the name of a role for each kind in `ROLES`. Raises `psycopg.Error`."""
+def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | None = None) -> None:
+    """Give roles their rights, and those `beside` the journal; `roles` has the name of a role for kinds in `ROLES`.
+
+    Raises `psycopg.Error`.
+    """
     connection.execute(BEGIN)
     try:
         for kind, role in roles.items():
-            for statement in ROLES[kind]:
+            for statement in (*ROLES[kind], *(beside or {}).get(kind, ())):
                 connection.execute(sql.SQL(statement).format(role=sql.Identifier(role)))
         connection.execute("COMMIT")
     finally:

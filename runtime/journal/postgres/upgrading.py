@@ -1,6 +1,6 @@
 """Bringing the tables of a Postgres journal to this release's version, and giving roles their rights."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 
 import psycopg
@@ -8,11 +8,14 @@ import psycopg
 from runtime.core.errors import JournalNewer, UsageProblem
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.connecting import connect
+from runtime.journal.postgres.connecting import Connection, connect
 from runtime.journal.postgres.failures import explain
 
+Beside = Callable[[Connection, str], schema.Rights]
+"""Makes further tables, and returns the rights to them by the kind of the role; gets the place for messages."""
 
-def upgrade(address: Address, roles: Mapping[str, str]) -> int:
+
+def upgrade(address: Address, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
     """Upgrade a journal and return its version; `roles` has the name of a role for kinds of `schema.ROLES`.
 
     Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.
@@ -22,7 +25,7 @@ def upgrade(address: Address, roles: Mapping[str, str]) -> int:
             version = schema.upgrade(connection, address.place)
             if version > schema.VERSION:
                 raise JournalNewer(address.place, version, schema.VERSION)
-            schema.grant(connection, dict(roles))
+            schema.grant(connection, dict(roles), beside(connection, address.place))
             return version
     except psycopg.errors.UndefinedObject as error:
         hint = "make the role first: CREATE ROLE NAME LOGIN"

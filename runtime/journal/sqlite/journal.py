@@ -49,6 +49,7 @@ from runtime.journal.port import (
 )
 from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
+from runtime.journal.sqlite.cursors import SqliteCursors
 from runtime.journal.sqlite.deletion import delete_runs
 from runtime.journal.sqlite.reading import records_after
 from runtime.journal.sqlite.writer import Writer, open_writer
@@ -130,7 +131,7 @@ class _Written(NamedTuple):
     rows: list[Stored]
 
 
-class _SqliteJournal(Generic[E]):
+class _SqliteJournal(SqliteCursors, Generic[E]):
     def __init__(
         self,
         codecs: Codecs,

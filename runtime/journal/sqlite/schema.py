@@ -7,8 +7,8 @@ they are large and often repeated.
 
 Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
 no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `spending` the
-totals of a day, `hosts` the hosts that are present. A file of an earlier version is upgraded when it is opened for
-writing.
+totals of a day, `hosts` the hosts that are present; `cursors` and `positions` say how far copies of records have got.
+A file of an earlier version is upgraded when it is opened for writing.
 """
 
 import time
@@ -121,7 +121,22 @@ KINDS = (
 HOST_KINDS = ("ALTER TABLE hosts ADD COLUMN kinds TEXT",)
 """The kinds that a host drives, as JSON; NULL for any, as in the rows of earlier releases."""
 
-CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS)
+CURSORS = (
+    """CREATE TABLE cursors (
+  name TEXT PRIMARY KEY,
+  owner TEXT,
+  until REAL NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE positions (
+  cursor TEXT NOT NULL REFERENCES cursors,
+  run INTEGER NOT NULL REFERENCES runs,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (cursor, run)
+) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX positions_run ON positions (run)",
+)
+
+CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS, CURSORS)
 """The statements that each version adds to the one before it. A new file gets all of them in turn."""
 
 VERSION = len(CHANGES)
