@@ -25,4 +25,4 @@ ENV REPLAN_HOME=/var/lib/replan PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
 WORKDIR /var/lib/replan
 ENTRYPOINT ["replan"]
-CMD ["worker", "--concurrency", "100", "--health-port", "8431", "--json"]
+CMD ["worker", "--concurrency", "100", "--health-port", "8439", "--json"]
