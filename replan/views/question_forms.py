@@ -7,16 +7,10 @@ from typing import Any, Literal
 
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
-from actors.run.tools import OUTCOME_SCHEMA
 from actors.values.answers import TEXT, Kind, expected_answer, kind_of, options_of
 
 FormKind = Kind | Literal["review"]
 """The form in which a question is answered on a page."""
-
-
-def for_people_only(question: Mapping[str, Any]) -> bool:
-    """Tell whether a program may not answer: the question is a review, or is about the outcome of a tool's call."""
-    return question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
