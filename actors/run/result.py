@@ -36,6 +36,8 @@ class OpenQuestion(TypedDict):
     """The time at which it was asked (ISO 8601, UTC)."""
     answer_schema: dict[str, Any]
     """The JSON Schema of an answer."""
+    until: NotRequired[str]
+    """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     artifact: NotRequired[str]

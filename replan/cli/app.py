@@ -37,6 +37,8 @@ _COMMANDS = {
     "cancel": "Cancel a run.",
     "delete": "Delete a run for good.",
     "prune": "Delete old runs that never go on.",
+    "archive": "Move finished runs into compressed files.",
+    "restore": "Bring archived runs back.",
     "host": "Serve the home: drive its runs, thousands at once.",
     "worker": "Drive runs of a journal in Postgres, on any number of machines.",
     "serve": "Serve the home to a browser on this machine, and drive its runs.",

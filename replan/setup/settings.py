@@ -15,6 +15,7 @@ from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
 from actors.files.config_model import Config, config_error
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
+from replan.setup.proxy import ProxyEntry
 from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
@@ -117,6 +118,8 @@ class UserConfig(Config):
     """How many runs and calls one process has under way at most."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
     """What browsers and programs may ask `replan serve` for."""
+    proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
+    """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
     search: SearchEntry | None = None
     """The search service for acquisitions; without it, only folders of documents are searched."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
-from actors.values.answers import TEXT, Kind, expected_answer, kind_of, options_of
+from actors.values.answers import Kind, expected_answer, kind_of, options_of
 
 FormKind = Kind | Literal["review"]
 """The form in which a question is answered on a page."""
@@ -16,14 +16,19 @@ FormKind = Kind | Literal["review"]
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its form: `kind`, `choices`, `hint`, `version`."""
     schema = question["answer_schema"]
-    hint = "" if schema == TEXT or form_choices(question) else expected_answer(schema)
+    any_text = form_kind(question) == "text" and "description" not in schema
+    hint = "" if any_text or form_choices(question) else expected_answer(schema)
     form = {"kind": form_kind(question), "choices": form_choices(question), "hint": hint}
     return {**question, **form, "version": version_of(question)}
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused."""
-    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16]
+    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused.
+
+    A deadline that has moved does not make a question another one.
+    """
+    asked = {name: value for name, value in question.items() if name != "until"}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def form_kind(question: Mapping[str, Any]) -> FormKind:

@@ -8,6 +8,7 @@ that has left. A browser that reconnects sends its last cursor, so that nothing 
 import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 
 import trio
 from starlette.exceptions import HTTPException
@@ -15,11 +16,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from replan.runs.run_ids import ALL
 from replan.service.access import Principal
 from replan.web.site import Site
 from runtime.core.errors import JournalError, RunNotFound
 from runtime.core.names import RUN_ID
-from runtime.journal.port import RunFilter, RunRow
+from runtime.journal.port import RunRow
 
 CURSOR_MAX = 120
 """Characters of a cursor; a longer one counts as none."""
@@ -81,7 +83,7 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
                 if site.visitor_ended(who):
                     return
                 try:
-                    cursor = await (_cursor_of_run(site, run) if run else _cursor_of_home(site))
+                    cursor = await site.hub.shared(("cursor", run), partial(_cursor, site, run))
                 except RunNotFound:
                     yield event("gone", "")
                     return
@@ -96,13 +98,12 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
                 first, known = False, cursor
 
 
-async def _cursor_of_run(site: Site, run: str) -> str:
-    row = await site.engine.journal.row(run)
-    return f"{run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
-
-
-async def _cursor_of_home(site: Site) -> str:
-    rows = await site.engine.journal.runs(RunFilter())
+async def _cursor(site: Site, run: str) -> str:
+    """Return the place of a run, or for an empty id that of the home."""
+    if run:
+        row = await site.engine.journal.row(run)
+        return f"{run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
+    rows = await site.engine.journal.runs(ALL)
     return f"*:{_mark(*(_facts(row) for row in rows))}"
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -75,7 +76,7 @@ class World:
 
 
 @asynccontextmanager
-async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **clients):
+async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, proxy=None, **clients):
     """Serve a home for the length of a block, with models by the names of their scripts."""
     models = {
         name: write_script(folder, script, f"{name}.yaml")
@@ -83,6 +84,7 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **
     }
     config = UserConfig.model_validate({"clients": {"models": models, **clients}})
     stop, opened, is_open = Stop(handover=True), [], trio.Event()
+    listening_port = port if proxy is None else free_port()
 
     def open_at(address):
         opened.append(address)
@@ -92,18 +94,26 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **
 
         async def serve():
             options = {"stop": stop, "report": lambda _: None, "opened": open_at}
-            await serve_home(engine, locate_home(), config, port=port, hosts=hosts, **options)
+            await serve_home(engine, locate_home(), config, port=listening_port, hosts=hosts, proxy=proxy, **options)
 
         nursery.start_soon(serve)
         with trio.fail_after(30):
             await is_open.wait()
-        world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config, stop)
+        address = opened[0].partition("/sign-in")[0] if proxy is None else f"http://127.0.0.1:{listening_port}"
+        world = World(engine, address, opened[0], config, stop)
         async with world.client, world.browser:
-            if signed_in:
+            if signed_in and proxy is None:
                 await world.sign_in()
             yield world
         stop.requested.set()
         stop.forced.set()
+
+
+def free_port():
+    """Return a port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
 
 
 def use_home(folder, monkeypatch):

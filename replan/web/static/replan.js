@@ -19,11 +19,13 @@
   function refresh() {
     if (busy || document.hidden) { pending = true; return; }
     busy = true; pending = false;
+    var begun = performance.now();
     htmx.ajax("GET", location.pathname + location.search.replace(/[?&]done=\w+/, ""), {
       source: document.getElementById("live"), target: "#live", select: "#live", swap: "outerHTML"
     }).catch(function () {}).finally(function () {
       busy = false;
-      if (pending) setTimeout(refresh, 100);
+      // A page that takes long is fetched less often, so that it can be used meanwhile.
+      if (pending) setTimeout(refresh, Math.max(100, performance.now() - begun));
     });
   }
 
