@@ -25,7 +25,7 @@ from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import COLUMNS, held_row
 from runtime.journal.postgres.transaction import snapshot
-from runtime.journal.versions import CODEC
+from runtime.journal.versions import CODEC, check_floor
 
 _RECORDS = (
     "SELECT seq, at, epoch, inbox, body, hash, last FROM replan.records"
