@@ -370,7 +370,6 @@ def _ask(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequ
         why=f"{tool.request.node}: the outcome is unknown",
         blocks=(tool.request.node,),
         answer_schema=OUTCOME_SCHEMA,
-        for_people=True,
     )
 
 
