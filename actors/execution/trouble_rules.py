@@ -141,7 +141,7 @@ def ask(state: State) -> ClarificationRequested | None:
         why=f"{trouble.step or 'the plan'}: {trouble.cause}",
         blocks=(trouble.step,) if trouble.step else (),
         answer_schema=schema,
-        for_people=trouble.cause is Cause.UNKNOWN_OUTCOME or schema == review.SCHEMA,
+        for_people=trouble.cause is not Cause.PLANNER_ASKS or schema == review.SCHEMA,
     )
 
 

@@ -158,7 +158,7 @@ def fitting_answer(questions: Questions, name: str, answer: object) -> str:
     return normal_answer(questions[name].request.answer_schema, answer)
 
 
-def for_people_only(request: ClarificationRequested) -> bool:
+def is_for_people(request: ClarificationRequested) -> bool:
     """Tell whether no program may answer a question: an approval, a review, or what became of a tool's call."""
     return request.for_people or request.review or request.answer_schema == OUTCOME_SCHEMA
 

@@ -3,7 +3,7 @@
 import hashlib
 import re
 
-from actors.run.inbox import for_people_only
+from actors.run.inbox import is_for_people
 from replan.runs import cancelling
 from replan.runs.changes import Changes, post_changes
 from replan.runs.inbox import Heard, split
@@ -36,7 +36,7 @@ async def answer_question(service: Service, question: str, text: str | None) -> 
     run, name = split(question)
     common = await service.reader.common_with_inbox(run)
     asked = None if common is None else common.questions.get(name)
-    if asked is not None and asked.open and for_people_only(asked.request):
+    if asked is not None and asked.open and is_for_people(asked.request):
         cause = "only a person may answer this: on the web page, or with `replan answer`"
         raise RequestRefused(cause, "forbidden")
     receipt = await (service.engine.decline(question) if text is None else service.engine.answer(question, text))
