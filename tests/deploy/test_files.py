@@ -155,10 +155,14 @@ def test_the_lock_of_the_image_is_a_part_of_the_lock():
     assert "://" not in (ROOT / "requirements-deploy.lock").read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
-def test_systemd_finds_no_mistake_in_the_unit(tmp_path):
-    """With a program that exists in the place of the installed one."""
-    unit = tmp_path / UNIT_FILE.name
-    unit.write_text(UNIT_FILE.read_text(encoding="utf-8").replace("/opt/replan/bin/replan", "/bin/true"))
-    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_the_unit_has_its_parts_and_systemd_finds_no_mistake_in_it(tmp_path):
+    """Its verifier, where there is one, gets a program that exists in the place of the installed one."""
+    text = UNIT_FILE.read_text(encoding="utf-8")
+    assert re.findall(r"^\[(\w+)\]$", text, re.MULTILINE) == ["Unit", "Service", "Install"]
+    assert (UNIT["ProtectSystem"], UNIT["DynamicUser"], UNIT["NoNewPrivileges"]) == ("strict", "yes", "yes")
+    assert UNIT["Environment"] == f"REPLAN_HOME=/var/lib/{UNIT['StateDirectory']}/home"
+    unit, verifier = tmp_path / UNIT_FILE.name, shutil.which("systemd-analyze")
+    unit.write_text(text.replace("/opt/replan/bin/replan", "/bin/true"))
+    if verifier is not None:
+        done = subprocess.run([verifier, "verify", unit], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
