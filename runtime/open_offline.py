@@ -1,4 +1,4 @@
-"""Opens a journal by its URL for work that needs no event loop: to check all of it, to copy runs, to upgrade it."""
+"""Opens a journal by its URL for work that needs no event loop: to check, copy, archive or upgrade it."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from runtime.core.errors import UsageProblem
+from runtime.journal.archive.store import Store
 from runtime.journal.copying import Source, Target
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.inspecting import Inspection
@@ -70,6 +71,22 @@ def open_transfer(url: str, *, make: bool, use_another: str = USE_ANOTHER) -> It
         yield file
 
 
+@contextmanager
+def open_store(url: str, use_another: str = USE_ANOTHER) -> Iterator[Store]:
+    """Open a journal to archive runs from. Raises as the journal's opening does, `UsageProblem` for a missing file."""
+    path = _path(url)
+    if path is None:
+        from runtime.journal.postgres import archiving as postgres  # noqa: PLC0415 -- of an extra, after its check
+
+        with postgres.open_store(_address(url)) as database:
+            yield database
+        return
+    from runtime.journal.sqlite import archiving as sqlite  # noqa: PLC0415 -- as above
+
+    with sqlite.open_store(path, time.time(), use_another) as file:
+        yield file
+
+
 def upgrade(
     url: str, roles: Mapping[str, str], dead: Dead, use_another: str = USE_ANOTHER, *, tables_only: bool = False
 ) -> Versions:
@@ -113,4 +130,4 @@ def _address(url: str) -> "Address":
     return parse_address(url, "the journal's URL")
 
 
-__all__ = ["Transfer", "open_inspection", "open_transfer", "place_of", "upgrade"]
+__all__ = ["Transfer", "open_inspection", "open_store", "open_transfer", "place_of", "upgrade"]

@@ -150,6 +150,16 @@ def placement_options(function: F) -> F:
     return tenant(priority(function))
 
 
+def health_option(function: F) -> F:
+    """Add `--health-port`."""
+    return click.option(
+        "--health-port",
+        type=click.IntRange(1, 65535),
+        metavar="N",
+        help="Answer /livez and /readyz on this port, for this machine only.",
+    )(function)
+
+
 def no_input_option(function: F) -> F:
     """Add `--no-input`."""
     return click.option("--no-input", is_flag=True, help="Never ask: a run that needs an answer waits (exit 6).")(
@@ -178,6 +188,22 @@ class Duration(click.ParamType[float]):
         if matched is None or float(matched[1]) == 0:
             self.fail(f"{value!r} is not a length of time such as 30s, 15m, 2h or 1d", param, ctx)
         return float(matched[1]) * self._UNITS[matched[2]]
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes such as `500MB`, `2GB` or `1.5GiB`."""
+
+    name = "size"
+    _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # noqa: RUF012
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes."""
+        if isinstance(value, int):
+            return value
+        matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([KMGT]B|[KMG]iB)", str(value).strip())
+        if matched is None:
+            self.fail(f"{value!r} is not a size such as 500MB or 2GiB", param, ctx)
+        return int(float(matched[1]) * self._UNITS[matched[2]])
 
 
 def examples(*lines: str) -> str:

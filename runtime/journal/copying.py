@@ -79,8 +79,11 @@ class Source(Protocol):
 class Target(Protocol):
     """A journal that runs are copied to."""
 
-    def add(self, copy: RunCopy) -> bool:
-        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one."""
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
+        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one.
+
+        A run that was in this journal before has been counted; with `spends` false its share is not added again.
+        """
         ...
 
 

@@ -351,6 +351,9 @@ def _undecided(_: Group) -> NoReturn:
     raise AssertionError("a job of its own does not decide in a group")
 
 
+_HOST = ("id", "owner", "until", "kinds", "codec")
+
+
 def _announced(host: HostRow, now: float) -> Change:
     """Return the statements that enter a host as present, and delete those whose presence has ended."""
     kinds = None if host.kinds is None else json.dumps(dict(host.kinds))
@@ -358,8 +361,8 @@ def _announced(host: HostRow, now: float) -> Change:
     def change(batch: Batch) -> None:
         batch.add("DELETE FROM replan.hosts WHERE until <= %s", [now])
         statement = (
-            "INSERT INTO replan.hosts (id, owner, until, kinds, codec) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (id) DO"
-            " UPDATE SET owner = excluded.owner, until = excluded.until, kinds = excluded.kinds, codec = excluded.codec"
+            f"INSERT INTO replan.hosts ({', '.join(_HOST)}) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (id) DO UPDATE"
+            f" SET {', '.join(f'{name} = excluded.{name}' for name in _HOST)}"
         )
         batch.add(statement, [host.host, host.owner, host.until, kinds, host.codec])
 

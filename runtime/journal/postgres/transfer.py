@@ -34,6 +34,14 @@ _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
     " SET calls = total.calls + excluded.calls, micro_usd = total.micro_usd + excluded.micro_usd"
 )
+_COVER = (
+    "INSERT INTO replan.spending AS total SELECT %(tenant)s, day, sum(greatest(0, calls - calls_before)),"
+    " sum(greatest(0, micro_usd - micro_usd_before)) FROM replan.runs"
+    " WHERE day = %(day)s AND %(tenant)s IN ('', tenant) GROUP BY day"
+    " ON CONFLICT (tenant, day) DO UPDATE SET calls = greatest(total.calls, excluded.calls),"
+    " micro_usd = greatest(total.micro_usd, excluded.micro_usd)"
+)
+"""Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
 
 
 class PostgresTransfer:
@@ -82,9 +90,9 @@ class PostgresTransfer:
                 {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
             )
 
-    def add(self, copy: RunCopy) -> bool:
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
         """As `Target.add`."""
-        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy)))
+        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spends=spends)))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -103,7 +111,7 @@ def _undecided(_: Group) -> bool:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _add(cursor: Cursor, copy: RunCopy) -> bool:
+def _add(cursor: Cursor, copy: RunCopy, *, spends: bool) -> bool:
     found = cursor.execute(
         "SELECT (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs WHERE run = %s",
         (copy.tip.seq, copy.run),
@@ -129,9 +137,13 @@ def _add(cursor: Cursor, copy: RunCopy) -> bool:
     batch.add_for(insert.format(table="records"), records, RECORD)
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
     share = copy.account.share
-    if share != ZERO:
-        for tenant in NO_LIMIT.of(copy.placement.tenant):
+    tenants = NO_LIMIT.of(copy.placement.tenant)
+    if spends and share != ZERO:
+        for tenant in tenants:
             batch.add(_SPEND, [tenant, copy.account.day, share.calls, share.micro_usd])
+    elif not spends:
+        for tenant in tenants:
+            batch.add(_COVER, {"tenant": tenant, "day": copy.account.day})
     batch.run()
     return True
 

@@ -214,6 +214,21 @@ def add_spending(connection: apsw.Connection, tenant: str, day: int, change: Amo
     return Amount(calls=calls, micro_usd=micro_usd)
 
 
+def cover_spending(connection: apsw.Connection, tenant: str, day: int) -> None:
+    """Raise the total of a day to what the runs that were booked on it last have added to it, where it is lower.
+
+    As for `add_spending`, of a tenant or (`HOME`) of all runs.
+    """
+    table, key = ("tenant_spending", "tenant, day") if tenant else ("spending", "day")
+    connection.execute(
+        f"INSERT INTO {table} SELECT {key}, sum(max(0, calls - calls_before)),"  # noqa: S608 -- our own names
+        f" sum(max(0, micro_usd - micro_usd_before)) FROM runs WHERE day = ? AND ? IN ('', tenant) GROUP BY day"
+        f" HAVING true ON CONFLICT ({key}) DO UPDATE"
+        " SET calls = max(calls, excluded.calls), micro_usd = max(micro_usd, excluded.micro_usd)",
+        (day, tenant),
+    )
+
+
 def spending(connection: apsw.Connection, tenant: str, day: int) -> Amount:
     """Return the total of a day, of a tenant or (`HOME`) of all runs."""
     statement = (
@@ -322,10 +337,10 @@ def posted_under(connection: apsw.Connection, run: str, number: int, key: str) -
     return next((_item(run, row) for row in rows), None)
 
 
-def posted_after(connection: apsw.Connection, run: str, number: int, after: int) -> list[InboxItem]:
-    """Return the messages with an id above `after`, in order. Raises `JournalDamaged`."""
-    statement = "SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND id > ? ORDER BY id"
-    return [_item(run, row) for row in connection.execute(statement, (number, after))]
+def posted_after(connection: apsw.Connection, run: str, number: int, after: int, limit: int = -1) -> list[InboxItem]:
+    """Return the messages with an id above `after`, in order; all, or at most `limit`. Raises `JournalDamaged`."""
+    statement = "SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND id > ? ORDER BY id LIMIT ?"
+    return [_item(run, row) for row in connection.execute(statement, (number, after, limit))]
 
 
 def add_message(connection: apsw.Connection, run: str, number: int, item: InboxItem) -> None:

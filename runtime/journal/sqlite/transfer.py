@@ -37,7 +37,7 @@ class SqliteTransfer:
     @contextmanager
     def changing(self) -> Iterator[apsw.Connection]:
         """Yield the connection in a transaction."""
-        with _transaction(self._connection):
+        with transaction(self._connection):
             yield self._connection
 
     def runs(self) -> list[str]:
@@ -47,7 +47,7 @@ class SqliteTransfer:
     def move(self, run: str, place: str, dead: Dead) -> RunCopy:
         """As `Source.move`."""
         connection = self._connection
-        with _transaction(connection):
+        with transaction(connection):
             held = codecs.readable(connection, run, CODEC)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
             if not check_movable(run, held.owner, held.end, self._now, dead, place=place):
@@ -76,10 +76,10 @@ class SqliteTransfer:
             {digest: text for digest, text in texts.items() if text is not None},
         )
 
-    def add(self, copy: RunCopy) -> bool:
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
         """As `Target.add`."""
         connection = self._connection
-        with _transaction(connection):
+        with transaction(connection):
             if self._has(copy):
                 return False
             new = statements.RunLeaseRow(
@@ -100,8 +100,10 @@ class SqliteTransfer:
             statements.update_run(connection, held, copy.summary, copy.updated)
             if not copy.unread:
                 connection.execute("DELETE FROM unread WHERE run = ?", (held.id,))
-            if copy.account.share != ZERO:
-                for tenant in NO_LIMIT.of(copy.placement.tenant):
+            for tenant in NO_LIMIT.of(copy.placement.tenant):
+                if not spends:
+                    statements.cover_spending(connection, tenant, copy.account.day)
+                elif copy.account.share != ZERO:
                     statements.add_spending(connection, tenant, copy.account.day, copy.account.share)
         self._anchors.note(held.id, copy.run, copy.tip)
         self._anchors.note_message(held.id, copy.last_posted)
@@ -120,7 +122,8 @@ class SqliteTransfer:
 
 
 @contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Commit what is done within a `with` block, or nothing of it."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -138,13 +141,20 @@ def open_transfer(path: Path, now: float, use_another: str, *, make: bool) -> It
     """
     if not make and not path.exists():
         raise UsageProblem("there is no journal here", place=str(path), hint="name a home, or a journal's URL")
+    with open_writer(path, use_another) as (connection, noted):
+        yield SqliteTransfer(connection, noted, now)
+
+
+@contextmanager
+def open_writer(path: Path, use_another: str) -> Iterator[tuple[apsw.Connection, Anchors]]:
+    """Open a file for writing, with its anchors; a missing one is made. Raises as `open_sqlite`."""
     explain = partial(statements.explain, path, use_another)
     try:
         folder.prepare_folder(path.parent, use_another)
         folder.prepare_file(path, use_another)
         with closing(schema.open_writer(path, None, BUSY_SECONDS)) as connection, open_anchors(path) as noted:
             codecs.writable_floor(connection, path, CODEC)
-            yield SqliteTransfer(connection, noted, now)
+            yield connection, noted
     except (apsw.Error, OSError) as error:
         meaning = explain(error)
         raise meaning from (None if meaning is error else error)
