@@ -49,14 +49,7 @@ from runtime.journal.port import (
     RunRow,
     nobody,
 )
-from runtime.journal.validation import (
-    Entry,
-    check_new,
-    check_placement,
-    check_summary,
-    check_text,
-    encode_facts,
-)
+from runtime.journal.validation import Entry, check_new, check_summary, check_text, encode_facts
 from runtime.journal.versions import CODEC, check_floor, check_readable
 
 E = TypeVar("E")
@@ -115,8 +108,7 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         overdraw: bool = False,
         placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
-        check_placement(placement)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()

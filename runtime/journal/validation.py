@@ -45,9 +45,10 @@ def check_run(run: str) -> str:
     return run
 
 
-def check_new(run: str, title: str, kind: str, format: int, owner: str | None) -> None:
+def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None, placement: Placement) -> None:
     """Raise `UsageProblem` unless a new run can be admitted with these."""
     check_run(run)
+    check_placement(placement)
     check_text(title, "title")
     check_kind(kind, format)
     check_text(owner or "", "owner")

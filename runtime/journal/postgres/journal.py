@@ -49,14 +49,7 @@ from runtime.journal.postgres.slots import PostgresSlots
 from runtime.journal.postgres.transaction import snapshot
 from runtime.journal.postgres.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, open_thread
-from runtime.journal.validation import (
-    check_known_run,
-    check_new,
-    check_placement,
-    check_summary,
-    check_text,
-    encode_facts,
-)
+from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
 from runtime.journal.versions import CODEC, check_floor, check_readable
 
 E = TypeVar("E")
@@ -148,8 +141,7 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
         overdraw: bool = False,
         placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
-        check_placement(placement)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         _check_columns(summary, owner or "")
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
 

@@ -59,14 +59,7 @@ from runtime.journal.sqlite.reading import in_one_snapshot, records_after
 from runtime.journal.sqlite.slots import SqliteSlots
 from runtime.journal.sqlite.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
-from runtime.journal.validation import (
-    check_known_run,
-    check_new,
-    check_placement,
-    check_summary,
-    check_text,
-    encode_facts,
-)
+from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
 from runtime.journal.versions import CODEC
 
 E = TypeVar("E")
@@ -179,8 +172,7 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         overdraw: bool = False,
         placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
-        check_placement(placement)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()
