@@ -40,6 +40,8 @@ class OpenQuestion(TypedDict):
     """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
+    people_only: NotRequired[bool]
+    """Whether a person has to answer, as where a step of an execution is approved; else it is missing."""
     artifact: NotRequired[str]
     """For a review: the artifact, as its author wrote it."""
 

@@ -41,6 +41,7 @@ _COMMANDS = {
     "restore": "Bring archived runs back.",
     "host": "Serve the home: drive its runs, thousands at once.",
     "worker": "Drive runs of a journal in Postgres, on any number of machines.",
+    "mcp": "Serve the home to a program that speaks MCP, and drive its runs.",
     "serve": "Serve the home to a browser on this machine, and drive its runs.",
     "token": "Make and revoke the tokens of the HTTP API.",
     "acquire": "Fill a schema by searching, asking and calculating.",

@@ -40,9 +40,9 @@ from runtime.logs.terminal_text import clean
 ELSEWHERE = "another process drives it"
 
 
-def reporter(*, as_json: bool) -> Report:
-    """Return a function that prints a notice on stdout."""
-    stdout, redactor = cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
+def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
+    """Return a function that prints a notice on a stream; None is stdout."""
+    stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
 
     def report(notice: Notice) -> None:
         text = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)

@@ -33,7 +33,7 @@ class Principal:
     """Who has sent a request."""
 
     client: str
-    """The name under which started runs are counted: `browser`, `user:NAME` behind a proxy, or `token:NAME`."""
+    """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
     scope: Scope
     """What they may do."""
     session: str = ""

@@ -15,8 +15,8 @@ FormKind = Kind | Literal["review"]
 
 
 def for_people_only(question: Mapping[str, Any]) -> bool:
-    """Tell whether a program may not answer: the question is a review, or is about the outcome of a tool's call."""
-    return question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
+    """Tell whether a program may not answer: a review, the outcome of a tool's call, or a step of an execution."""
+    return bool(question.get("people_only", False)) or question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:

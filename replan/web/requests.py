@@ -10,9 +10,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from replan.service.access import Principal, same
-from replan.service.refusals import Reason, RequestRefused
+from replan.service.refusals import RequestRefused
 from replan.service.store import Scope
 from replan.views.errors import line_of_error
+from replan.web.refused import STATUSES
 from replan.web.rendering import render
 from replan.web.site import Site
 from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
@@ -21,8 +22,6 @@ Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 """Answers a GET of a browser that is signed in."""
 Write = Callable[[Site, Request, Principal, "Form"], Awaitable[Response]]
 """Answers a POST of one, whose form has the session's token."""
-
-_STATUSES: Mapping[Reason, int] = {"unauthorized": 401, "forbidden": 403, "conflict": 409, "too_many": 429}
 
 FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 
@@ -71,19 +70,11 @@ class Form:
         return tuple([(item.filename or "", await item.read()) for item in found])
 
 
-def as_http(refused: RequestRefused) -> HTTPException:
-    """Return a refusal as the error of HTTP that says the same."""
-    headers = {"www-authenticate": "Bearer"} if refused.reason == "unauthorized" else {}
-    if refused.retry_after is not None:
-        headers["retry-after"] = str(refused.retry_after)
-    return HTTPException(_STATUSES[refused.reason], str(refused), headers)
-
-
 def status_of_error(error: ReplanError) -> int:
     """Return the HTTP status of an error."""
     match error:
         case RequestRefused():
-            return _STATUSES[error.reason]
+            return STATUSES[error.reason]
         case RunNotFound():
             return 404
         case UsageProblem():

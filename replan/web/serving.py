@@ -9,11 +9,11 @@ import trio
 
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
-from replan.runs.hosting import host
 from replan.runs.orders import Offer
 from replan.service.access import with_sign_in
+from replan.service.driving import drive_runs
 from replan.service.live import Hub
-from replan.service.resuming import WAITING_MAX, resume_asked
+from replan.service.resuming import WAITING_MAX
 from replan.service.store import Store, WebState
 from replan.setup.home_folder import Home
 from replan.setup.proxy import ProxyEntry
@@ -84,8 +84,7 @@ async def serve_home(
                 both.start_soon(serve, make_app(site), listening, stop.requested.wait, trusted)
                 both.start_soon(_end_streams, stop, site.stop)
                 if hosts:
-                    both.start_soon(partial(resume_asked, engine, asked, stop=stop, report=report))
-                    both.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
+                    both.start_soon(partial(drive_runs, engine, config, asked, stop=stop, report=report))
             nursery.cancel_scope.cancel()
     finally:
         listening.close()
