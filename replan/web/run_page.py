@@ -18,6 +18,7 @@ from replan.web.record_pages import place_of
 from replan.web.requests import page
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
+from replan.web.streams import cursor_at
 
 ROWS_MAX = 200
 """Rows of a result, and of a tree, that a page shows."""
@@ -72,6 +73,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "may_cancel": not over,
         "here": "runs",
         "live": f"/live?run={run}",
+        "cursor": cursor_at(shown.row),
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "run.html", values)
