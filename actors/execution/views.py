@@ -10,6 +10,7 @@ from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines,
 from actors.execution.sent_prompt import sent_prompt
 from actors.execution.state import ExecutionState, State
 from actors.execution.story import shown_revisions
+from actors.execution.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_lines import plan_lines
@@ -88,5 +89,6 @@ VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     progress=_progress,
     prompt=sent_prompt,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    tracing=TRACING,
 )
 """How executions are shown to people and as JSON."""
