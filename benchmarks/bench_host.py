@@ -238,12 +238,13 @@ def resident_mib(process):
 
 def cpu_percent(process, seconds):
     """Return the CPU usage of a process, in percent of a core."""
-    before = _cpu_seconds(process)
+    before = cpu_seconds(process)
     time.sleep(seconds)
-    return round(100 * (_cpu_seconds(process) - before) / seconds, 3)
+    return round(100 * (cpu_seconds(process) - before) / seconds, 3)
 
 
-def _cpu_seconds(process):
+def cpu_seconds(process):
+    """Return the processor time that a process has used, in seconds."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

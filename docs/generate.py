@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 # So that the checkout is documented, whatever is installed; `page_parts` is in the folder of this script.
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
-from page_parts import experiments, http_api, requirements, tools  # noqa: E402
+from page_parts import experiments, http_api, mcp, requirements, tools  # noqa: E402
 from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
@@ -203,6 +203,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
     **experiments.PARTS,
     **http_api.PARTS,
+    **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
     "machine-rules": machine_rules,
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),

@@ -31,6 +31,7 @@ SUITES = {
     "power": (["tests/power"], {"REPLAN_POWER_PROGRAMS": 5}),
     "hosts": (["tests/crash/test_hosts.py", "tests/crash/test_children.py"], {"REPLAN_HOSTS": 8}),
     "kill_executions": (["tests/crash/test_kill_execution.py"], {"REPLAN_KILLS": 200}),
+    "plans": (["tests/plans/test_contingent_steps.py"], {"REPLAN_PLANS": 10_000}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
 }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from actors.acquisition.events import AcquisitionEvent
+from actors.acquisition.path_flow import path_flow
 from actors.acquisition.path_tree import path_tree
 from actors.acquisition.record_text import news_text, record_text
 from actors.acquisition.result import Result, result_of
@@ -40,6 +41,9 @@ VIEWS: Views[AcquisitionState, AcquisitionEvent] = Views(
     result=result_of,
     result_lines=_lines,
     tree=path_tree,
+    tree_title="Passes",
+    flow=path_flow,
+    flow_title="Path",
     record_text=record_text,
     news_text=news_text,
     progress=_progress,

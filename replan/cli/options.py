@@ -156,6 +156,22 @@ class Duration(click.ParamType[float]):
         return float(matched[1]) * self._UNITS[matched[2]]
 
 
+class Size(click.ParamType[int]):
+    """A number of bytes such as `500MB`, `2GB` or `1.5GiB`."""
+
+    name = "size"
+    _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # noqa: RUF012
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes."""
+        if isinstance(value, int):
+            return value
+        matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([KMGT]B|[KMG]iB)", str(value).strip())
+        if matched is None:
+            self.fail(f"{value!r} is not a size such as 500MB or 2GiB", param, ctx)
+        return int(float(matched[1]) * self._UNITS[matched[2]])
+
+
 def examples(*lines: str) -> str:
     """Return an epilog of examples that click leaves as it is."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -13,9 +13,10 @@ from actors.handlers.tools import ending_actors
 from actors.run.kind import PreparedRun
 from actors.run.result import RunResult
 from replan.runs import inbox
+from replan.runs.cached import CachedReader
 from replan.runs.children import cancel_children
 from replan.runs.inbox import Heard
-from replan.runs.loaded import AnyKind, started
+from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model
 from replan.runs.options import DETACHED, DriveOptions
 from replan.runs.reader import Reading
@@ -73,6 +74,12 @@ class Engine(Reading):
     """The length of leases; None for the usual one."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
+    cache: CachedReader | None = None
+    """What reads runs for a server, which keeps those that were read lately; None reads each one anew."""
+
+    async def read(self, run: str) -> Loaded:
+        """Return a run's kind, state and records. Raises as `Reading.read` does."""
+        return await (super().read(run) if self.cache is None else self.cache.read(run))
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
         """Record the start of a new run, for a host to drive, and wake the hosts; return its id.

@@ -15,6 +15,7 @@ from replan.runs.options import DriveOptions
 from replan.runs.undriven import record_crash, record_undrivable
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
+from runtime.dispatch.port import Dispatcher
 from runtime.drive.changes import ChangeSignal
 from runtime.drive.options import Ending, Stop
 from runtime.host.host import Host
@@ -25,11 +26,13 @@ REST_SECONDS = 5.0
 """A run that waits this long for a clock, or longer, is kept by the journal alone."""
 
 
-async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> None:
+async def host(
+    engine: Engine, *, runs_max: int, stop: Stop, report: Report, dispatcher: Dispatcher | None = None
+) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
-    Runs of a kind that is not known here are left alone. `report` gets each notice. Raises `JournalDamaged`,
-    `JournalNewer`.
+    Runs of a kind that is not known here are left alone. `report` gets each notice. With a `dispatcher`, only runs that
+    this places here are taken up. Raises `JournalDamaged`, `JournalNewer`.
     """
     formats, problems = engine.kinds.formats()
     for problem in problems:
@@ -46,6 +49,7 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> 
             stop=stop,
             runs_max=runs_max,
             kinds=formats,
+            dispatcher=dispatcher,
         )
         try:
             await nursery.start(engine.wakeup.listen, serving.wake)

@@ -33,11 +33,11 @@ class Principal:
     """Who has sent a request."""
 
     client: str
-    """The name under which started runs are counted: `browser`, or `token:NAME`."""
+    """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
     scope: Scope
     """What they may do."""
     session: str = ""
-    """The id of the browser's session; empty for a program."""
+    """The secret id of the browser's session, or what stands for it behind a proxy; empty for a program."""
 
     def may(self, scope: Scope) -> bool:
         """Tell whether the scope is included."""

@@ -80,7 +80,7 @@ class Service:
     def check_scope(self, who: Principal, scope: Scope) -> None:
         """Raise `RequestRefused` where a client may not do what a scope allows."""
         if not who.may(scope):
-            raise RequestRefused(f"this token may not do that: it needs the scope {scope}", "forbidden")
+            raise RequestRefused(f"this needs the scope {scope}, and {who.client} has {who.scope}", "forbidden")
 
     async def failed(self) -> None:
         """Count a failed try. Raises `RequestRefused`, after a while, where there were too many in the last minute."""

@@ -1,7 +1,7 @@
 """The file `$REPLAN_HOME/web.json`: who may use the server, and which runs each client has started.
 
-It holds hashes of secrets, never a secret. Every process of the user may change it under a lock, so that
-`replan token` and `replan serve --sign-in` work while a server runs.
+It holds hashes of secrets, and never a secret that lets somebody in. Every process of the user may change it under a
+lock, so that `replan token` and `replan serve --sign-in` work while a server runs.
 """
 
 import fcntl
@@ -64,6 +64,8 @@ class WebState(_Stored):
     """The tokens of the HTTP API by name."""
     starts: Mapping[str, tuple[Start, ...]] = Field(default_factory=dict)
     """The runs that clients have started lately, by client."""
+    form_key: str = ""
+    """The key that signs the forms of users behind a proxy; it lets nobody in. Empty until a server is behind one."""
     servers: Mapping[str, str] = Field(default_factory=dict)
     """The addresses of the servers, by the name of their process."""
 

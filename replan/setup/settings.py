@@ -15,6 +15,7 @@ from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
 from actors.files.config_model import Config, config_error
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
+from replan.setup.proxy import ProxyEntry
 from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
@@ -68,13 +69,33 @@ class HostEntry(Config):
         return self
 
 
+class ClientTools(Config):
+    """A tool set that clients may execute plans with."""
+
+    file: str
+    """The path of the tools file; it begins at the config's folder."""
+    workspace: str
+    """The folder that the tools work in, likewise."""
+    approve: Literal["each", "risky", "none"] = "risky"
+    """Which calls of tools a person approves first: on the command line or on the web page."""
+
+
 class ClientsEntry(Config):
-    """What browsers and programs may ask `replan serve` for. Limits are ceilings, which a client may only lower."""
+    """What browsers and programs may ask `replan serve` and `replan mcp` for.
+
+    Limits are ceilings, which a client may only lower.
+    """
 
     workflows: Mapping[str, str] = Field(default_factory=dict)
     """Workflow files by the name that clients use, beside the shipped ones; a path begins at the config's folder."""
     models: Mapping[str, str] = Field(default_factory=dict)
     """Models by the name that clients use, each as after `--model`, beside `rules` and the home's own model."""
+    profiles: Mapping[str, str] = Field(default_factory=dict)
+    """Profiles of acquisitions by the name that clients use, beside the shipped ones; paths as for `workflows`."""
+    documents: Mapping[str, str] = Field(default_factory=dict)
+    """Folders of documents that acquisitions search, by the name that clients use; paths as for `workflows`."""
+    tools: Mapping[str, ClientTools] = Field(default_factory=dict)
+    """Tool sets by the name that clients use; clients execute plans only where the server was told to allow it."""
     max_calls: int = Field(default=200, ge=1)
     """The most model calls of a run."""
     max_tokens: int | None = Field(default=None, ge=1)
@@ -116,7 +137,9 @@ class UserConfig(Config):
     host: HostEntry = Field(default_factory=HostEntry)
     """How many runs and calls one process has under way at most."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
-    """What browsers and programs may ask `replan serve` for."""
+    """What browsers and programs may ask `replan serve` and `replan mcp` for."""
+    proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
+    """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
     search: SearchEntry | None = None
     """The search service for acquisitions; without it, only folders of documents are searched."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()

@@ -15,7 +15,7 @@ def input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request
     if kind.views.prompt is None:
         return {}
     try:
-        sent = kind.views.prompt(records, request_id)
+        sent = kind.views.prompt(records, request_id, None)
     except UsageProblem:
         return {}
     system = [{"type": "text", "content": text} for role, text in sent.messages if role == "system"]

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from replan.web import api_bodies as bodies
+from replan.service import bodies
 from replan.web.api_operations import OPERATIONS, Operation
 
 VERSION = "1.0"

@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from replan.service import bodies
 from replan.service.access import Principal
 from replan.service.store import Scope
-from replan.web import api_bodies as bodies
 from replan.web import api_reads as reads
 from replan.web import api_writes as writes
 from replan.web.site import Site

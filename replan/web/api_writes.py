@@ -8,10 +8,9 @@ from starlette.responses import Response
 
 from replan.runs.changes import Changes
 from replan.runs.orders import Order
-from replan.service import messages
+from replan.service import bodies, messages
 from replan.service.access import Principal
 from replan.service.starting import known_start, mark_of, planned, run_of_key, start_prepared
-from replan.web import api_bodies as bodies
 from replan.web.api_answers import answered
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem

@@ -59,6 +59,8 @@ class Guard:
     """The values of `Host` that name this server, with its port."""
     large: frozenset[str]
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
+    origin: str | None = None
+    """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -102,7 +104,8 @@ class Guard:
         if len(named) != 1 or named[0].lower() not in self.hosts:
             return _plain(421, "this server has another name; use the address that it printed")
         origins = headers.getlist("origin")
-        if any(origin.lower() != f"http://{named[0].lower()}" for origin in origins):
+        own = self.origin or f"http://{named[0].lower()}"
+        if any(origin.lower() != own for origin in origins):
             return _plain(403, "the request comes from another site")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return _plain(403, "the request comes from another site; open the address in a new tab")

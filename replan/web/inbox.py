@@ -13,18 +13,23 @@ from replan.views.errors import line_of_error
 from replan.views.question_forms import answer_of_form, shown_form
 from replan.views.rows import row_to_json
 from replan.web.requests import Form, back_to, page
+from replan.web.runs_page import page_number
 from replan.web.site import Site
+from replan.web.streams import cursor_of
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter
 from runtime.process.identity import is_dead
 
 ROWS_MAX = 200
-"""Rows of one page."""
+"""Parked runs of one page."""
+QUESTIONS_MAX = 50
+"""Questions of one page: each has a form, and the oldest come first."""
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
     """Return the inbox."""
-    asked = await all_questions(site.reader, limit=ROWS_MAX, oldest=True)
+    number, cursor = page_number(request), await cursor_of(site, "")
+    asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX, oldest=True)
     rows = await site.reader.rows(RunFilter(limit=ALL.limit))
     titles = {row.run: row.title for row, _ in rows}
     stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.summary.status == "parked"]
@@ -32,12 +37,14 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:ROWS_MAX]]
     values = {
         "questions": [{**shown_form(each), "title": titles.get(each["run_id"], "")} for each in asked.questions],
-        "more": asked.more,
+        "before": f"/?page={number - 1}" if number else "",
+        "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],
         "hosted": bool(await site.engine.journal.hosts(dead=is_dead)),
         "parked": parked,
         "here": "inbox",
         "live": "/live",
+        "cursor": cursor,
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "inbox.html", values)

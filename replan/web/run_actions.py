@@ -19,7 +19,7 @@ async def tell(site: Site, request: Request, who: Principal, form: Form) -> Resp
     del who
     run = request.path_params["run"]
     await messages.tell(site, run, form.text("text"), form.text("as") or "note")
-    return back_to(f"/runs/{run}", "told")
+    return back_to("/" if form.text("back") == "/" else f"/runs/{run}", "told")
 
 
 async def limits(site: Site, request: Request, who: Principal, form: Form) -> Response:

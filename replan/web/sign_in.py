@@ -56,5 +56,5 @@ async def sign_out(site: Site, request: Request, who: Principal, form: Form) -> 
 
 
 def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
-    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": ""}
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
     return render("sign_in.html", {**common, "trouble": trouble, "program": program()}, status)

@@ -13,6 +13,15 @@ LABELS = (
     "finish.after",  # the last record is written, the lease is not released
 )
 
+ARCHIVE_LABELS = (
+    "archive.written",  # the file is durable under a preliminary name
+    "archive.verified",  # it was read back, and has no name yet
+    "archive.named",  # the files have their names, durably; the journal still has the runs
+    "archive.removing",  # the runs are deleted, and this is not committed
+    "archive.removed",  # the journal does not have the runs any more
+)
+"""The points of `replan archive`."""
+
 _hook: Callable[[str], None] | None = None
 
 

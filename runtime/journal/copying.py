@@ -23,6 +23,7 @@ class RunCopy(NamedTuple):
     title: str
     kind: str
     format: int
+    codec: int
     created: float
     updated: float
     summary: Summary
@@ -69,7 +70,7 @@ class Source(Protocol):
     def move(self, run: str, place: str, dead: Dead) -> RunCopy:
         """Mark a run as moved to a place, and return it. A run that is marked so already is returned again.
 
-        Raises `Held`, `RunMoved` for one that was moved elsewhere, `JournalDamaged`.
+        Raises `Held`, `RunMoved` for one that was moved elsewhere, `RunNewer`, `JournalDamaged`.
         """
         ...
 
@@ -77,8 +78,11 @@ class Source(Protocol):
 class Target(Protocol):
     """A journal that runs are copied to."""
 
-    def add(self, copy: RunCopy) -> bool:
-        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one."""
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
+        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one.
+
+        A run that was in this journal before has been counted; with `spends` false its share is not added again.
+        """
         ...
 
 

@@ -3,11 +3,13 @@
 import json
 import sys
 import time
-from typing import IO, cast
+from functools import partial
+from typing import IO, NamedTuple, cast
 
 import click
 import trio
 
+from actors.files.suggestions import nearest
 from actors.values.format import clock, stamp
 from replan.cli.exits import Exit
 from replan.cli.home import opened
@@ -18,16 +20,29 @@ from replan.service.access import SIGN_IN_SECONDS
 from replan.service.store import Store
 from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home, prepare_home
-from replan.setup.settings import read_user_config
+from replan.setup.proxy import ProxyEntry
+from replan.setup.settings import UserConfig, read_user_config
 from replan.web.serving import serve_home, sign_in_addresses
+from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Stopped
 
 
-def serve_page(invocation: Invocation, port: int, *, hosts: bool, as_json: bool) -> int:
+class Address(NamedTuple):
+    """Where a home is served."""
+
+    port: int
+    """The port; 0 takes a free one."""
+    listen: str
+    """The address that the server listens on."""
+    proxy: str | None
+    """The name of the proxy in the settings; None for none."""
+
+
+def serve_page(invocation: Invocation, where: Address, *, hosts: bool, as_json: bool) -> int:
     """Serve the home until a signal asks to stop. Return the exit code."""
     tune()
-    return trio.run(_serve, invocation, port, hosts, as_json)
+    return trio.run(_serve, invocation, where, hosts, as_json)
 
 
 def print_sign_in(*, as_json: bool) -> int:
@@ -38,21 +53,40 @@ def print_sign_in(*, as_json: bool) -> int:
     return Exit.OK
 
 
-async def _serve(invocation: Invocation, port: int, hosts: bool, as_json: bool) -> int:
+async def _serve(invocation: Invocation, where: Address, hosts: bool, as_json: bool) -> int:
     stop, report = Stop(handover=True), reporter(as_json=as_json)
     async with opened(invocation, make=True, drives=True) as engine:
         home = locate_home()
         config = read_user_config(home.config)
 
+        proxy = None if where.proxy is None else _proxy(where.proxy, config)
+
         def announce(address: str) -> None:
-            _print_address(address, as_json=as_json)
+            if proxy is None:
+                _print_address(address, as_json=as_json)
+            else:
+                _print_public(address, str(where.proxy), as_json=as_json)
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            await serve_home(engine, home, config, port=port, hosts=hosts, stop=stop, report=report, opened=announce)
+            where_to = partial(serve_home, port=where.port, listen=where.listen, proxy=proxy, hosts=hosts)
+            await where_to(engine, home, config, stop=stop, report=report, opened=announce)
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
+
+
+def _proxy(name: str, config: UserConfig) -> ProxyEntry:
+    if name not in config.proxies:
+        hint = nearest(name, config.proxies, kind="proxies") or "describe it under proxies in config.yaml"
+        raise UsageProblem(f"there is no proxy {name[:60]!r} in config.yaml", place="--proxy", hint=hint)
+    return config.proxies[name]
+
+
+def _print_public(address: str, proxy: str, *, as_json: bool) -> None:
+    fields = {"at": stamp(time.time()), "event": "behind_proxy", "url": address, "proxy": proxy}
+    text = json.dumps(fields) if as_json else f"behind the proxy {proxy}: {address}"
+    click.echo(text, file=cast("IO[str]", Lossy(sys.stdout)))
 
 
 def _print_address(address: str, *, as_json: bool) -> None:

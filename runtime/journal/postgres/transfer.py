@@ -22,17 +22,25 @@ from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import CHANGING, HeldRow
 from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TENANT, TEXT, snapshot
+from runtime.journal.versions import CODEC, check_floor, check_readable
 
 T = TypeVar("T")
 
 _ADD = (
-    f"INSERT INTO replan.runs (run, title, kind, format, created, {', '.join(CHANGING)}) VALUES"
-    f" (%s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
+    f"INSERT INTO replan.runs (run, title, kind, format, codec, created, {', '.join(CHANGING)}) VALUES"
+    f" (%s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
 )
 _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
     " SET calls = total.calls + excluded.calls, micro_usd = total.micro_usd + excluded.micro_usd"
 )
+_COVER = (
+    "INSERT INTO replan.spending AS total SELECT %s, day, sum(greatest(0, calls - calls_before)),"
+    " sum(greatest(0, micro_usd - micro_usd_before)) FROM replan.runs WHERE day = %s GROUP BY day"
+    " ON CONFLICT (tenant, day) DO UPDATE SET calls = greatest(total.calls, excluded.calls),"
+    " micro_usd = greatest(total.micro_usd, excluded.micro_usd)"
+)
+"""Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
 
 
 class PostgresTransfer:
@@ -53,6 +61,7 @@ class PostgresTransfer:
 
         def decide(group: Group) -> None:
             held = group.held(run)
+            check_readable(run, held.codec, CODEC)
             if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
                 group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
 
@@ -67,6 +76,7 @@ class PostgresTransfer:
                 row.title,
                 held.kind,
                 held.format,
+                held.codec,
                 row.created,
                 row.updated,
                 row.summary,
@@ -78,9 +88,9 @@ class PostgresTransfer:
                 {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
             )
 
-    def add(self, copy: RunCopy) -> bool:
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
         """As `Target.add`."""
-        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy)))
+        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spends=spends)))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -99,7 +109,7 @@ def _undecided(_: Group) -> bool:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _add(cursor: Cursor, copy: RunCopy) -> bool:
+def _add(cursor: Cursor, copy: RunCopy, *, spends: bool) -> bool:
     found = cursor.execute(
         "SELECT (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs WHERE run = %s",
         (copy.tip.seq, copy.run),
@@ -109,11 +119,11 @@ def _add(cursor: Cursor, copy: RunCopy) -> bool:
             raise RunExists(copy.run)
         return False
     row = HeldRow(
-        *(0, copy.run, copy.kind, copy.format, copy.updated, copy.summary, copy.tip, copy.last_posted),
+        *(0, copy.run, copy.kind, copy.format, copy.codec, copy.updated, copy.summary, copy.tip, copy.last_posted),
         *(copy.last_consumed, None, 0.0, copy.epoch, copy.account),
     )
     title = copy.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    values = (copy.run, title, copy.kind, copy.format, copy.created, *row.changing())
+    values = (copy.run, title, copy.kind, copy.format, copy.codec, copy.created, *row.changing())
     number = cursor.execute(_ADD, values).fetchall()[0][0]
     connection = cursor.connection
     batch = Batch(connection)
@@ -125,18 +135,25 @@ def _add(cursor: Cursor, copy: RunCopy) -> bool:
     batch.add_for(insert.format(table="records"), records, RECORD)
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
     share = copy.account.share
-    if share != ZERO:
+    if spends and share != ZERO:
         batch.add(_SPEND, [TENANT, copy.account.day, share.calls, share.micro_usd])
+    elif not spends:
+        batch.add(_COVER, [TENANT, copy.account.day])
     batch.run()
     return True
 
 
 @contextmanager
 def open_transfer(address: Address) -> Iterator[PostgresTransfer]:
-    """Open a database to copy runs from or to; its tables are made if they are missing. Raises as `open_postgres`."""
+    """Open a database to copy runs from or to; its tables are made if they are missing.
+
+    Raises as `open_postgres`, and `FloorRaised`.
+    """
     try:
         with closing(Link(address)) as link:
             schema.check(link.connection(), address.place)
+            with snapshot(link) as (cursor, _):
+                check_floor(address.place, reading.floor(cursor), CODEC)
             with closing(PostgresTransfer(link)) as transfer:
                 yield transfer
     except psycopg.Error as error:

@@ -136,6 +136,7 @@ class Question(Got):
     blocks: list[str]
     asked: str
     answer_schema: dict[str, Any]
+    until: str | None = None
 
 
 class Questions(Got):
