@@ -3,14 +3,13 @@
 import hashlib
 import re
 
+from actors.run.inbox import is_for_people
 from replan.runs import cancelling
-from replan.runs.asked import questions_of
 from replan.runs.changes import Changes, post_changes
-from replan.runs.inbox import Heard
+from replan.runs.inbox import Heard, split
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.service.service import Service
-from replan.views.question_forms import for_people_only
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Posted
 
@@ -34,10 +33,10 @@ async def answer_question(service: Service, question: str, text: str | None) -> 
     Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as
     `Engine.answer` does.
     """
-    run = question.rpartition("/")[0]
-    if run and any(
-        each["id"] == question and for_people_only(each) for each in await questions_of(service.reader, run)
-    ):
+    run, name = split(question)
+    common = await service.reader.common_with_inbox(run)
+    asked = None if common is None else common.questions.get(name)
+    if asked is not None and asked.open and is_for_people(asked.request):
         cause = "only a person may answer this: on the web page, or with `replan answer`"
         raise RequestRefused(cause, "forbidden")
     receipt = await (service.engine.decline(question) if text is None else service.engine.answer(question, text))
