@@ -11,6 +11,7 @@ import trio
 from actors.files.suggestions import nearest
 from actors.values.format import clock, stamp
 from replan.cli.exits import Exit
+from replan.cli.health import watched
 from replan.cli.home import opened
 from replan.cli.host_notices import reporter, watch_signals
 from replan.cli.options import Invocation
@@ -40,6 +41,8 @@ class Wish(NamedTuple):
     """Whether the server drives runs."""
     allow_execute: bool
     """Whether clients may execute plans."""
+    health: int | None
+    """The port of the health endpoints beside those on `port`; None for none."""
 
 
 def serve_page(invocation: Invocation, wish: Wish, *, as_json: bool) -> int:
@@ -72,6 +75,7 @@ async def _serve(invocation: Invocation, wish: Wish, as_json: bool) -> int:
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
+            heard = watched(engine, stop, report, wish.health, nursery, serving=not wish.hosts)
             await serve_home(
                 engine,
                 home,
@@ -82,7 +86,7 @@ async def _serve(invocation: Invocation, wish: Wish, as_json: bool) -> int:
                 hosts=wish.hosts,
                 allow_execute=wish.allow_execute,
                 stop=stop,
-                report=report,
+                report=heard,
                 opened=announce,
             )
             nursery.cancel_scope.cancel()

@@ -2,7 +2,7 @@
 
 import click
 
-from replan.cli.options import Invocation, common, examples, plugins_option
+from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 from runtime.core.errors import UsageProblem
 
 PORT = 8430
@@ -19,6 +19,7 @@ PORT = 8430
 @click.option("--no-host", is_flag=True, help="Show and answer only; another process drives the runs.")
 @click.option("--sign-in", is_flag=True, help="Print a new one-time address of the server that runs, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@health_option
 @plugins_option
 @common
 @click.pass_obj
@@ -31,6 +32,7 @@ def serve(
     allow_execute: bool,
     no_host: bool,
     sign_in: bool,
+    health_port: int | None,
     as_json: bool,
 ) -> int:
     """Serve the home to a browser on this machine, and drive its runs as `replan host` does.
@@ -49,4 +51,5 @@ def serve(
 
     if sign_in:
         return print_sign_in(as_json=as_json)
-    return serve_page(invocation, Wish(port, listen, proxy, not no_host, allow_execute), as_json=as_json)
+    wish = Wish(port, listen, proxy, not no_host, allow_execute, health_port)
+    return serve_page(invocation, wish, as_json=as_json)
