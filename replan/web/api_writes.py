@@ -45,8 +45,9 @@ async def start_run(site: Site, request: Request, who: Principal, body: bodies.S
 
 async def start_acquisition(site: Site, request: Request, who: Principal, body: bodies.StartAcquisition) -> Response:
     """Start an acquisition."""
-    wanted = {"profile": body.profile, "goal": body.goal, "documents": body.documents, "given": body.given}
-    order = AcquisitionOrder(**wanted, **_limited(body))
+    order = AcquisitionOrder(
+        profile=body.profile, goal=body.goal, documents=body.documents, given=body.given, **_limited(body)
+    )
     return await _started(site, request, who, body, lambda: acquired(site, order))
 
 
