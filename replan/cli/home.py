@@ -1,5 +1,6 @@
 """The first lines of most commands: open the home with its log."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -13,6 +14,7 @@ from replan.runs.home import is_writable, open_home
 from replan.setup.database import database_url
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import UserConfig, read_user_config
+from replan.telemetry.running import exporting
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
@@ -40,7 +42,8 @@ async def opened(
         home = locate_home()
         kept = home.journal.exists() or (database_url() is not None and home.folder.exists())
         with logging_to(invocation) if kept and is_writable(home) else nullcontext():
-            yield replace(engine, placement=placement)
+            async with exporting(engine, os.environ, notice) if drives else nullcontext():
+                yield replace(engine, placement=placement)
 
 
 @asynccontextmanager
