@@ -13,6 +13,8 @@ from runtime.journal.copying import Source, Target
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.inspecting import Inspection
 from runtime.journal.kinds import Codecs
+from runtime.journal.port import Dead
+from runtime.journal.versions import Versions
 from runtime.open_journal import POSTGRES, check_extra
 
 if TYPE_CHECKING:
@@ -85,28 +87,30 @@ def open_store(url: str, use_another: str = USE_ANOTHER) -> Iterator[Store]:
         yield file
 
 
-def upgrade(url: str, roles: Mapping[str, str], use_another: str = USE_ANOTHER) -> int:
-    """Bring a journal to this release's version, and return that; give rights to roles of a database, by their kind.
+def upgrade(
+    url: str, roles: Mapping[str, str], dead: Dead, use_another: str = USE_ANOTHER, *, tables_only: bool = False
+) -> Versions:
+    """Bring a journal's tables to this release's version, and raise its floor; return what it is on then.
 
-    Where the extra `worker` is installed, a database gets the tables of the queue of workers, too.
-
-    Raises as the journal's opening does, and `UsageProblem` for roles where there are none.
+    Roles of a database, given by their kind, get their rights. Where the extra `worker` is installed, a database gets
+    the tables of the queue of workers, too. With `tables_only`, the floor is left as it is. Raises as the journal's
+    opening does, and `UsageProblem` for roles where there are none and while hosts of an earlier release serve the
+    journal.
     """
     path = _path(url)
     if path is None:
         from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
 
         if find_spec("procrastinate") is None:
-            return upgrading.upgrade(_address(url), roles)
+            return upgrading.upgrade(_address(url), roles, dead, tables_only=tables_only)
         from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
 
-        return upgrading.upgrade(_address(url), roles, tables.make)
+        return upgrading.upgrade(_address(url), roles, dead, tables.make, tables_only=tables_only)
     if roles:
         raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
-    from runtime.journal.sqlite.schema import VERSION  # noqa: PLC0415 -- as above
+    from runtime.journal.sqlite import upgrading as file  # noqa: PLC0415 -- as above
 
-    with open_transfer(url, make=False, use_another=use_another):
-        return VERSION
+    return file.upgrade(path, dead, use_another, tables_only=tables_only)
 
 
 def _path(url: str) -> Path | None:

@@ -5,13 +5,13 @@ from typing import Any
 
 from actors.execution.checklist import checklist_of, step_states
 from actors.execution.events import ExecutionEvent
-from actors.execution.ids import PLANNER_ASKS
 from actors.execution.record_text import news_text, record_text
 from actors.execution.result import ExecutionResult, result_of
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines, step_lines
 from actors.execution.sent_prompt import sent_prompt
 from actors.execution.state import ExecutionState, State
 from actors.execution.story import shown_revisions
+from actors.execution.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
@@ -89,9 +89,8 @@ def _begun(result: ExecutionResult, view: str, program: str) -> Any:
 
 
 def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
-    """Return a question as plain data: about its steps only a person answers, to the planner also a program."""
-    shown = question_json(run, question)
-    return {**shown} if question.request.node.startswith(PLANNER_ASKS) else {**shown, "people_only": True}
+    """Return a question as plain data."""
+    return {**question_json(run, question)}
 
 
 VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
@@ -109,5 +108,6 @@ VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     prompt=sent_prompt,
     question=_question,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    tracing=TRACING,
 )
 """How executions are shown to people and as JSON."""

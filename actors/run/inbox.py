@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
-from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Questions
+from actors.run.questions import ClarificationAnswered, ClarificationDeclined, ClarificationRequested, Questions
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
+from actors.run.tools import OUTCOME_SCHEMA
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger
@@ -155,6 +156,11 @@ def fitting_answer(questions: Questions, name: str, answer: object) -> str:
     """
     _check_open(questions, name, "clarification_answered")
     return normal_answer(questions[name].request.answer_schema, answer)
+
+
+def is_for_people(request: ClarificationRequested) -> bool:
+    """Tell whether no program may answer a question: an approval, a review, or what became of a tool's call."""
+    return request.for_people or request.review or request.answer_schema == OUTCOME_SCHEMA
 
 
 def check_decline(questions: Questions, name: str) -> None:

@@ -27,6 +27,7 @@ USER = "user"
 class ClarificationRequested(Event):
     """A person was asked a question."""
 
+    added_fields: ClassVar[tuple[str, ...]] = ("for_people",)
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
     """The id of the question, unique within the run."""
@@ -42,6 +43,8 @@ class ClarificationRequested(Event):
     """A JSON Schema for the answer."""
     review: bool = False
     """Whether the node's artifact is to be approved or rejected: the answer is a verdict, not a requirement."""
+    for_people: bool = False
+    """Whether no program may answer it, as for an approval; a review is for people without it."""
 
     @property
     def step(self) -> str:

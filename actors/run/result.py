@@ -185,7 +185,7 @@ def question_name(run: str, question: Question) -> str:
 def question_json(run: str, question: Question) -> OpenQuestion:
     """Return a question as plain data."""
     request = question.request
-    return {
+    shown: OpenQuestion = {
         "id": question_name(run, question),
         "run_id": run,
         "step": request.step,
@@ -195,6 +195,9 @@ def question_json(run: str, question: Question) -> OpenQuestion:
         "asked": stamp(question.at),
         "answer_schema": dict(request.answer_schema),
     }
+    if request.for_people:
+        shown["people_only"] = True
+    return shown
 
 
 def common_lines(result: RunResult, program: str) -> list[Line]:

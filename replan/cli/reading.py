@@ -17,7 +17,7 @@ from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from replan.setup.database import database_url
 from replan.setup.home_folder import Home, locate_home, prepare_home
-from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
+from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ async def _is_reopened(reader: "Reading", run: str) -> bool:
 
     try:
         return goes_on(await reader.common_with_inbox(run))
-    except (JournalDamaged, KindUnknown, UsageProblem):
+    except (JournalDamaged, RunUnreadable, UsageProblem):
         return False
 
 

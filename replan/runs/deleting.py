@@ -33,8 +33,8 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Dele
 async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False) -> tuple[str, ...]:
     """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970); return their ids.
 
-    With `ended`, also those that have ended and could be reopened. With `dry_run`, nothing is deleted. A run that
-    another process has taken up in the meantime raises `Held`, and nothing is deleted.
+    With `ended`, also those that have ended and could be reopened. Runs of a newer release are kept. With `dry_run`,
+    nothing is deleted. A run that another process has taken up in the meantime raises `Held`, and nothing is deleted.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
@@ -44,8 +44,11 @@ async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run
 
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
-    """Tell whether a run never goes on; with `ended`, whether it has ended, though it could be reopened."""
-    return row.summary.status == "finished" and (ended or row.summary.detail in FINAL)
+    """Tell whether a run never goes on; with `ended`, whether it has ended, though it could be reopened.
+
+    One of a newer release is kept.
+    """
+    return row.summary.status == "finished" and not row.needs_newer and (ended or row.summary.detail in FINAL)
 
 
 async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:

@@ -15,6 +15,7 @@ from replan.views.rows import row_to_json
 from replan.web.requests import Form, back_to, page
 from replan.web.runs_page import page_number
 from replan.web.site import Site
+from replan.web.streams import cursor_of
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter
 from runtime.process.identity import is_dead
@@ -27,7 +28,7 @@ QUESTIONS_MAX = 50
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
     """Return the inbox."""
-    number = page_number(request)
+    number, cursor = page_number(request), await cursor_of(site, "")
     asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX, oldest=True)
     rows = await site.reader.rows(RunFilter(limit=ALL.limit))
     titles = {row.run: row.title for row, _ in rows}
@@ -43,6 +44,7 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
         "parked": parked,
         "here": "inbox",
         "live": "/live",
+        "cursor": cursor,
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "inbox.html", values)

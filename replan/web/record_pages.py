@@ -12,6 +12,7 @@ from replan.views.replies import replies
 from replan.web.exports import document
 from replan.web.requests import page
 from replan.web.site import Site
+from replan.web.streams import cursor_at
 from runtime.core.errors import UsageProblem
 
 
@@ -37,12 +38,12 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
     """Return a page of the records of a run, from the one after `after`."""
     run = request.path_params["run"]
     after = place_of(request, "after") or 0
+    row = await site.engine.journal.row(run)
     loaded, found = await site.reader.page(run, after, MARK)
-    title = (await site.engine.journal.row(run)).title
     address = f"/runs/{run}/records?after="
     values = {
         "run": run,
-        "title": title,
+        "title": row.title,
         "total": loaded.seq,
         "rows": [(record.seq, record_line(loaded.kind, record, state)) for record, state in found],
         "before": f"{address}{max(0, after - MARK)}" if after else "",
@@ -50,6 +51,7 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
         "last": f"{address}{max(0, loaded.seq - 1) // MARK * MARK}",
         "here": "runs",
         "live": f"/live?run={run}",
+        "cursor": cursor_at(row),
     }
     return page(site, who, "records.html", values)
 

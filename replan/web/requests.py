@@ -16,7 +16,7 @@ from replan.views.errors import line_of_error
 from replan.web.refused import STATUSES
 from replan.web.rendering import render
 from replan.web.site import Site
-from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
+from runtime.core.errors import Held, JournalError, ReplanError, RunExists, RunNotFound, RunUnreadable, UsageProblem
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 """Answers a GET of a browser that is signed in."""
@@ -79,7 +79,7 @@ def status_of_error(error: ReplanError) -> int:
             return 404
         case UsageProblem():
             return 422
-        case Held() | RunExists() | KindUnknown():
+        case Held() | RunExists() | RunUnreadable():
             return 409
         case JournalError() if error.passing:
             return 503

@@ -18,6 +18,7 @@ from replan.web.record_pages import place_of
 from replan.web.requests import page
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
+from replan.web.streams import cursor_at
 
 ROWS_MAX = 200
 """Rows of a result, and of a tree, that a page shows."""
@@ -40,6 +41,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
     begun = parts.flow is not None
+    has_plan = begun and "plan" in views.documents
     values = {
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
@@ -47,6 +49,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "top": shown.top,
         "made_from": loaded.kind.made_from(loaded.state),
         "linked": shown.linked,
+        "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
         "undriven": _undriven(shown, hosts=site.hosts),
         "program": program(),
         "questions": [shown_form(each) for each in questions],
@@ -61,7 +64,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "tree": actions,
         "tree_pages": _pages(run, "tree", actions),
         "tree_lines": parts.tree.lines[:ROWS_MAX],
-        "result_title": "Steps" if begun and "plan" in views.documents else "Result",
+        "result_title": "Steps" if has_plan else "Result",
         "lines": some_lines,
         "lines_pages": _pages(run, "lines", some_lines),
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
@@ -70,6 +73,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "may_cancel": not over,
         "here": "runs",
         "live": f"/live?run={run}",
+        "cursor": cursor_at(shown.row),
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "run.html", values)

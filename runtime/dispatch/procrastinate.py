@@ -25,6 +25,7 @@ from runtime.journal.postgres.connecting import NOW, Connection, Link, end
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.transaction import begun
 from runtime.journal.thread import ConnectionThread, open_thread
+from runtime.journal.versions import CODEC
 
 T = TypeVar("T")
 
@@ -155,6 +156,6 @@ def _delete(job: int, connection: Connection) -> None:
 
 def _sweep(connection: Connection, *, limit: int, dead: Dead, kinds: Formats | None, skip: list[str]) -> int:
     with connection.cursor() as cursor:
-        asked = reading.asked(cursor, reading.server_now(cursor), dead, kinds)
+        asked = reading.asked(cursor, reading.server_now(cursor), dead, kinds, CODEC)
         found = cursor.execute(_PLACE.format(due=reading.DUE), {**asked, "limit": limit, "skip": skip}).fetchall()
     return int(found[0][0])

@@ -11,7 +11,7 @@ from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.validation import check_text
 
 if TYPE_CHECKING:
-    from runtime.journal.memory import MemoryStore
+    from runtime.journal.memory_store import MemoryStore
 
 
 @dataclass

@@ -26,13 +26,26 @@ def check_database(url):
 def problems_of(connection):
     """Yield what is wrong, a line each."""
     runs = connection.execute(
-        "SELECT id, run, kind, format, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread"
+        "SELECT id, run, kind, format, codec, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread"
         " FROM replan.runs ORDER BY id"
     ).fetchall()
-    for number, run, kind, format, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread in runs:
+    for (
+        number,
+        run,
+        kind,
+        format,
+        codec,
+        last_seq,
+        last_hash,
+        epoch,
+        last_posted,
+        last_consumed,
+        status,
+        unread,
+    ) in runs:
         tip = last_seq, last_hash
         for problem in (
-            *records_of(connection, number, run, previous=genesis(kind, format), tip=tip, epoch=epoch),
+            *records_of(connection, number, run, previous=genesis(kind, format, codec), tip=tuple(tip), epoch=epoch),
             *inbox_of(connection, number, last_posted, last_consumed),
         ):
             yield f"{run}: {problem}"
@@ -47,11 +60,12 @@ def problems_of(connection):
         yield f"{orphans} texts are named by no run"
 
 
-def genesis(kind, format):
+def genesis(kind, format, codec):
     """Return the hash that a run's first record follows."""
-    if (kind, format) == ("planning", 1):
+    if (kind, format, codec) == ("planning", 1, 1):
         return bytes(32)
-    return hashlib.sha256(bytes(32) + struct.pack(">QB", format, len(kind)) + kind.encode()).digest()
+    named = struct.pack(">QB", format, len(kind)) + kind.encode()
+    return hashlib.sha256(bytes(32) + named + (b"" if codec == 1 else struct.pack(">Q", codec))).digest()
 
 
 def records_of(connection, number, run, *, previous, tip, epoch):

@@ -20,8 +20,8 @@ from replan.web.serving import serve_home
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
 
-PLANS = {"g_analysis": [ANALYSIS] * 9, "g_recon": [RECON] * 9, "g_strategy": [STRATEGY] * 9, "g_plan": [PLAN] * 9}
-"""A script that plans without a question."""
+PLANS = {"g_analysis": [ANALYSIS] * 2, "g_recon": [RECON] * 2, "g_strategy": [STRATEGY] * 2, "g_plan": [PLAN] * 2}
+"""A script that plans without a question. It is short, since each run reads it."""
 ASKS = {**PLANS, "g_analysis": [ASKING, ANALYSIS, ANALYSIS]}
 """A script that asks one question first."""
 SETTLED = ("finished", "waiting", "parked")
@@ -34,8 +34,9 @@ class World:
         self.engine, self.address, self.config, self.stop = engine, address, config, stop
         self.port = int(address.rpartition(":")[2])
         self.sign_in_token = sign_in.partition("#")[2]
-        self.client = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60)
-        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60)
+        # Without `verify=False` each client would load the certificates of all authorities, for plain HTTP.
+        self.client = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60, verify=False)
+        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60, verify=False)
         self.store = Store(locate_home().folder)
         self.csrf = ""
 
@@ -76,7 +77,9 @@ class World:
 
 
 @asynccontextmanager
-async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, proxy=None, **clients):
+async def served(
+    folder, *, hosts=True, scripts=None, signed_in=True, port=0, proxy=None, allow_execute=False, **clients
+):
     """Serve a home for the length of a block, with models by the names of their scripts."""
     models = {
         name: write_script(folder, script, f"{name}.yaml")
@@ -93,7 +96,7 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, pr
     async with open_home(config=config, registry=registry()) as engine, trio.open_nursery() as nursery:
 
         async def serve():
-            options = {"stop": stop, "report": lambda _: None, "opened": open_at}
+            options = {"allow_execute": allow_execute, "stop": stop, "report": lambda _: None, "opened": open_at}
             await serve_home(engine, locate_home(), config, port=listening_port, hosts=hosts, proxy=proxy, **options)
 
         nursery.start_soon(serve)

@@ -14,6 +14,7 @@ from runtime.journal.archive.store import RunHead
 from runtime.journal.chain import Stored, Tip, seal
 from runtime.journal.port import InboxItem
 from runtime.journal.validation import TEXT_BYTES_MAX
+from runtime.journal.versions import FIRST_CODEC
 
 VERSION = 1
 """The version of the format."""
@@ -71,6 +72,7 @@ class Run(_Line):
     last_seq: int
     last_hash: Hash
     last_posted: int
+    codec: int = FIRST_CODEC
 
     @property
     def head(self) -> RunHead:
@@ -79,7 +81,17 @@ class Run(_Line):
         summary = Summary(self.status, self.detail, self.waiting_since, self.next_wake, total)
         account, tip = Account(total, self.day, before), Tip(self.last_seq, bytes.fromhex(self.last_hash))
         return RunHead(
-            *(self.run, self.title, self.kind, self.format, self.created, self.updated, summary, self.epoch),
+            *(
+                self.run,
+                self.title,
+                self.kind,
+                self.format,
+                self.codec,
+                self.created,
+                self.updated,
+                summary,
+                self.epoch,
+            ),
             *(account, tip, self.last_posted),
         )
 
@@ -173,6 +185,7 @@ def run_line(head: RunHead, parent: str | None) -> Run:
         last_seq=head.tip.seq,
         last_hash=head.tip.hash.hex(),
         last_posted=head.last_posted,
+        codec=head.codec,
     )
 
 

@@ -32,6 +32,7 @@ from runtime.journal.chain import Stored, Tip, decode, genesis, seal, verify
 from runtime.journal.copying import RunCopy
 from runtime.journal.kinds import Codecs, codec_of
 from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
+from runtime.journal.versions import CODEC, check_readable
 
 SUFFIX = ".replan.gz"
 """What the names of archives end with."""
@@ -70,7 +71,8 @@ def verify_archive(path: Path, codecs: Codecs) -> Contents:
                 if open_run is not None or line.run in [head.run for head in found]:
                     raise JournalDamaged(where, "a run begins where none may begin")
                 known = codecs.get(line.kind)
-                open_run = _Verified(line.head, known if known is not None and known.format >= line.format else None)
+                understood = known is not None and known.format >= line.format and line.codec <= CODEC
+                open_run = _Verified(line.head, known if understood else None)
             case Text() | RecordLine() | Message():
                 if open_run is None:
                     raise JournalDamaged(where, "a line is outside of a run")
@@ -102,7 +104,7 @@ class _Verified:
     messages: int = 0
 
     def __post_init__(self) -> None:
-        self.tip = Tip(0, genesis(self.head.kind, self.head.format))
+        self.tip = Tip(0, genesis(self.head.kind, self.head.format, self.head.codec))
 
     def add(self, line: Text | RecordLine | Message, where: str) -> None:
         match line:
@@ -165,7 +167,9 @@ class ArchiveReader:
 
     async def read(self, run: str, after: int = 0) -> list[Record[Any]]:
         """As `Journal.read`."""
-        copy, head = self.copy(run), self._head(run)
+        head = self._head(run)
+        check_readable(run, head.codec, CODEC)
+        copy = self.copy(run)
         codec = codec_of(self._codecs, run, head.kind, head.format)
         rows = copy.records[max(0, after) :]
         return decode(codec, run, rows, lambda digest: copy.texts.get(bytes.fromhex(digest)))
@@ -177,6 +181,10 @@ class ArchiveReader:
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:  # noqa: ARG002 -- the port's signature
         """Return none: nothing drives what is in a file."""
         return []
+
+    async def floor(self) -> int:
+        """Return what this release writes: no run is made in a file."""
+        return CODEC
 
     def copy(self, run: str) -> RunCopy:
         """Return all of a run, verified. Raises `RunNotFound`, and as `verify_archive` where the file was changed."""
@@ -195,9 +203,9 @@ class ArchiveReader:
                     texts[bytes.fromhex(line.hash)] = line.text.encode()
                 case _:
                     pass
-        verify(run, Tip(0, genesis(head.kind, head.format)), rows, head.tip)
-        fields = head.run, head.title, head.kind, head.format, head.created, head.updated, head.summary, head.epoch
-        return RunCopy(*fields, head.account, rows, frozenset(ends), inbox, texts)
+        verify(run, Tip(0, genesis(head.kind, head.format, head.codec)), rows, head.tip)
+        fields = head.run, head.title, head.kind, head.format, head.codec, head.created, head.updated, head.summary
+        return RunCopy(*fields, head.epoch, head.account, rows, frozenset(ends), inbox, texts)
 
     def _head(self, run: str) -> RunHead:
         for head in self.contents.runs:
@@ -211,6 +219,7 @@ def _row(head: RunHead) -> RunRow:
         *(head.run, head.title, head.created, head.updated, head.tip.seq, head.summary, None, head.epoch),
         kind=head.kind,
         format=head.format,
+        codec=head.codec,
     )
 
 

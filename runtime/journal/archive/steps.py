@@ -17,10 +17,10 @@ from runtime.core.crash_points import reached
 from runtime.core.errors import (
     Held,
     JournalDamaged,
-    KindUnknown,
     RunExists,
     RunMoved,
     RunNotFound,
+    RunUnreadable,
     SequenceConflict,
     UsageProblem,
 )
@@ -35,7 +35,7 @@ GROUP = 500
 """How many runs are deleted in one transaction, about: SQLite reads all records once for each."""
 
 _GOES_ON = (Held, RunMoved, SequenceConflict)
-_OF_A_RUN = (*_GOES_ON, JournalDamaged, KindUnknown, RunExists, RunNotFound)
+_OF_A_RUN = (*_GOES_ON, JournalDamaged, RunExists, RunNotFound, RunUnreadable)
 """The errors that are about one run; any other one ends the command."""
 
 Family = Mapping[str, str | None]

@@ -19,6 +19,7 @@ class RunHead(NamedTuple):
     title: str
     kind: str
     format: int
+    codec: int
     created: float
     updated: float
     summary: Summary
@@ -35,7 +36,7 @@ class Store(Protocol):
     """A journal that runs are archived from. Every call sees what is committed then."""
 
     def head(self, run: str) -> RunHead:
-        """Return a run without its contents. Raises `RunNotFound`, `JournalDamaged`."""
+        """Return a run without its contents. Raises `RunNotFound`, `RunNewer`, `JournalDamaged`."""
         ...
 
     def size(self, run: str) -> int:

@@ -14,7 +14,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Tip, genesis, seal
 from runtime.journal.port import NEW
 from runtime.journal.postgres.batch import Answer, Batch
-from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, NOW, Connection, Cursor, Link, end
+from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, FLOOR, NOW, Connection, Cursor, Link, end
 from runtime.journal.postgres.group import Group, NewRun, Work
 from runtime.journal.postgres.reading import message
 from runtime.journal.postgres.rows import CHANGING, COLUMNS, HeldRow, held_row
@@ -25,13 +25,14 @@ TENANT = ""
 CHANNEL = "replan_journal"
 """The channel on which hosts listen."""
 
-_NEW = "run, title, kind, format, created, updated, last_hash"
+_NEW = "run, title, kind, format, codec, created, updated"
 _ADMIT = (
-    f"INSERT INTO replan.runs ({_NEW}, status, detail, unread, last_seq, last_posted, last_consumed, lease_end, epoch,"
-    " calls, tokens, micro_usd, day, calls_before, micro_usd_before) SELECT run, title, kind, format, now, now, hash,"
-    " 'running', '', false, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM {rows} AS new (run, title, kind, format, hash),"
-    " (SELECT coalesce(%s, extract(epoch FROM clock_timestamp()))::float8 AS now) AS clock"
-    " ON CONFLICT (run) DO NOTHING RETURNING run, id"
+    f"INSERT INTO replan.runs ({_NEW}, status, detail, unread, last_seq, last_hash, last_posted, last_consumed,"
+    " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before)"
+    " SELECT run, title, kind, format, floor, now, now,"
+    " 'running', '', false, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM {rows} AS new (run, title, kind, format),"
+    " (SELECT coalesce(%s, extract(epoch FROM clock_timestamp()))::float8 AS now) AS clock,"
+    " (SELECT floor FROM replan.journal) AS floors ON CONFLICT (run) DO NOTHING RETURNING run, id, codec"
 )
 _KEYED = (
     "SELECT run, id, key, body, at, seal FROM replan.inbox JOIN {rows} AS asked (name, asked_key) ON true"
@@ -98,16 +99,16 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
     batch = begun(link.connection())
     batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
     held = batch.add(f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", [names])
-    fresh = [(*run, genesis(run.kind, run.format)) for run in new.values()]
-    admitted = batch.add_for(_ADMIT, fresh, ("text", "text", "text", "integer", "bytea"), link.fixed)
+    admitted = batch.add_for(_ADMIT, new.values(), ("text", "text", "text", "integer"), link.fixed)
     keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
     consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
+    floor = batch.add(FLOOR)
     clock = batch.add(NOW)
     batch.run()
-    group = Group(link.told(float(clock.rows[0][0])), budget)
+    group = Group(link.told(float(clock.rows[0][0])), budget, int(floor.rows[0][0]))
     group.runs = {row.run: row for row in map(held_row, held.rows)}
-    for run, number in admitted.rows:
-        group.admitted[run] = _new_row(number, new[run], group.now)
+    for run, number, codec in admitted.rows:
+        group.admitted[run] = _new_row(number, new[run], codec, group.now)
     names_of = {row.id: row.run for row in group.runs.values()}
     for number, *stored in keyed.rows:
         item = message(names_of[number], stored)
@@ -204,9 +205,10 @@ def _locked_totals(connection: Connection, days: Iterable[int]) -> dict[int, Amo
     return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in totals.rows}
 
 
-def _new_row(number: int, new: NewRun, now: float) -> HeldRow:
-    tip = Tip(0, genesis(new.kind, new.format))
-    return HeldRow(number, new.run, new.kind, new.format, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
+def _new_row(number: int, new: NewRun, codec: int, now: float) -> HeldRow:
+    """Return the row of a new run. Its hash is written with its first records."""
+    tip = Tip(0, genesis(new.kind, new.format, codec))
+    return HeldRow(number, new.run, new.kind, new.format, codec, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
 
 
 def _posted(run: str, item: Any) -> tuple[Any, ...]:

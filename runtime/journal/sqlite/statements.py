@@ -31,7 +31,7 @@ E = TypeVar("E")
 
 _ROW = (
     "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format FROM runs"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, codec FROM runs"
 )
 
 ROW = f"{_ROW} WHERE run = ?"
@@ -54,20 +54,21 @@ class RunLeaseRow(NamedTuple):
     account: Account
     kind: str
     format: int
+    codec: int
 
     @property
     def start(self) -> Tip:
         """Where the run's chain begins."""
-        return Tip(0, genesis(self.kind, self.format))
+        return Tip(0, genesis(self.kind, self.format, self.codec))
 
 
 def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: RunLeaseRow) -> RunLeaseRow:
     """Admit a run; return its lease with its number, which is above `new.id` and all others. Raises `RunExists`."""
     connection.execute(
         "INSERT INTO runs (id, run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end,"
-        " epoch, kind, format) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?, ?, ?, ?, ?, ?,"
-        " 'running', '', ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
-        (new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format),
+        " epoch, kind, format, codec) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?, ?, ?, ?, ?, ?,"
+        " 'running', '', ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+        (new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format, new.codec),
     )
     if connection.changes() == 0:
         raise RunExists(run)
@@ -89,10 +90,10 @@ def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
-    owner, lease_end, epoch, unread, kind, format = row[12:]
+    owner, lease_end, epoch, unread, kind, format, codec = row[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     living = owner if lease_end > now else None
-    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format)
+    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format, codec)
 
 
 def numbers(connection: apsw.Connection) -> set[int]:
@@ -103,17 +104,21 @@ def numbers(connection: apsw.Connection) -> set[int]:
 def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
     """Return the lease of a run and the end of its chain. Raises `RunNotFound`, `JournalDamaged`."""
     statement = (
-        "SELECT id, owner, lease_end, epoch, kind, format, last_seq, last_hash, calls, tokens, micro_usd, day,"
+        "SELECT id, owner, lease_end, epoch, kind, format, codec, last_seq, last_hash, calls, tokens, micro_usd, day,"
         " calls_before, micro_usd_before FROM runs WHERE run = ?"
     )
-    for number, owner, end, epoch, kind, format, last_seq, last_hash, *booked in connection.execute(statement, (run,)):
+    row: Any
+    for row in connection.execute(statement, (run,)):
+        number, owner, end, epoch, kind, format, codec, last_seq, last_hash, *booked = row
         if not (isinstance(epoch, int) and isinstance(last_seq, int) and isinstance(last_hash, bytes)):
             break
         if not (len(last_hash) == len(GENESIS) and isinstance(kind, str) and isinstance(format, int)):
             break
+        if not isinstance(codec, int):
+            break
         calls, tokens, micro_usd, day, calls_before, micro_usd_before = booked
         account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
-        return RunLeaseRow(number, owner, end, epoch, Tip(last_seq, last_hash), account, kind, format)
+        return RunLeaseRow(number, owner, end, epoch, Tip(last_seq, last_hash), account, kind, format, codec)
     else:
         raise RunNotFound(run)
     raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
@@ -178,7 +183,8 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
         connection.execute("DELETE FROM agenda WHERE run = ?", (number,))
     else:
         statement = (
-            "INSERT INTO agenda VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET at = excluded.at WHERE at <> excluded.at"
+            "INSERT INTO agenda (run, at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE"
+            " SET at = excluded.at WHERE at <> excluded.at"
         )
         connection.execute(statement, (number, due))
     if summary.status == "finished":
@@ -188,7 +194,7 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
 def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amount:
     """Add to the total of a day, and return the new total."""
     statement = (
-        "INSERT INTO spending VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
+        "INSERT INTO spending (day, calls, micro_usd) VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
         " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
     )
     total: Any
@@ -214,7 +220,9 @@ def spending(connection: apsw.Connection, day: int) -> Amount:
     return ZERO
 
 
-_DRIVABLE = "AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
+_DRIVABLE = (
+    "AND codec <= :codec AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
+)
 
 # Cross joins, so that SQLite scans the small tables and never all runs.
 _DUE = (
@@ -233,14 +241,14 @@ UNREAD = f"{_UNREAD} {_DRIVABLE}"
 NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
-def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return what a host has to do, for runs of these kinds; None is all kinds."""
+def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None, *, codec: int) -> Due:
+    """Return what a host has to do, for runs of these kinds and of codecs up to one; None is all kinds."""
     owners: list[Any] = connection.execute(
         "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
     ).fetchall()
     dead_owners = json.dumps([owner for (owner,) in owners if dead(owner)])
     drivable = None if kinds is None else json.dumps(dict(kinds))
-    bindings = {"now": now, "dead": dead_owners, "kinds": drivable, "limit": max(0, limit)}
+    bindings = {"now": now, "dead": dead_owners, "kinds": drivable, "codec": codec, "limit": max(0, limit)}
     runs: list[Any] = connection.execute(DUE, bindings).fetchall()
     unread: list[Any] = connection.execute(UNREAD, bindings).fetchall()
     following: list[Any] = connection.execute(NEXT, bindings).fetchall()
@@ -251,9 +259,9 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
     """Enter a host as present, and delete those whose presence has ended."""
     connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
-    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
+    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds, codec) VALUES (?, ?, ?, ?, ?)"
     kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
-    connection.execute(statement, (row.host, row.owner, row.until, kinds))
+    connection.execute(statement, (row.host, row.owner, row.until, kinds, row.codec))
 
 
 def depart(connection: apsw.Connection, host: str) -> None:
@@ -263,8 +271,11 @@ def depart(connection: apsw.Connection, host: str) -> None:
 
 def present(connection: apsw.Connection, now: float) -> list[HostRow]:
     """Return the hosts whose presence has not ended."""
-    rows = connection.execute("SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id", (now,))
-    return [HostRow(host, owner, until, None if kinds is None else _kinds(kinds)) for host, owner, until, kinds in rows]
+    rows = connection.execute("SELECT id, owner, until, kinds, codec FROM hosts WHERE until > ? ORDER BY id", (now,))
+    return [
+        HostRow(host, owner, until, None if kinds is None else _kinds(kinds), codec)
+        for host, owner, until, kinds, codec in rows
+    ]
 
 
 def _kinds(stored: str) -> Formats:
@@ -316,7 +327,9 @@ def add_message(connection: apsw.Connection, run: str, number: int, item: InboxI
     """Write a posted message."""
     row = (number, item.inbox, item.key, item.body, item.at, seal(run, item))
     connection.execute("INSERT INTO inbox (run, id, key, body, at, seal) VALUES (?, ?, ?, ?, ?, ?)", row)
-    statement = "INSERT INTO unread SELECT id FROM runs WHERE id = ? AND status <> 'finished' ON CONFLICT DO NOTHING"
+    statement = (
+        "INSERT INTO unread (run) SELECT id FROM runs WHERE id = ? AND status <> 'finished' ON CONFLICT DO NOTHING"
+    )
     connection.execute(statement, (number,))
 
 

@@ -15,9 +15,10 @@ from runtime.journal.copying import RunCopy
 from runtime.journal.deletion import named_texts
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to
 from runtime.journal.port import Dead
-from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite import anchors, codecs, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.packing import pack, unpack
+from runtime.journal.versions import CODEC
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -32,6 +33,12 @@ class SqliteTransfer:
         """Take a connection that writes."""
         self._connection, self._anchors, self._now = connection, noted, now
 
+    @contextmanager
+    def changing(self) -> Iterator[apsw.Connection]:
+        """Yield the connection in a transaction."""
+        with transaction(self._connection):
+            yield self._connection
+
     def runs(self) -> list[str]:
         """As `Source.runs`."""
         return [run for (run,) in self._connection.execute("SELECT run FROM runs WHERE last_seq > 0 ORDER BY id")]
@@ -40,7 +47,7 @@ class SqliteTransfer:
         """As `Source.move`."""
         connection = self._connection
         with transaction(connection):
-            held = statements.lease(connection, run)
+            held = codecs.readable(connection, run, CODEC)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
             if not check_movable(run, held.owner, held.end, self._now, dead, place=place):
                 held = held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1)
@@ -55,6 +62,7 @@ class SqliteTransfer:
             row.title,
             held.kind,
             held.format,
+            held.codec,
             row.created,
             row.updated,
             row.summary,
@@ -73,7 +81,7 @@ class SqliteTransfer:
             if self._has(copy):
                 return False
             new = statements.RunLeaseRow(
-                self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account, copy.kind, copy.format
+                self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account, copy.kind, copy.format, copy.codec
             )
             held = statements.add_run(connection, copy.run, copy.title, copy.created, new)
             for item in copy.inbox:
@@ -123,7 +131,10 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def open_transfer(path: Path, now: float, use_another: str, *, make: bool) -> Iterator[SqliteTransfer]:
-    """Open a file to copy runs from or to; only with `make` a missing one is made. Raises as `open_sqlite`."""
+    """Open a file to copy runs from or to; only with `make` a missing one is made.
+
+    Raises as `open_sqlite`, and `FloorRaised`.
+    """
     if not make and not path.exists():
         raise UsageProblem("there is no journal here", place=str(path), hint="name a home, or a journal's URL")
     with open_writer(path, use_another) as (connection, noted):
@@ -138,6 +149,7 @@ def open_writer(path: Path, use_another: str) -> Iterator[tuple[apsw.Connection,
         folder.prepare_folder(path.parent, use_another)
         folder.prepare_file(path, use_another)
         with closing(schema.open_writer(path, None, BUSY_SECONDS)) as connection, open_anchors(path) as noted:
+            codecs.writable_floor(connection, path, CODEC)
             yield connection, noted
     except (apsw.Error, OSError) as error:
         meaning = explain(error)
