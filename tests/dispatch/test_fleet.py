@@ -1,6 +1,6 @@
 """Four workers, runs with questions, and everything that can end or delay a worker: nothing is lost or doubled.
 
-`REPLAN_WORKER_KILLS=2000` kills workers that often, with as many runs as that takes.
+`REPLAN_WORKER_ROUNDS=10` does ten rounds, with 200 runs and 200 kills each; without it there is a short one.
 """
 
 import os
@@ -18,13 +18,15 @@ from tests.support.fork_server import open_fork_server
 from tests.support.openai_server import serve
 from tests.support.tcp_proxy import Fault, running_proxy
 
-KILLS = int(os.environ.get("REPLAN_WORKER_KILLS", "40"))
-RUNS = int(os.environ.get("REPLAN_WORKER_RUNS", "60"))
+ROUNDS = int(os.environ.get("REPLAN_WORKER_ROUNDS", "0"))
+KILLS = RUNS = 200
+if not ROUNDS:
+    KILLS, RUNS = 30, 45
 WORKERS = 4
 CAPPED, HOME = RUNS // 2, 100 * RUNS
 """Daily budgets in calls: that of a tenant with a third of the runs, which need three calls each, and that of all."""
 FAULTS = (Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.DELAY, Fault.HALF_CLOSE)
-SECONDS_MAX = 300.0
+SECONDS_MAX = 120.0 + 3 * KILLS
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +53,10 @@ async def some_progress(fleet, chance):
     await trio.sleep(chance.uniform(0.0, 0.06))
 
 
-def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, server, fork_server):
+@pytest.mark.parametrize("seed", range(max(1, ROUNDS)))
+def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, server, fork_server, seed):
     make_database(server)
-    chance = random.Random(7)
+    chance = random.Random(seed)
     with serve(provider(0.3)) as model, running_proxy(server.port) as proxy:
         config = f"tenants: {{capped: {{calls: {CAPPED}, when_spent: end}}}}\nhome_budget: {{calls: {HOME}}}\n"
         ports = {2: proxy.port, 3: proxy.port}
