@@ -228,10 +228,10 @@ def environment(home):
     return {**os.environ, "REPLAN_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
 
-def resident_mib(process):
-    """Return a process's resident set in MiB."""
+def resident_mib(process, which="VmRSS"):
+    """Return a process's resident set in MiB: what it is now, or with `VmHWM` the most that it was."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(f"{which}:"):
             return round(int(line.split()[1]) / 1024, 1)
     sys.exit("the system does not say how much memory a process has")
 

@@ -9,6 +9,7 @@ A Postgres server is started in a temporary folder, with fsync and synchronous c
 - growth: the same with one process, in databases that hold 1,000, 10,000 and 100,000 finished runs.
 - waiting: with 100,000 runs that wait, the list of the newest 200 of them, and the time from the commit of an answer
   to the next request at the model's server, of a host and of a worker that listen for notices.
+- memory: what a process needs that drives 1,000 runs at once.
 - archive: how many finished runs a second `replan archive` moves, and what a run takes in the database and in a file.
 
 The runs that fill a database are copies of one run's rows, made by SQL. Prints tables, writes results/postgres.json.
@@ -64,7 +65,9 @@ GOALS = {"times_dbos": 3.0, "growth": 1.1, "list_ms": 50, "wake_ms": 50}
 REAL = 60
 """The waiting runs that are no copies: those that are woken."""
 ARCHIVED = 200
-PARTS = ("steps", "growth", "waiting", "archive")
+DRIVEN = 1_000
+"""The concurrent runs of the process whose memory is measured."""
+PARTS = ("steps", "growth", "waiting", "archive", "memory")
 
 
 def main():
@@ -97,6 +100,7 @@ def main():
             "growth": lambda: growth(server, sizes, options.runs, options.rounds),
             "waiting": lambda: waiting(server, options.largest),
             "archive": lambda: archived(server),
+            "memory": lambda: memory(server),
         }
         parts = {}
         for name in options.only:
@@ -328,6 +332,18 @@ def archived(server):
         "database_bytes": round((full - empty) / ARCHIVED),
         "file_bytes": round(statistics.mean(each.size for each in done)),
     }
+
+
+def memory(server):
+    """Return the memory of a process that drives many runs at once, beside one that has driven a single run."""
+    url, numbers = emptied(server, "memory"), Runs()
+    worker = contestant(server, "replan", 0)
+    together([worker], "replan", url, 1, numbers)
+    alone = bench_host.resident_mib(worker.process)
+    together([worker], "replan", url, DRIVEN, numbers)
+    peak = bench_host.resident_mib(worker.process, "VmHWM")
+    worker.close()
+    return {"runs": DRIVEN, "one_mib": alone, "peak_mib": peak, "kib_per_run": round(1024 * (peak - alone) / DRIVEN)}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ def tables(results):
         "growth": growth_tables,
         "waiting": waiting_tables,
         "archive": archive_tables,
+        "memory": memory_tables,
     }
     shown = [
         f"{make(results, results[f'part_{name}'])}\n\nLoad {results[f'part_{name}']['load_before']:g} before."
@@ -117,3 +118,11 @@ def archive_tables(results, part):  # noqa: ARG001 -- as the others
         ("bytes of its file", f"{part['file_bytes']:,}"),
     ]
     return f"Archiving {part['runs']} finished runs of {STEPS_MANY} steps:\n\n{table(('', 'measured'), rows)}"
+
+
+def memory_tables(results, part):  # noqa: ARG001 -- as the others
+    """Return the sentence about memory."""
+    return (
+        f"A process that drives {part['runs']:,} runs at once needs {part['peak_mib']:g} MiB at most, and one that has"
+        f" driven a single run {part['one_mib']:g} MiB: {part['kib_per_run']} KiB for each driven run."
+    )
