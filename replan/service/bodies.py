@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
+from actors.acquisition.prepare import GOAL_BYTES_MAX
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
@@ -58,6 +59,34 @@ class StartRun(Limits):
     """Text files to plan with."""
 
 
+class StartAcquisition(Limits):
+    """A schema to fill."""
+
+    profile: Name
+    """The name of a profile; `GET /api/offer` lists them."""
+    goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)]
+    """What the schema is to be filled for, in words."""
+    documents: Name | None = None
+    """The name of a folder of documents; without one, the search service of the settings is asked, if there is one."""
+    given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
+        default_factory=dict
+    )
+    """Values that are known, by the path of the field."""
+    model: Name = DEFAULT
+    """The name of a model."""
+
+
+class StartExecution(Limits):
+    """A proved plan to execute."""
+
+    plan_of: Annotated[str, Field(min_length=1, max_length=64)]
+    """The id of the planning run that has made the plan."""
+    tools: Name
+    """The name of a tool set; `GET /api/offer` lists them."""
+    model: Name = DEFAULT
+    """The name of a model."""
+
+
 class Answer(Sent):
     """An answer to a question, or that there will be none."""
 
@@ -109,13 +138,14 @@ class RunPage(Got):
 
 
 class Result(Got):
-    """What a run has come to, as `replan show --json` prints it."""
+    """What a run has come to, as `replan show --json` prints it, and whether a process drives it or a host would."""
 
     run_id: str
     status: Literal["running", "waiting", "parked", "finished"]
     calls: int
     tokens: int
     cost_usd: float | None
+    driven: bool
 
 
 class Started(Got):
@@ -205,6 +235,9 @@ class Offer(Got):
 
     workflows: list[str]
     models: list[str]
+    profiles: list[str]
+    documents: list[str]
+    tools: list[str]
     ceilings: dict[str, float | None]
 
 

@@ -77,13 +77,24 @@ class World:
 
 
 @asynccontextmanager
-async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, proxy=None, **clients):
+async def served(
+    folder,
+    *,
+    hosts=True,
+    scripts=None,
+    signed_in=True,
+    port=0,
+    proxy=None,
+    allow_execute=False,
+    webhooks=None,
+    **clients,
+):
     """Serve a home for the length of a block, with models by the names of their scripts."""
     models = {
         name: write_script(folder, script, f"{name}.yaml")
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }
-    config = UserConfig.model_validate({"clients": {"models": models, **clients}})
+    config = UserConfig.model_validate({"clients": {"models": models, **clients}, "webhooks": webhooks or {}})
     stop, opened, is_open = Stop(handover=True), [], trio.Event()
     listening_port = port if proxy is None else free_port()
 
@@ -94,7 +105,7 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, pr
     async with open_home(config=config, registry=registry()) as engine, trio.open_nursery() as nursery:
 
         async def serve():
-            options = {"stop": stop, "report": lambda _: None, "opened": open_at}
+            options = {"allow_execute": allow_execute, "stop": stop, "report": lambda _: None, "opened": open_at}
             await serve_home(engine, locate_home(), config, port=listening_port, hosts=hosts, proxy=proxy, **options)
 
         nursery.start_soon(serve)
