@@ -55,7 +55,7 @@ class BeliefTable(Config):
     more rejections that named the mistake."""
     feedback: bool = True
     """Whether the author uses feedback; if not, only the first column of each table in `chances` counts."""
-    codes: Mapping[str, Mapping[str, Chance]]
+    codes: Mapping[str, Mapping[str, Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]]]
     """For each place of the topmost mistake (`self`, a role, `other`, `unsolvable`) the shares of the rows that match
     the rejection; each adds up to 1."""
     repeats: Mapping[str, Share]
