@@ -13,18 +13,18 @@ MANY = "".join(f"  s{number}: {{guard: strategy_valid, generator: LLMJsonGenerat
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("change", "says"),
     [
-        ("search: depth_first", "search: beam:3", "'belief' cannot be used with the search 'beam'"),
-        ("search: depth_first", "r_patience: 3", "'belief' has no use for r_patience"),
-        ("requires: [g_strategy]}", "requires: [g_strategy], r_patience: 3}", "'belief' has no use for r_patience"),
-        ("action_pairs:\n", f"action_pairs:\n{MANY}", "is for at most 8 steps with model calls; there are 10"),
+        (("search: depth_first", "search: beam:3"), "'belief' cannot be used with the search 'beam'"),
+        (("search: depth_first", "r_patience: 3"), "'belief' has no use for r_patience"),
+        (("requires: [g_strategy]}", "requires: [g_strategy], r_patience: 3}"), "'belief' has no use for r_patience"),
+        (("action_pairs:\n", f"action_pairs:\n{MANY}"), "is for at most 8 steps with model calls; there are 10"),
     ],
 )
-def test_what_a_belief_does_not_fit_is_refused(replan, problem, tmp_path, old, new, says):
+def test_what_a_belief_does_not_fit_is_refused(replan, problem, tmp_path, change, says):
     """The search, the settings and the number of steps are checked before anything is written."""
     path = tmp_path / "mine.yaml"
-    path.write_text(WORKFLOW.replace(old, new))
+    path.write_text(WORKFLOW.replace(*change))
     done = replan("run", problem, "-w", path, "-m", "rules", "--dry-run")
     assert done.exit_code == 2
     assert says in done.stderr
