@@ -10,8 +10,7 @@ import trio
 from tests.cli.samples import PLAN, write_script
 from tests.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
 from tests.tidy.source import ROOT
-from tests.web.browsing import check_accessible, check_quiet, need_browser, signed_in
-from tests.web.chromium import chromium
+from tests.web.browsing import check_accessible, check_quiet, signed_in
 from tests.web.world import PLANS, served
 
 GOAL = "EV charging stations for apartment buildings in Portugal"
@@ -69,9 +68,8 @@ SLOW = plan(
 )
 
 
-async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(tmp_path):
-    need_browser()
-    async with served(tmp_path, hosts=False) as web, chromium() as browser, executing(tmp_path, SLOW):
+async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(tmp_path, browser):
+    async with served(tmp_path, hosts=False) as web, executing(tmp_path, SLOW):
         run = (await until(web.reader_rows))[0][0].run
         page = await signed_in(browser, web)
         await page.go(f"{web.address}/runs/{run}")
