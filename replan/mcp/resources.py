@@ -7,8 +7,10 @@ from typing import Any
 from mcp_types import Resource, ResourceTemplate
 
 from replan.mcp.calls import Desk
+from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
+from replan.setup.command_name import program
 from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter
@@ -80,18 +82,12 @@ async def read_resource(desk: Desk, uri: str) -> Any:
             tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
             return {"run_id": shown.row.run, **tree.json}
         case _:
-            return shown.result.to_json().get("plan")
+            made = views.documents.get("plan")
+            if made is None:
+                raise UsageProblem(f"a run of kind {loaded.kind.name!r} has no plan", place=shown.row.run)
+            return made(loaded.state, shown.result, program()).json
 
 
 def offer_of(desk: Desk) -> Mapping[str, Any]:
     """Return the names that clients may use, and their ceilings."""
-    offer, clients = desk.offer, desk.offer.config.clients
-    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "runs_at_once", "runs_per_day")
-    return {
-        "workflows": list(offer.workflows),
-        "models": list(offer.models),
-        "profiles": list(offer.profiles),
-        "documents": list(offer.documents),
-        "tools": list(clients.tools) if desk.allow_execute else [],
-        "ceilings": {name: getattr(clients, name) for name in names},
-    }
+    return offered(desk.offer, allow_execute=desk.allow_execute)
