@@ -17,6 +17,7 @@ import bench_scale
 import bench_shared
 import bench_startup
 import bench_steps
+import bench_web
 from common import HERE, RESULTS
 
 PAGE = HERE.parent / "docs" / "explanation" / "performance.md"
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "shared": bench_shared,
     "scale": bench_scale,
     "host": bench_host,
+    "web": bench_web,
     "branches": bench_branches,
     "execution": bench_execution,
     "guards": bench_guards,

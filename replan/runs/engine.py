@@ -27,6 +27,7 @@ from replan.runs.status import goes_on, status_at_rest
 from replan.runs.tops import check_own
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
+from replan.setup.webhook import WebhookEntry
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.drive.actor import Actor
@@ -36,7 +37,7 @@ from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
-from runtime.journal.port import Journal, Posted
+from runtime.journal.port import ORDINARY, Journal, Placement, Posted
 from runtime.models.limiter import CallLimiter
 from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
@@ -65,14 +66,20 @@ class Engine(Reading):
     """Whether slow guards run in threads; not in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
+    calls_total: Mapping[str, int] = field(default_factory=dict)
+    """The most calls in flight to some providers from all hosts of the journal together."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
     """The user's program that is told that a run waits."""
+    webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
+    """The addresses that a host posts signed messages to, by name."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that are waited for whether they are up."""
     lease_seconds: float | None = None
     """The length of leases; None for the usual one."""
+    placement: Placement = ORDINARY
+    """Whom new runs are accounted to, and their priority."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     cache: CachedReader | None = None
@@ -88,7 +95,7 @@ class Engine(Reading):
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        admission = Admission(prepared.title, kind.name, kind.format)
+        admission = Admission(prepared.title, kind.name, kind.format, self.placement)
         await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
@@ -104,7 +111,7 @@ class Engine(Reading):
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
         async with self.model(kind.model(state), {}) as model:
-            admission = Admission(prepared.title, kind.name, kind.format)
+            admission = Admission(prepared.title, kind.name, kind.format, self.placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
         return await self.resume(name, options) if result is None else result
 
