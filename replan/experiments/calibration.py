@@ -13,9 +13,8 @@ from pydantic import Field, ValidationError
 from actors.files.config_model import Config
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
-from actors.simulated.curves import Tree, best_of, dialogue
+from actors.simulated.curves import DIFFICULTIES, Tree, best_of, dialogue, difficulties
 from actors.simulated.profile import Critic, Odds
-from actors.simulated.world import success_probability
 from replan.experiments.intervals import mean_interval, wilson_interval
 from runtime.core.errors import UsageProblem
 
@@ -133,22 +132,22 @@ def calibrate(calibration: Calibration, folder: Path) -> Iterator[Comparison]:
     instances = calibration.instances
     counts = _read_json(folder / "tot_game24_counts.json")
     for row in calibration.best_of:
-        yield from _compare_best_of(row, counts[row.key]["per_puzzle"], instances)
+        yield from _compare_best_of(row, counts[row.key]["per_puzzle"])
     for dialogue_row in calibration.dialogues:
         solved = _read_dialogues(dialogue_row, folder)
-        yield from _compare_cumulative(dialogue_row.name, dialogue_row.odds, solved, instances)
+        yield from _compare_cumulative(dialogue_row.name, dialogue_row.odds, solved)
     logs = _read_json(folder / "reflexion_alfworld.json")
     for trials in calibration.trials:
         log = logs[trials.key]
         calls = [None if first is None else first + 1 for first in log["first_success_trial"]]
-        yield from _compare_cumulative(trials.name, trials.odds, (calls, log["n_trials"]), instances)
+        yield from _compare_cumulative(trials.name, trials.odds, (calls, log["n_trials"]))
     crosswords = _read_json(folder / "tot_crosswords.json")
     for pruning in calibration.pruning:
         yield from _compare_pruning(pruning, crosswords, instances // 10)
 
 
-def _compare_best_of(row: BestOf, puzzles: Sequence[Mapping[str, int]], instances: int) -> Iterator[Comparison]:
-    simulated = best_of(row.odds, [count for count, _ in row.recorded], instances)
+def _compare_best_of(row: BestOf, puzzles: Sequence[Mapping[str, int]]) -> Iterator[Comparison]:
+    simulated = best_of(row.odds, [count for count, _ in row.recorded])
     for count, published in row.recorded:
         share = fmean(
             1 - math.comb(puzzle["n"] - puzzle["correct"], count) / math.comb(puzzle["n"], count) for puzzle in puzzles
@@ -178,10 +177,10 @@ def _read_dialogues(row: Dialogue, folder: Path) -> SolvedBy:
     return list(solved_by.values()), max(line["call"] for line in lines)
 
 
-def _compare_cumulative(name: str, odds: Odds, recorded: SolvedBy, instances: int) -> Iterator[Comparison]:
+def _compare_cumulative(name: str, odds: Odds, recorded: SolvedBy) -> Iterator[Comparison]:
     """Compare the shares of problems solved by each call; the tolerance is the 95 % interval of the recorded share."""
     solved_by, most = recorded
-    simulated, count = dialogue(odds, most, instances), len(solved_by)
+    simulated, count = dialogue(odds, most), len(solved_by)
     for call in range(1, most + 1):
         hits = sum(1 for solved in solved_by if solved is not None and solved <= call)
         interval = wilson_interval(hits, count)
@@ -200,8 +199,8 @@ def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) 
 
 
 def _searched_tree(row: Pruning, critic: Critic | None, number: int) -> Tree:
-    words = ("pruning", number)
-    tree = Tree(success_probability(row.odds, 0, words), row.width, row.depth, row.nodes, critic, words)
+    words, chance = ("pruning", number), difficulties(row.odds.alpha, row.odds.beta)[number * 197 % DIFFICULTIES]
+    tree = Tree(chance, row.width, row.depth, row.nodes, critic, words)
     tree.search()
     return tree
 

@@ -55,16 +55,32 @@ class Pipeline(Config):
     without_rows: tuple[str, ...] = ()
     """Rows to remove from the policy's table."""
     feedback: Feedback = "full"
-    """The findings that a rejection of a plan has; only with a simulated author."""
+    """The findings that a rejection of a plan has; only with a simulated author, as all keys below."""
+    search_sees: Feedback | None = None
+    """The findings that the search decides by; None: as `feedback`."""
+    author_sees: Feedback | None = None
+    """The findings that the author reads; None: as `feedback`."""
     false_accept: Share = 0.0
-    """The share of wrong plans that the guard accepts; only with a simulated author."""
+    """The probability that the guard accepts a wrong plan, for each attempt."""
     false_reject: Share = 0.0
-    """The share of right plans that the guard rejects; only with a simulated author."""
+    """The probability that the guard rejects a right plan, for each attempt."""
+    accepting_problems: Share = 0.0
+    """The share of problems on which the guard accepts every plan."""
+    rejecting_problems: Share = 0.0
+    """The share of problems on which the guard rejects every plan."""
 
     @property
-    def filters_verdicts(self) -> bool:
-        """Whether the verdicts of plan guards are changed."""
-        return self.feedback != "full" or self.false_accept > 0 or self.false_reject > 0
+    def filter_values(self) -> Mapping[str, Any]:
+        """The changes of the verdicts of plan guards, as `VerdictFilter` has them; empty if there are none."""
+        values = {
+            "search_sees": self.search_sees or self.feedback,
+            "author_sees": self.author_sees or self.feedback,
+            "false_accept": self.false_accept,
+            "false_reject": self.false_reject,
+            "accepting_problems": self.accepting_problems,
+            "rejecting_problems": self.rejecting_problems,
+        }
+        return {name: value for name, value in values.items() if value not in ("full", 0.0)}
 
 
 class Seeds(Config):

@@ -59,11 +59,9 @@ class PreparedArm:
     def lab_setup(self) -> LabSetup:
         """The setup for simulated trials."""
         assert self.profile is not None
-        pipeline, verdict_filter = self.arm.pipeline, None
-        if pipeline.filters_verdicts:
-            verdict_filter = VerdictFilter(
-                self.profile, 0, pipeline.feedback, pipeline.false_accept, pipeline.false_reject
-            )
+        values, verdict_filter = self.arm.pipeline.filter_values, None
+        if values or self.profile.score_signal is not None:
+            verdict_filter = VerdictFilter(self.profile, 0, **values)
         return LabSetup(self.request.pinned, self.request.limits, self.profile, self.registry, verdict_filter)
 
     @property
@@ -216,7 +214,7 @@ def _prepared_arm(
     folder: Path,
 ) -> PreparedArm:
     choice, profile = model
-    if arm.pipeline.filters_verdicts and profile is None:
+    if arm.pipeline.filter_values and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
     options = RunOptions(
