@@ -38,7 +38,7 @@ REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
 """What may be redone, as bits of levels from the topmost on."""
 _PATTERNS = 16
 _TOLD = TOLD_MAX + 1
-_TOPMOST = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
+_TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
 Array = Any
 """A numpy array of floats."""
 
@@ -228,7 +228,7 @@ class InformedPlanner:
             part = drawn[rows]
             for cause in range(4):
                 if mask >> cause & 1:
-                    named, own = cause == _TOPMOST, part[:, cause].copy()
+                    named, own = np.equal(_TOPMOST, cause), part[:, cause].copy()
                     if named.any():
                         moved = np.zeros_like(own[:, named])
                         moved[:, :, 1:] = own[:, named][:, :, :-1]

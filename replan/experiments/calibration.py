@@ -215,7 +215,8 @@ def judge_curves(calibration: Calibration, folder: Path) -> Iterator[tuple[Curve
     except ImportError:
         hint = "pip install 'replan[experiments]'"
         raise UsageProblem("numpy and scipy are not installed", place="--calibrate", hint=hint) from None
-    for row in (*calibration.dialogues, *calibration.trials):
+    rows: tuple[Dialogue | Trials, ...] = (*calibration.dialogues, *calibration.trials)
+    for row in rows:
         records = recorded(row, folder)
         fitted, held_out = likelihood.halves(records)
         draws = likelihood.posterior_draws(fitted, DRAWS, seed=1)

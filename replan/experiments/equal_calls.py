@@ -151,7 +151,7 @@ def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[dict[str, 
 def _exact_p(gained: int, lost: int) -> float:
     """Return the two-sided p value of McNemar's exact test, for the pairs that differ."""
     try:
-        from scipy.stats import binomtest  # noqa: PLC0415 - optional
+        from scipy.stats import binomtest  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError:
         hint = "pip install 'replan[experiments]'"
         raise UsageProblem("scipy is not installed", place="caps", hint=hint) from None

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import betainc, betaln
-from scipy.stats import chi2, ncx2
+from scipy.optimize import minimize  # type: ignore[import-untyped]
+from scipy.special import betainc, betaln  # type: ignore[import-untyped]
+from scipy.stats import chi2, ncx2  # type: ignore[import-untyped]
 
 from actors.simulated.profile import TOLD_MAX, Odds
 
