@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 # So that the checkout is documented, whatever is installed; `page_parts` is in the folder of this script.
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
-from page_parts import experiments, http_api, requirements, tools  # noqa: E402
+from page_parts import experiments, http_api, mcp, requirements, tools  # noqa: E402
 from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
@@ -33,6 +33,7 @@ from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.advance import RULES  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
+from actors.policy.belief_table import BeliefTable  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
 from actors.run.outage import follows  # noqa: E402
@@ -203,6 +204,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
     **experiments.PARTS,
     **http_api.PARTS,
+    **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
     "machine-rules": machine_rules,
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
@@ -212,6 +214,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "questions": questions,
     **requirements.PARTS,
     "row-keys": lambda: keys(Row),
+    "belief-keys": lambda: keys(BeliefTable),
     "section-keys": lambda: keys(Sections),
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),

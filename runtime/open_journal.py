@@ -1,6 +1,7 @@
-"""Opens a journal by its URL: `sqlite:PATH`, `postgresql://…` or `memory:`."""
+"""Opens a journal by its URL, `sqlite:PATH`, `postgresql://…` or `memory:`, and what belongs to one in a database."""
 
 from contextlib import AbstractAsyncContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from runtime.core.clock import Clock
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
+from runtime.dispatch.port import Dispatcher
 from runtime.host.wakeup import WakeUp
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.kinds import Codecs
@@ -62,6 +64,19 @@ def open_wakeup(url: str, place: str) -> WakeUp:
     from runtime.journal.postgres.waking import Listening  # noqa: PLC0415
 
     return Listening(parse_address(url, place))
+
+
+def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
+    """Return the engine that places runs on workers, in the database with this URL, for messages named `place`.
+
+    Raises `UsageProblem`; entering raises as `runtime.dispatch.procrastinate.open_dispatcher` does.
+    """
+    if find_spec("procrastinate") is None:
+        raise UsageProblem("workers need the extra worker", hint="pip install 'replan[worker]'")
+    from runtime.dispatch import procrastinate  # noqa: PLC0415 -- an optional extra, and slow to load
+    from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
+
+    return procrastinate.open_dispatcher(parse_address(url, place))
 
 
 def place_of(url: str, place: str) -> str:

@@ -1,16 +1,20 @@
-"""Opens a journal by its URL for work that needs no event loop: to check all of it, to copy runs, to upgrade it."""
+"""Opens a journal by its URL for work that needs no event loop: to check, copy, archive or upgrade it."""
 
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from runtime.core.errors import UsageProblem
+from runtime.journal.archive.store import Store
 from runtime.journal.copying import Source, Target
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.inspecting import Inspection
 from runtime.journal.kinds import Codecs
+from runtime.journal.port import Dead
+from runtime.journal.versions import Versions
 from runtime.open_journal import POSTGRES, check_extra
 
 if TYPE_CHECKING:
@@ -67,22 +71,46 @@ def open_transfer(url: str, *, make: bool, use_another: str = USE_ANOTHER) -> It
         yield file
 
 
-def upgrade(url: str, roles: Mapping[str, str], use_another: str = USE_ANOTHER) -> int:
-    """Bring a journal to this release's version, and return that; give rights to roles of a database, by their kind.
+@contextmanager
+def open_store(url: str, use_another: str = USE_ANOTHER) -> Iterator[Store]:
+    """Open a journal to archive runs from. Raises as the journal's opening does, `UsageProblem` for a missing file."""
+    path = _path(url)
+    if path is None:
+        from runtime.journal.postgres import archiving as postgres  # noqa: PLC0415 -- of an extra, after its check
 
-    Raises as the journal's opening does, and `UsageProblem` for roles where there are none.
+        with postgres.open_store(_address(url)) as database:
+            yield database
+        return
+    from runtime.journal.sqlite import archiving as sqlite  # noqa: PLC0415 -- as above
+
+    with sqlite.open_store(path, time.time(), use_another) as file:
+        yield file
+
+
+def upgrade(
+    url: str, roles: Mapping[str, str], dead: Dead, use_another: str = USE_ANOTHER, *, tables_only: bool = False
+) -> Versions:
+    """Bring a journal's tables to this release's version, and raise its floor; return what it is on then.
+
+    Roles of a database, given by their kind, get their rights. Where the extra `worker` is installed, a database gets
+    the tables of the queue of workers, too. With `tables_only`, the floor is left as it is. Raises as the journal's
+    opening does, and `UsageProblem` for roles where there are none and while hosts of an earlier release serve the
+    journal.
     """
     path = _path(url)
     if path is None:
         from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
 
-        return upgrading.upgrade(_address(url), roles)
+        if find_spec("procrastinate") is None:
+            return upgrading.upgrade(_address(url), roles, dead, tables_only=tables_only)
+        from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
+
+        return upgrading.upgrade(_address(url), roles, dead, tables.make, tables_only=tables_only)
     if roles:
         raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
-    from runtime.journal.sqlite.schema import VERSION  # noqa: PLC0415 -- as above
+    from runtime.journal.sqlite import upgrading as file  # noqa: PLC0415 -- as above
 
-    with open_transfer(url, make=False, use_another=use_another):
-        return VERSION
+    return file.upgrade(path, dead, use_another, tables_only=tables_only)
 
 
 def _path(url: str) -> Path | None:
@@ -102,4 +130,4 @@ def _address(url: str) -> "Address":
     return parse_address(url, "the journal's URL")
 
 
-__all__ = ["Transfer", "open_inspection", "open_transfer", "place_of", "upgrade"]
+__all__ = ["Transfer", "open_inspection", "open_store", "open_transfer", "place_of", "upgrade"]

@@ -3,11 +3,14 @@
 from typing import Any
 
 from actors.acquisition.events import AcquisitionEvent
+from actors.acquisition.path_flow import path_flow
 from actors.acquisition.path_tree import path_tree
 from actors.acquisition.record_text import news_text, record_text
 from actors.acquisition.result import Result, result_of
 from actors.acquisition.result_lines import outcome_lines
+from actors.acquisition.sent_prompt import sent_prompt
 from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.tracing import TRACING
 from actors.run.views import Document, Views, budget_line
 from actors.values.lines import Line
 
@@ -39,9 +42,14 @@ VIEWS: Views[AcquisitionState, AcquisitionEvent] = Views(
     result=result_of,
     result_lines=_lines,
     tree=path_tree,
+    tree_title="Passes",
+    flow=path_flow,
+    flow_title="Path",
     record_text=record_text,
     news_text=news_text,
     progress=_progress,
+    prompt=sent_prompt,
     documents={"markdown": _report, "mermaid": _graph},
+    tracing=TRACING,
 )
 """How acquisition runs are shown."""

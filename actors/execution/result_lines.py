@@ -79,7 +79,7 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
     text = Line((Span("   "), Span(f"{mark} ", style), *line(step.step, "bold").spans), 5)
     if step.name != step.step:
         text += Line((Span("  "), *line(step.name).spans))
-    facts = list(_facts(step))
+    facts = list(step_facts(step))
     if facts:
         text += Line((Span("  "), *line(f"({', '.join(facts)})", "dim").spans))
     yield text
@@ -88,7 +88,8 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
             yield indented(f"{finding.code}: {finding.message.splitlines()[0]}", "red", columns=5)
 
 
-def _facts(step: ShownStep) -> Iterator[str]:
+def step_facts(step: ShownStep) -> Iterator[str]:
+    """Yield what is to be known about a step beside its status: attempts, visits, time, in few words each."""
     if step.status is StepStatus.NOT_NEEDED:
         yield "not needed"
     if step.status is StepStatus.PENDING and step.contingent:

@@ -2,60 +2,29 @@
 
 from collections.abc import Sequence
 
-from actors.execution.events import ExecutionCallReissued, ExecutionEvent, FileRequested
-from actors.execution.evolve import evolve
+from actors.execution.events import ExecutionEvent
+from actors.execution.machine import ExecutionMachine
 from actors.execution.prompt import rendered_file
 from actors.execution.state import ExecutionState, State
-from actors.files.suggestions import nearest
 from actors.prompting.render import Rendered
-from actors.run.state import NotStarted
-from actors.run.views import SentPrompt
-from runtime.core.errors import UsageProblem
+from actors.run.calls import CallRequested
+from actors.run.rebuilt_prompt import rebuilt_prompt
+from actors.run.views import Near, SentPrompt
 from runtime.core.events import Record
 
+_MACHINE = ExecutionMachine()
 
-def sent_prompt(records: Sequence[Record[ExecutionEvent]], wanted: str) -> SentPrompt:
+
+def sent_prompt(
+    records: Sequence[Record[ExecutionEvent]], wanted: str, near: Near[ExecutionState] | None = None
+) -> SentPrompt:
     """Return the messages of a call: of the last try of a node such as `STEP/r1.v1.a1.act`, or of one request.
 
-    Raises `UsageProblem` for a call that was not made, with the nearest one.
+    Raises as `rebuilt_prompt` does.
     """
-    state: ExecutionState = NotStarted()
-    known: list[str] = []
-    call: tuple[FileRequested, ExecutionState, State] | None = None
-    for record in records:
-        before, state = state, evolve(state, record.event)
-        request = _request(record.event)
-        if request is not None:
-            known.append(request.request_id)
-            if wanted in (request.node, request.request_id):
-                call = request, before, state
-    if call is None:
-        hint = nearest(wanted, known, kind="calls") or "no model was asked for a file"
-        raise UsageProblem(f"no call {wanted!r} in this run", place="--prompt", hint=hint)
-    request, *states = call
-    # What a request asks is rendered before it is recorded; a message that the same transaction took is in the second.
-    prompts = [prompt for each in states if (prompt := _prompt(each, request.node)) is not None]
-    rebuilt = next((prompt for prompt in prompts if prompt.ref == request.prompt_hash), None)
-    shown = rebuilt or prompts[0]
-    return SentPrompt(
-        request_id=request.request_id,
-        prompt_hash=request.prompt_hash,
-        verified=rebuilt is not None,
-        messages=(("system", shown.system), ("user", shown.user)),
-        cut=shown.cut,
-    )
+    return rebuilt_prompt(_MACHINE, records, wanted, near, _prompt)
 
 
-def _request(event: ExecutionEvent) -> FileRequested | None:
-    match event:
-        case FileRequested():
-            return event
-        case ExecutionCallReissued(again=FileRequested() as again):
-            return again
-        case _:
-            return None
-
-
-def _prompt(state: ExecutionState, node: str) -> Rendered | None:
-    attempt = state.attempt_at(node) if isinstance(state, State) else None
+def _prompt(state: ExecutionState, request: CallRequested) -> Rendered | None:
+    attempt = state.attempt_at(request.node) if isinstance(state, State) else None
     return None if attempt is None or not isinstance(state, State) else rendered_file(state, attempt)

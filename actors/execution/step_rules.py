@@ -284,6 +284,7 @@ def _question(
         why=f"{attempt.step}: {why}",
         blocks=(attempt.step,),
         answer_schema=schema,
+        for_people=True,
     )
 
 

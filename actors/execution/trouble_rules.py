@@ -7,6 +7,7 @@ from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
 from actors.execution.state import State, Trouble
 from actors.execution.trouble_questions import BY_HAND, LEVELS, question_of
+from actors.guards import review
 from actors.plans.semantics import Configuration, goal_holds, is_ready
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ending import Outcome, RunFinished
@@ -140,6 +141,7 @@ def ask(state: State) -> ClarificationRequested | None:
         why=f"{trouble.step or 'the plan'}: {trouble.cause}",
         blocks=(trouble.step,) if trouble.step else (),
         answer_schema=schema,
+        for_people=trouble.cause is not Cause.PLANNER_ASKS or schema == review.SCHEMA,
     )
 
 

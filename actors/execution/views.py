@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from actors.execution.checklist import checklist_of, step_states
 from actors.execution.events import ExecutionEvent
 from actors.execution.record_text import news_text, record_text
 from actors.execution.result import ExecutionResult, result_of
@@ -10,10 +11,15 @@ from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines,
 from actors.execution.sent_prompt import sent_prompt
 from actors.execution.state import ExecutionState, State
 from actors.execution.story import shown_revisions
+from actors.execution.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
+from actors.plans.plan_flow import plan_flow
 from actors.plans.plan_lines import plan_lines
+from actors.run.questions import Question
+from actors.run.result import question_json
 from actors.run.views import Document, Tree, Views, budget_line
+from actors.values.flow import Flow
 from actors.values.lines import Line, LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -48,6 +54,10 @@ def _progress(state: ExecutionState, now: float) -> Line:
     return budget_line(state, now, price_known=known, working=working)
 
 
+def _flow(_: ExecutionState, result: ExecutionResult) -> Flow | None:
+    return None if result.plan_json is None else plan_flow(result.plan_json, step_states(result))
+
+
 def _plan(_: Any, result: ExecutionResult, program: str) -> Document:
     value = _begun(result, "plan", program)
     return Document(tuple(plan_lines(value)), value)
@@ -78,15 +88,26 @@ def _begun(result: ExecutionResult, view: str, program: str) -> Any:
     raise UsageProblem(f"run {result.run_id} has not begun", place=f"--{view}", hint=hint)
 
 
+def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
+    """Return a question as plain data."""
+    return {**question_json(run, question)}
+
+
 VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     result=result_of,
     result_lines=result_lines,
     brief_lines=brief_lines,
     tree=_tree,
+    tree_title="Revisions",
+    flow=_flow,
+    flow_title="Plan",
+    checklist=checklist_of,
     record_text=record_text,
     news_text=news_text,
     progress=_progress,
     prompt=sent_prompt,
+    question=_question,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    tracing=TRACING,
 )
 """How executions are shown to people and as JSON."""

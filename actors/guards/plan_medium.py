@@ -1,7 +1,8 @@
 """`plan_medium`: if no step fails, every step can run and the goal is reached, in every order that the plan allows.
 
-The steps of a policy have no order; for a policy, some trace must reach the goal. Polynomial time, except for policies,
-whose exploration is bounded by `max_explorations`.
+Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; for a
+policy, some trace must reach the goal. Polynomial time, except for these two explorations of traces, which are bounded
+by `max_explorations`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +46,7 @@ class Soundness:
     sound: bool = True
     """Whether the nominal run is valid, so that exploring the failures makes sense."""
     exploration: Exploration | None = None
-    """The exploration of a policy; None for a plan with an order, which needs none."""
+    """The exploration of a policy or of contingent steps; None for a plan that needs none."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -79,13 +80,14 @@ DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 def check_soundness(
     structure: Structure, plan: Plan, order: Order, settings: Settings, *, whole: bool = False
 ) -> Soundness:
-    """Check a plan with a valid structure; `whole` explores a policy completely, not only up to the first success."""
+    """Check a plan with a valid structure; `whole` explores all its traces, not only those needed here."""
     result = Soundness(findings=[*structure.findings, *_undefined(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
     if plan.is_policy:
         _check_policy(result, plan, order, settings, whole=whole)
     else:
         _check_nominal(result, plan, order)
+        _check_contingent(result, plan, order, settings, whole=whole)
     budget = list(_over_budget(plan, settings))
     if budget and result.score == 1.0:
         result.score = 0.9
@@ -251,6 +253,42 @@ def _unreachable(findings: list[Finding], plan: Plan, order: Order, contingent: 
         if missing:
             failing[index] = sorted(missing)
     return failing
+
+
+def _check_contingent(result: Soundness, plan: Plan, order: Order, settings: Settings, *, whole: bool) -> None:
+    """Check that each contingent step of a plan that is sound so far runs on some trace, deletions included."""
+    contingent = contingent_steps(plan) if result.sound else frozenset()
+    if not contingent:
+        return
+    sought = frozenset() if whole else contingent
+    exploration = explore_plan(plan, order, settings.max_explorations, until_ran=sought)
+    result.exploration = exploration
+    idle = sorted(order.index[step_id] for step_id in contingent - exploration.ran)
+    if not idle:
+        return
+    if exploration.complete:
+        result.findings.extend(_never_runs(order.steps[index]) for index in idle)
+        result.sound, result.first_failing_step = False, order.steps[idle[0]].step_id
+        result.score = SCORE_MAX + 0.6 * idle[0] / len(order.steps)
+    elif not whole:
+        names = id_list(order.steps[index].step_id for index in idle)
+        text = (
+            f"Not verified: whether any trace runs {names}; none of the first {exploration.explored} configurations "
+            f"of successes and failures does."
+        )
+        result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="steps", severity="warning"))
+
+
+def _never_runs(step: Step) -> Finding:
+    """Return the error that a contingent step runs on no trace, although failures make its tokens."""
+    name = printable(step.step_id)
+    text = (
+        f"step {name} never runs: on no trace of successes and failures is it pending with its dependencies settled "
+        f"while {quoted_list(step.preconditions)} hold. Keep what it needs from being deleted, or remove {name}."
+    )
+    return Finding(
+        code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(sorted(step.preconditions))
+    )
 
 
 def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]]:

@@ -11,31 +11,34 @@ from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import rendered
 from actors.planning.state import PlanningState, State
 from actors.prompting.render import Rendered
-from actors.run.views import SentPrompt
+from actors.run.views import Near, SentPrompt
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
+from runtime.core.machine import fold
 
 _MACHINE = PlanningMachine()
 
 
-def sent_prompt(records: Sequence[Record[PlanningEvent]], wanted: str) -> SentPrompt:
+def sent_prompt(
+    records: Sequence[Record[PlanningEvent]], wanted: str, near: Near[PlanningState] | None = None
+) -> SentPrompt:
     """Return the messages of a call: of the last try of a node, or of one request such as `g_plan/v1.a1.t2`.
 
-    Raises `UsageProblem` for a call that was not made, with the nearest one, and for a step that asks no model.
+    `near` gives a state after the first records, from which the run is folded. Raises `UsageProblem` for a call that
+    was not made, with the nearest one, and for a step that asks no model.
     """
-    state: PlanningState = _MACHINE.initial()
-    known: list[str] = []
-    call: tuple[PlanningCall, State, State] | None = None
-    for record in records:
-        before, state = state, _MACHINE.evolve(state, record.event)
-        for request in _requests(record.event):
-            known.append(request.request_id)
-            if wanted in (request.call, request.request_id) and isinstance(before, State) and isinstance(state, State):
-                call = request, before, state
-    if call is None:
+    calls = [(place, call) for place, record in enumerate(records) for call in _requests(record.event)]
+    found = [(place, call) for place, call in calls if wanted in (call.call, call.request_id)]
+    if not found:
+        known = [call.request_id for _, call in calls]
         hint = nearest(wanted, known, kind="calls") or "the run has made no call yet"
         raise UsageProblem(f"no call {wanted!r} in this run", place="--prompt", hint=hint)
-    request, before, after = call
+    place, request = found[-1]
+    begin, state = (0, _MACHINE.initial()) if near is None else near(place)
+    before = fold(_MACHINE, (record.event for record in records[begin:place]), state)
+    after = _MACHINE.evolve(before, records[place].event)
+    assert isinstance(before, State)
+    assert isinstance(after, State)
     if isinstance(request, GenerationRequested) and after.config.steps[request.step].prompt is None:
         raise UsageProblem(
             f"the step {request.step!r} asks no model", place="--prompt", hint="name another step's node"

@@ -12,11 +12,14 @@ from actors.planning.result_lines import brief_lines, outcome_lines
 from actors.planning.search_tree import search_tree
 from actors.planning.sent_prompt import sent_prompt
 from actors.planning.state import PlanningState, State
+from actors.planning.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
+from actors.plans.plan_flow import plan_flow
 from actors.plans.plan_lines import plan_lines
 from actors.run.questions import Question
 from actors.run.views import Document, Tree, Views, budget_line
+from actors.values.flow import Flow
 from actors.values.lines import Line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -41,6 +44,10 @@ def _tree(
 def _progress(state: PlanningState, now: float) -> Line:
     known = isinstance(state, State) and state.config.price is not None
     return budget_line(state, now, price_known=known, working=isinstance(state, State) and state.working)
+
+
+def _flow(_: PlanningState, result: Result) -> Flow | None:
+    return None if result.plan_json is None else plan_flow(result.plan_json)
 
 
 def _plan(state: PlanningState, result: Result, program: str) -> Document:
@@ -84,11 +91,15 @@ VIEWS: Views[PlanningState, PlanningEvent] = Views(
     brief_lines=brief_lines,
     question=_question,
     tree=_tree,
+    tree_title="Search",
+    flow=_flow,
+    flow_title="Plan",
     record_text=record_text,
     news_text=news_text,
     record_fields=record_fields,
     progress=_progress,
     prompt=sent_prompt,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    tracing=TRACING,
 )
 """How planning runs are shown."""

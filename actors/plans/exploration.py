@@ -5,11 +5,12 @@ small: `actors.plans.state_reduction` merges configurations with equal futures, 
 out interleavings of independent steps.
 """
 
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from actors.plans.bitsets import bits
+from actors.plans.bitsets import bits, mask_of
 from actors.plans.graph import Order
 from actors.plans.plan import Plan
 from actors.plans.semantics import (
@@ -70,7 +71,9 @@ class Exploration:
     work: int = 0
     """The units of work that were spent (`actors.plans.work`)."""
     complete: bool = False
-    """Whether all were visited; False if the exploration stopped at its limit or at the first success."""
+    """Whether all were visited; False if the exploration stopped at its limit or had found what it was to find."""
+    ran: frozenset[str] = frozenset()
+    """The ids of the steps that run on some trace, as far as it was explored."""
     succeeds: bool = False
     """Whether a trace was found that ends with the goal."""
     assurance: Assurance | None = None
@@ -92,16 +95,22 @@ class Exploration:
         return min((end.missing for end in self.dead_ends), key=lambda missing: (len(missing), missing), default=())
 
 
-def explore(program: Program, limit: int, *, until_success: bool = False) -> Exploration:
-    """Visit at most `limit` configurations; `until_success` stops at the first trace that ends with the goal.
+def explore(
+    program: Program, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
+) -> Exploration:
+    """Visit at most `limit` configurations.
 
-    The work is limited too, since a configuration may have many outcomes. It is counted, not timed, so that the result
-    is the same on every machine.
+    `until_success` stops at the first trace that ends with the goal; `until_ran`, when each of these steps has run on
+    some trace. The work is limited too, since a configuration may have many outcomes. It is counted, not timed, so that
+    the result is the same on every machine.
     """
-    return _Explorer(program).run(limit, until_success=until_success)
+    sought = mask_of([program.order.index[step_id] for step_id in until_ran])
+    return _Explorer(program, sought, until_success=until_success).run(limit)
 
 
-def explore_plan(plan: Plan, order: Order, limit: int, *, until_success: bool = False) -> Exploration:
+def explore_plan(
+    plan: Plan, order: Order, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
+) -> Exploration:
     """Compile and explore a plan; one whose program is too large is not explored, and the result is not complete."""
     named = set(plan.goal_state)
     for invariant in plan.invariants:
@@ -113,7 +122,7 @@ def explore_plan(plan: Plan, order: Order, limit: int, *, until_success: bool = 
     tokens, steps = len(named), len(plan.steps)
     if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
         return Exploration()
-    return explore(compile_plan(plan, order), limit, until_success=until_success)
+    return explore(compile_plan(plan, order), limit, until_success=until_success, until_ran=until_ran)
 
 
 class _Explorer:
@@ -131,8 +140,9 @@ class _Explorer:
     _successors: list[list[Edge]]
     """The edges that lead from it to its successors."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, sought: int, *, until_success: bool) -> None:
         self._program = program
+        self._sought, self._until_success = sought, until_success
         self._work = Work(len(program.steps), len(program.tokens), len(program.invariants))
         self._reducer = Reducer(program, self._work)
         self._stubborn_sets = None if program.repeats else StubbornSets(program, self._reducer, self._work)
@@ -141,28 +151,34 @@ class _Explorer:
         self._ready = []
         self._predecessor = []
         self._successors = []
+        self._ran = 0
         self._escalating_steps = 0
         self._escalating: list[int] = []
         self._items: dict[tuple[int, str], str] = {}
         self._result = Exploration()
 
-    def run(self, limit: int, *, until_success: bool) -> Exploration:
+    def run(self, limit: int) -> Exploration:
         """Visit the configurations, then compute the result from what was visited."""
         result = self._result
         successes: list[int] = []
         dead_ends: list[int] = []
         self._work.limit(limit)
         with suppress(OutOfWork):
-            result.complete = self._visit(limit, successes, dead_ends, until_success=until_success)
+            result.complete = self._visit(limit, successes, dead_ends)
         result.work = self._work.spent
         result.succeeds = bool(successes)
-        result.escalations = tuple(sorted(self._program.steps[index].step_id for index in bits(self._escalating_steps)))
+        result.ran = frozenset(self._ids(self._ran))
+        result.escalations = tuple(sorted(self._ids(self._escalating_steps)))
         result.dead_ends = self._dead_end_traces(dead_ends)
         if result.complete:
             self._assess(successes, dead_ends)
         return result
 
-    def _visit(self, limit: int, successes: list[int], dead_ends: list[int], *, until_success: bool) -> bool:
+    def _ids(self, steps: int) -> Iterator[str]:
+        """Yield the ids of the steps in a bit set."""
+        return (self._program.steps[index].step_id for index in bits(steps))
+
+    def _visit(self, limit: int, successes: list[int], dead_ends: list[int]) -> bool:
         """Visit configurations and add their numbers to the two lists; return whether all were visited.
 
         Raises `OutOfWork` when the limit of work is passed.
@@ -178,9 +194,11 @@ class _Explorer:
             ready, reduced = self._ready[number], self._reduced[number]
             if ready:
                 self._expand(number, self._stubborn_sets.choose(reduced, ready) if self._stubborn_sets else ready)
+                if self._sought and self._ran & self._sought == self._sought:
+                    return False
             elif goal_holds(program, Configuration(reduced.pending, reduced.tokens)):
                 successes.append(number)
-                if until_success:
+                if self._until_success:
                     break
             else:
                 dead_ends.append(number)
@@ -191,6 +209,7 @@ class _Explorer:
         program, reduced = self._program, self._reduced[number]
         now = Configuration(reduced.pending, reduced.tokens)
         escalates = False
+        self._ran |= chosen
         for index in bits(chosen):
             self._work.spend(self._work.edge)
             self._connect(number, index, OK, after_success(program, now, index))

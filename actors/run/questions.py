@@ -8,7 +8,7 @@ or withdrawn question is still recorded, and later prompts show it.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -20,6 +20,10 @@ from actors.values.artifacts import Clarified
 from runtime.core.events import Event
 from runtime.core.machine import Work
 
+Via = Literal["", "cli", "web", "api", "mcp", "python"]
+"""How an answer came: command line, web page, HTTP API, MCP server or Python; empty where nobody has said."""
+VIAS: tuple[Via, ...] = get_args(Via)
+"""All of them."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 
@@ -27,6 +31,7 @@ USER = "user"
 class ClarificationRequested(Event):
     """A person was asked a question."""
 
+    added_fields: ClassVar[tuple[str, ...]] = ("for_people",)
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
     """The id of the question, unique within the run."""
@@ -42,6 +47,8 @@ class ClarificationRequested(Event):
     """A JSON Schema for the answer."""
     review: bool = False
     """Whether the node's artifact is to be approved or rejected: the answer is a verdict, not a requirement."""
+    for_people: bool = False
+    """Whether no program may answer it, as for an approval; a review is for people without it."""
 
     @property
     def step(self) -> str:
@@ -53,19 +60,25 @@ class ClarificationAnswered(TimedEvent):
     """The user answered a question; the answer fits the question's schema."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
+    added_fields: ClassVar[tuple[str, ...]] = ("via",)
     kind: Literal["clarification_answered"] = "clarification_answered"
     question_id: str
     """The id of the question."""
     answer: str
     """The answer, normalized by the question's schema."""
+    via: Via = ""
+    """How it came."""
 
 
 class ClarificationDeclined(TimedEvent):
     """The user will not answer a question: the step that asked goes on without."""
 
+    added_fields: ClassVar[tuple[str, ...]] = ("via",)
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
+    via: Via = ""
+    """How it came."""
 
 
 class ClarificationWithdrawn(Event):

@@ -36,8 +36,12 @@ class OpenQuestion(TypedDict):
     """The time at which it was asked (ISO 8601, UTC)."""
     answer_schema: dict[str, Any]
     """The JSON Schema of an answer."""
+    until: NotRequired[str]
+    """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
+    people_only: NotRequired[bool]
+    """Whether a person has to answer, as where a step of an execution is approved; else it is missing."""
     artifact: NotRequired[str]
     """For a review: the artifact, as its author wrote it."""
 
@@ -181,7 +185,7 @@ def question_name(run: str, question: Question) -> str:
 def question_json(run: str, question: Question) -> OpenQuestion:
     """Return a question as plain data."""
     request = question.request
-    return {
+    shown: OpenQuestion = {
         "id": question_name(run, question),
         "run_id": run,
         "step": request.step,
@@ -191,6 +195,9 @@ def question_json(run: str, question: Question) -> OpenQuestion:
         "asked": stamp(question.at),
         "answer_schema": dict(request.answer_schema),
     }
+    if request.for_people:
+        shown["people_only"] = True
+    return shown
 
 
 def common_lines(result: RunResult, program: str) -> list[Line]:

@@ -11,6 +11,8 @@ from actors.run import records
 from actors.run.advice import advice
 from actors.run.questions import Question
 from actors.run.result import RunResult, RunView, common_lines, question_json, result_fields
+from actors.run.traced import Tracing
+from actors.values.flow import Checklist, Flow
 from actors.values.format import counted, money
 from actors.values.lines import Line, LineTree, line
 from runtime.core.cost import MICRO
@@ -60,6 +62,10 @@ class SentPrompt:
     """The names of the texts that were cut to their limit."""
 
 
+Near = Callable[[int], tuple[int, S]]
+"""Returns a number of records, at most the one given, and the state after them: a place from which a run is folded."""
+
+
 def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
 
@@ -83,6 +89,14 @@ def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bo
 
 def _progress(state: Any, now: float) -> Line:
     return budget_line(state, now)
+
+
+def _nothing(_: Any, __: Any) -> Flow | None:
+    return None
+
+
+def _no_checklist(_: Any) -> Checklist | None:
+    return None
 
 
 def budget_line(state: Any, now: float, *, price_known: bool = True, working: bool = False) -> Line:
@@ -129,15 +143,27 @@ class Views(Generic[S, E]):
 
     From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
     """
-    prompt: Callable[[Sequence[Record[E]], str], SentPrompt] | None = None
-    """The messages that a call got, from the records and the name of its node or request; None for a kind without.
+    tree_title: str = "Actions"
+    """What the tree shows, as a heading."""
+    flow: Callable[[S, Any], Flow | None] = _nothing
+    """What the run makes or goes through as a graph, from its state and its result; None where there is none yet."""
+    flow_title: str = "Graph"
+    """What the graph shows, as a heading."""
+    checklist: Callable[[Any], Checklist | None] = _no_checklist
+    """What the run carries out, from its result, as a list with a status for each step; None for a kind without."""
+    prompt: Callable[..., SentPrompt] | None = None
+    """The messages that a call got: `prompt(records, wanted, near)`; None for a kind without.
 
-    Raises `UsageProblem` for a call that was not made.
+    `wanted` names its node or its request; with `near` (`Near`, or None) not all records need be folded. Raises
+    `UsageProblem` for a call that was not made.
     """
+
+    tracing: Tracing[E] = field(default_factory=Tracing)
+    """What traces and metrics show of its events, beside calls, tools, questions and waits."""
 
     def lines(self, result: Any, program: str, *, full: bool) -> list[Line]:
         """Return what a run came to, for people: in short, or in full."""
         return (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
 
 
-__all__ = ["Document", "SentPrompt", "Tree", "Views", "budget_line"]
+__all__ = ["Document", "Near", "SentPrompt", "Tree", "Views", "budget_line"]

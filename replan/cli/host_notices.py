@@ -14,6 +14,7 @@ import trio
 from actors.values.format import clock, stamp
 from replan.cli.terminal.console import Lossy
 from replan.setup.command_name import program
+from replan.setup.database import database_place
 from replan.setup.home_folder import locate_home
 from runtime.drive.options import TERMINATED_SECONDS, Stop
 from runtime.host.notices import (
@@ -39,9 +40,9 @@ from runtime.logs.terminal_text import clean
 ELSEWHERE = "another process drives it"
 
 
-def reporter(*, as_json: bool) -> Report:
-    """Return a function that prints a notice on stdout."""
-    stdout, redactor = cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
+def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
+    """Return a function that prints a notice on a stream; None is stdout."""
+    stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
 
     def report(notice: Notice) -> None:
         text = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)
@@ -108,7 +109,7 @@ def _as_line(notice: Notice, redactor: Redactor) -> str:
 def _words(notice: Notice) -> str:
     match notice:
         case Ready():
-            return f"serving {locate_home().folder}; Ctrl-C parks all runs"
+            return f"serving {database_place() or locate_home().folder}; Ctrl-C parks all runs"
         case TakenUp():
             return "taken up"
         case Left():

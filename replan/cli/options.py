@@ -35,6 +35,10 @@ class Invocation:
     """Whether the command has only read the home, without an event loop: nothing is left to be ended."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
+    tenant: str = ""
+    """Whom a new run is accounted to, as `--tenant` names it; empty for nobody."""
+    priority: int = 0
+    """The priority of a new run."""
 
 
 OPTIONS = {
@@ -126,6 +130,36 @@ def plugins_option(function: F) -> F:
     )(function)
 
 
+def placement_options(function: F) -> F:
+    """Add `--tenant` and `--priority`."""
+    priority = click.option(
+        "--priority",
+        type=click.IntRange(-100, 100),
+        metavar="N",
+        expose_value=False,
+        callback=_store("priority"),
+        help="Where hosts have too much to do, higher ones come first; default 0.",
+    )
+    tenant = click.option(
+        "--tenant",
+        metavar="NAME",
+        expose_value=False,
+        callback=_store("tenant"),
+        help="The team or customer that the run is accounted to; `tenants` of the config file limits each.",
+    )
+    return tenant(priority(function))
+
+
+def health_option(function: F) -> F:
+    """Add `--health-port`."""
+    return click.option(
+        "--health-port",
+        type=click.IntRange(1, 65535),
+        metavar="N",
+        help="Answer /livez and /readyz on this port, for this machine only.",
+    )(function)
+
+
 def no_input_option(function: F) -> F:
     """Add `--no-input`."""
     return click.option("--no-input", is_flag=True, help="Never ask: a run that needs an answer waits (exit 6).")(
@@ -154,6 +188,22 @@ class Duration(click.ParamType[float]):
         if matched is None or float(matched[1]) == 0:
             self.fail(f"{value!r} is not a length of time such as 30s, 15m, 2h or 1d", param, ctx)
         return float(matched[1]) * self._UNITS[matched[2]]
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes such as `500MB`, `2GB` or `1.5GiB`."""
+
+    name = "size"
+    _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # noqa: RUF012
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes."""
+        if isinstance(value, int):
+            return value
+        matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([KMGT]B|[KMG]iB)", str(value).strip())
+        if matched is None:
+            self.fail(f"{value!r} is not a size such as 500MB or 2GiB", param, ctx)
+        return int(float(matched[1]) * self._UNITS[matched[2]])
 
 
 def examples(*lines: str) -> str:

@@ -1,11 +1,12 @@
 """`show --prompt`: prints the messages that a call of a run got."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from actors.run.views import SentPrompt
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest, reading
+from replan.cli.reading import named_or_newest, reading_run
 from replan.cli.terminal.console import notice
 from replan.cli.terminal.plain import print_json, print_text
 from runtime.core.errors import UsageProblem
@@ -20,7 +21,7 @@ def show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_jso
 
     It is 1 where they do not have the hash that was stored, as after a release that renders prompts differently.
     """
-    run, sent = reading(invocation, lambda reader: _sent(reader, wanted, node))
+    run, sent = reading_run(invocation, wanted, partial(_sent, node=node))
     if as_json:
         messages = [{"role": role, "content": text} for role, text in sent.messages]
         shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}
@@ -36,7 +37,7 @@ def show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_jso
     return Exit.OK
 
 
-async def _sent(reader: "Reading", name: str | None, node: str) -> tuple[str, SentPrompt]:
+async def _sent(reader: "Reading", name: str | None, *, node: str) -> tuple[str, SentPrompt]:
     run = await named_or_newest(reader, name)
     loaded = await reader.read(run)
     make = loaded.kind.views.prompt

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.views.questions import open_questions
-from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, UsageProblem
+from runtime.core.errors import JournalDamaged, ReplanError, RunUnreadable, UsageProblem
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ async def questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
     return open_questions(loaded.kind, run, await reader.with_inbox(run, loaded))
 
 
-async def all_questions(reader: "Reading", *, limit: int | None = None, oldest: bool = False) -> Asked:
-    """Return the open questions of all runs that have not finished, at most `limit`.
+async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None = None, oldest: bool = False) -> Asked:
+    """Return the open questions of all runs that have not finished, at most `limit`, without the first `begin`.
 
     The newest run comes first; with `oldest`, the question that has waited longest does. A run that cannot be read does
     not hide the questions of the others.
@@ -48,16 +48,23 @@ async def all_questions(reader: "Reading", *, limit: int | None = None, oldest: 
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
     for row in rows:
-        if limit is not None and len(questions) > limit:
+        if limit is not None and len(questions) > begin + limit:
             break
         try:
-            questions += await questions_of(reader, row.run)
-        except (JournalDamaged, KindUnknown, UsageProblem) as error:
+            questions += await _questions_at(reader, row)
+        except (JournalDamaged, RunUnreadable, UsageProblem) as error:
             problems.append((row.run, error))
     if oldest:
         questions.sort(key=lambda question: str(question["asked"]))
-    shown = questions if limit is None else questions[:limit]
-    return Asked(tuple(shown), tuple(problems), more=len(shown) < len(questions))
+    end = len(questions) if limit is None else begin + limit
+    return Asked(tuple(questions[begin:end]), tuple(problems), more=end < len(questions))
+
+
+async def _questions_at(reader: "Reading", row: RunRow) -> list[dict[str, Any]]:
+    """Return the open questions of the run of a row. The inbox is read where the row says that a message lies in it."""
+    loaded = await reader.read_at(row)
+    heard = loaded.seq == row.last_seq and not row.unread
+    return open_questions(loaded.kind, row.run, loaded.state if heard else await reader.with_inbox(row.run, loaded))
 
 
 def _may_ask(row: RunRow) -> bool:

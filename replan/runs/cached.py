@@ -4,16 +4,20 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from replan.runs.loaded import Loaded
+from actors.run.views import Near
+from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.reader import Reading
 from runtime.core.events import Record
-from runtime.journal.port import Readable
+from runtime.journal.port import Readable, RunRow
 
 if TYPE_CHECKING:
+    from actors.run.result import RunResult
     from replan.setup.kinds import Kinds
 
-RECORDS_MAX = 50_000
-"""Records of the runs that are kept in memory, all together; the run that was read least recently is dropped first."""
+RECORDS_MAX = 20_000
+"""Records of the runs that are kept in memory, all together, of about 5 KiB each; the run read least recently goes."""
+VIEWS_MAX = 8
+"""Results of runs that are kept, of those that were looked at last."""
 MARK = 200
 """A state is kept after so many records each, so that a page of records need not fold the run from its beginning."""
 
@@ -26,6 +30,11 @@ class _Kept:
     loaded: Loaded
     marks: list[Any] = field(default_factory=list)
 
+    def near(self, place: int) -> tuple[int, Any]:
+        """Return a number of records, at most `place`, and the state after them."""
+        mark = min(place // MARK, len(self.marks) - 1)
+        return mark * MARK, self.marks[mark]
+
 
 class CachedReader(Reading):
     """Reads the runs of a journal, and keeps those that were read lately."""
@@ -33,31 +42,57 @@ class CachedReader(Reading):
     def __init__(self, journal: Readable[Any], kinds: "Kinds", *, records_max: int = RECORDS_MAX) -> None:
         self.journal, self.kinds, self._records_max = journal, kinds, records_max
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._count = 0
+        self._views: OrderedDict[str, tuple[Any, str, RunResult]] = OrderedDict()
 
     async def read(self, run: str) -> Loaded:
         """Return a run as `Reading.read` does; the records that were read before are not read again."""
         return (await self._read(run)).loaded
 
+    async def read_at(self, row: RunRow) -> Loaded:
+        """Return a run as `read` does, at least up to the last record that its row names; the row is not read again."""
+        return (await self._up_to(row)).loaded
+
+    async def marked(self, run: str) -> tuple[Loaded, Near[Any]]:
+        """Return a run as `read` does, and what gives a state near to any of its records."""
+        kept = await self._read(run)
+        return kept.loaded, kept.near
+
     async def page(self, run: str, after: int, most: int = MARK) -> tuple[Loaded, list[tuple[Record[Any], Any]]]:
         """Return a run, and at most `most` of its records after `after`, each with the state after it."""
         kept = await self._read(run)
-        place = min(after // MARK, len(kept.marks) - 1)
-        state, machine, shown = kept.marks[place], kept.loaded.kind.machine, []
-        for record in kept.loaded.records[place * MARK : after + most]:
+        (place, state), machine, shown = kept.near(after), kept.loaded.kind.machine, []
+        for record in kept.loaded.records[place : after + most]:
             state = machine.evolve(state, record.event)
             if record.seq > after:
                 shown.append((record, state))
         return kept.loaded, shown
 
+    def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
+        """Return what a run in a state has come to, as `Reading.view` does; the same object until that changes."""
+        if with_inbox is not None and with_inbox is not state:
+            return super().view(run, kind, state, status, with_inbox)
+        known = self._views.get(run)
+        if known is None or known[0] is not state or known[1] != status:
+            known = state, status, super().view(run, kind, state, status)
+            self._views[run] = known
+        self._views.move_to_end(run)
+        while len(self._views) > VIEWS_MAX:
+            self._views.popitem(last=False)
+        return known[2]
+
     async def _read(self, run: str) -> _Kept:
-        row = await self.journal.row(run)
+        return await self._up_to(await self.journal.row(run))
+
+    async def _up_to(self, row: RunRow) -> _Kept:
+        run = row.run
         known = self._kept.get(run)
         if known is None or known.created != row.created:  # Another run may have been given the id of a deleted one.
             kind = self.kinds.get(run, row.kind, row.format)
             initial = kind.machine.initial()
             known = _Kept(row.created, Loaded(kind, initial, []), [initial])
         loaded = known.loaded
-        new = [] if row.last_seq == loaded.seq else await self.journal.read(run, loaded.seq)
+        new = [] if row.last_seq <= loaded.seq else await self.journal.read(run, loaded.seq)
         if new:
             state, marks = loaded.state, list(known.marks)
             for record in new:
@@ -65,9 +100,15 @@ class CachedReader(Reading):
                 if record.seq % MARK == 0:
                     marks.append(state)
             known = _Kept(row.created, Loaded(loaded.kind, state, [*loaded.records, *new]), marks)
-        self._kept[run] = known
-        self._kept.move_to_end(run)
-        total = sum(len(each.loaded.records) for each in self._kept.values())
-        while total > self._records_max and len(self._kept) > 1:
-            total -= len(self._kept.popitem(last=False)[1].loaded.records)
+        self._keep(run, known)
         return known
+
+    def _keep(self, run: str, kept: _Kept) -> None:
+        """Keep a run, where no other reader has meanwhile kept more of it, and drop others to make room."""
+        before = self._kept.get(run)
+        if before is None or before.created != kept.created or before.loaded.seq <= kept.loaded.seq:
+            self._count += len(kept.loaded.records) - (0 if before is None else len(before.loaded.records))
+            self._kept[run] = kept
+        self._kept.move_to_end(run)
+        while self._count > self._records_max and len(self._kept) > 1:
+            self._count -= len(self._kept.popitem(last=False)[1].loaded.records)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from actors.run.ids import parent_of
 from actors.run.kind import ChildRun
 from actors.run.state import RunState
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.options import DriveOptions
-from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound
+from runtime.core.errors import Halted, Held, JournalError, RunExists, RunNotFound, RunUnreadable
 from runtime.core.events import text_hash
 from runtime.drive.options import Admission, Ending
 from runtime.logs import log
@@ -47,7 +48,8 @@ async def _drive_as_read(
         loaded = await engine.read(child.run)
     except RunNotFound:
         kind = engine.kinds.named(child.kind)
-        admission = Admission(child.title, kind.name, kind.format)
+        placement = (await engine.journal.row(parent_of(child.run))).placement
+        admission = Admission(child.title, kind.name, kind.format, placement)
         loaded = Loaded(kind, kind.machine.initial(), [])
     common = loaded.kind.run_state(loaded.state)
     if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):
@@ -116,7 +118,7 @@ async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any)
         return
     try:
         for child in kind.children(state):
-            with suppress(RunNotFound, Held, KindUnknown):  # A driver that holds one finds its parent finished.
+            with suppress(RunNotFound, Held, RunUnreadable):  # A driver that holds one finds its parent finished.
                 await engine.end_cancelled(child)
     except JournalError as error:
         if not error.passing:

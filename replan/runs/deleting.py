@@ -1,14 +1,15 @@
 """Deleting runs for good, with the runs of their steps: the ones that a person names, and those that have aged."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from actors.run.ending import FINAL
 from actors.run.ids import is_child
+from replan.runs.families import family_of, runs_above
 from replan.runs.run_ids import ALL
 from replan.runs.tops import check_own
 from replan.setup.command_name import program
-from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.core.errors import UsageProblem
 from runtime.journal.port import Deleted, RunRow
 from runtime.process.identity import is_dead
 
@@ -32,37 +33,28 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Dele
 async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False) -> tuple[str, ...]:
     """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970); return their ids.
 
-    With `ended`, also those that have ended and could be reopened. With `dry_run`, nothing is deleted. A run that
-    another process has taken up in the meantime raises `Held`, and nothing is deleted.
+    With `ended`, also those that have ended and could be reopened. Runs of a newer release are kept. With `dry_run`,
+    nothing is deleted. A run that another process has taken up in the meantime raises `Held`, and nothing is deleted.
     """
     rows = await engine.journal.runs(ALL)
-    old = [row for row in rows if not is_child(row.run) and row.updated < before and _is_over(row, ended=ended)]
+    old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
     if old and not dry_run:
         await _delete(engine, old, rows)
     return tuple(row.run for row in old)
 
 
-def _is_over(row: RunRow, *, ended: bool) -> bool:
-    return row.summary.status == "finished" and (ended or row.summary.detail in FINAL)
+def is_over(row: RunRow, *, ended: bool) -> bool:
+    """Tell whether a run never goes on; with `ended`, whether it has ended, though it could be reopened.
+
+    One of a newer release is kept.
+    """
+    return row.summary.status == "finished" and not row.needs_newer and (ended or row.summary.detail in FINAL)
 
 
 async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:
     """Delete runs, and the runs of their steps."""
-    known = {row.run: row for row in all_rows}
-    runs = {row.run: row.last_seq for row in rows}
-    above = {name.rpartition(".")[0] for name in known if is_child(name)}
-    waiting = [name for name in runs if name in above]
-    while waiting:
-        children = [name for name in await _children(engine, waiting.pop()) if name in known and name not in runs]
-        runs |= {name: known[name].last_seq for name in children}
-        waiting += [name for name in children if name in above]
+    known = {row.run: row.last_seq for row in all_rows}
+    above, runs = runs_above(known), {row.run: row.last_seq for row in rows}
+    for row in rows:
+        runs |= {run: known[run] for run in await family_of(engine, row.run, known, above) if run not in runs}
     return await engine.journal.delete(runs, dead=is_dead)
-
-
-async def _children(engine: "Engine", run: str) -> Sequence[str]:
-    """Return the runs that steps of a run are; none for a run that cannot be read."""
-    try:
-        loaded = await engine.read(run)
-    except (JournalDamaged, KindUnknown, UsageProblem):
-        return ()
-    return loaded.kind.children(loaded.state) if loaded.started else ()

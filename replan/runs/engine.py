@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
 from actors.run.kind import PreparedRun
+from actors.run.questions import Via
 from actors.run.result import RunResult
 from replan.runs import inbox
+from replan.runs.cached import CachedReader
 from replan.runs.children import cancel_children
 from replan.runs.inbox import Heard
-from replan.runs.loaded import AnyKind, started
+from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model
 from replan.runs.options import DETACHED, DriveOptions
 from replan.runs.reader import Reading
@@ -25,6 +27,7 @@ from replan.runs.status import goes_on, status_at_rest
 from replan.runs.tops import check_own
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
+from replan.setup.webhook import WebhookEntry
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.drive.actor import Actor
@@ -34,7 +37,7 @@ from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
-from runtime.journal.port import Journal, Posted
+from runtime.journal.port import ORDINARY, Journal, Placement, Posted
 from runtime.models.limiter import CallLimiter
 from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
@@ -63,16 +66,28 @@ class Engine(Reading):
     """Whether slow guards run in threads; not in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
+    calls_total: Mapping[str, int] = field(default_factory=dict)
+    """The most calls in flight to some providers from all hosts of the journal together."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
     """The user's program that is told that a run waits."""
+    webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
+    """The addresses that a host posts signed messages to, by name."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that are waited for whether they are up."""
     lease_seconds: float | None = None
     """The length of leases; None for the usual one."""
+    placement: Placement = ORDINARY
+    """Whom new runs are accounted to, and their priority."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
+    cache: CachedReader | None = None
+    """What reads runs for a server, which keeps those that were read lately; None reads each one anew."""
+
+    async def read(self, run: str) -> Loaded:
+        """Return a run's kind, state and records. Raises as `Reading.read` does."""
+        return await (super().read(run) if self.cache is None else self.cache.read(run))
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
         """Record the start of a new run, for a host to drive, and wake the hosts; return its id.
@@ -80,7 +95,7 @@ class Engine(Reading):
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        admission = Admission(prepared.title, kind.name, kind.format)
+        admission = Admission(prepared.title, kind.name, kind.format, self.placement)
         await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
@@ -96,7 +111,7 @@ class Engine(Reading):
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
         async with self.model(kind.model(state), {}) as model:
-            admission = Admission(prepared.title, kind.name, kind.format)
+            admission = Admission(prepared.title, kind.name, kind.format, self.placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
         return await self.resume(name, options) if result is None else result
 
@@ -133,17 +148,17 @@ class Engine(Reading):
             result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
 
-    async def answer(self, question: str, text: str) -> Heard:
-        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
+    async def answer(self, question: str, text: str, *, via: Via = "") -> Heard:
+        """Post an answer to the question `RUN/ID`; it is in the journal when this returns. `via` is how it came.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
         `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
-        return await self._post(question, partial(inbox.post_answer, text=text))
+        return await self._post(question, partial(inbox.post_answer, text=text, via=via))
 
-    async def decline(self, question: str) -> Heard:
+    async def decline(self, question: str, *, via: Via = "") -> Heard:
         """Post that a question will not be answered: the run goes on without. Raises as `answer` does."""
-        return await self._post(question, inbox.post_decline)
+        return await self._post(question, partial(inbox.post_decline, via=via))
 
     async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
         run, name = inbox.split(question)

@@ -1,4 +1,4 @@
-"""Hosting runs: the runtime's host, with models that runs share, the notify hook, and a wake-up socket."""
+"""Hosting runs: the runtime's host, with models that runs share, the notify hook, webhooks, and a wake-up socket."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -13,10 +13,13 @@ from replan.runs.models import Shared
 from replan.runs.notify import Notifier
 from replan.runs.options import DriveOptions
 from replan.runs.undriven import record_crash, record_undrivable
+from replan.webhooks.sender import Sender
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
+from runtime.dispatch.port import Dispatcher
 from runtime.drive.changes import ChangeSignal
 from runtime.drive.options import Ending, Stop
+from runtime.host.call_slots import SharedSlots
 from runtime.host.host import Host
 from runtime.host.notices import Changed, Report, Trouble
 from runtime.process.identity import identity, is_dead
@@ -25,17 +28,23 @@ REST_SECONDS = 5.0
 """A run that waits this long for a clock, or longer, is kept by the journal alone."""
 
 
-async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> None:
+async def host(
+    engine: Engine, *, runs_max: int, stop: Stop, report: Report, dispatcher: Dispatcher | None = None
+) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
-    Runs of a kind that is not known here are left alone. `report` gets each notice. Raises `JournalDamaged`,
-    `JournalNewer`.
+    Runs of a kind that is not known here are left alone. `report` gets each notice. With a `dispatcher`, only runs that
+    this places here are taken up. Raises `JournalDamaged`, `JournalNewer`.
     """
     formats, problems = engine.kinds.formats()
     for problem in problems:
         report(Trouble("", f"{problem}; its runs are left alone"))
     async with AsyncExitStack() as stack, trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-        drive = _Drive(replace(engine, models=Shared(stack)), hooks, report)
+        slots = SharedSlots(engine.journal, identity(), engine.calls_total)
+        driving = replace(engine, models=Shared(stack), limiter=engine.limiter.sharing(slots.slot))
+        drive = _Drive(driving, hooks, report)
+        if engine.calls_total:
+            nursery.start_soon(slots.keep)
         serving = Host(
             engine.journal,
             owner=identity(),
@@ -46,11 +55,14 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> 
             stop=stop,
             runs_max=runs_max,
             kinds=formats,
+            dispatcher=dispatcher,
         )
         try:
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
             report(Trouble("", f"{problem}; nothing wakes this host, so it polls"))
+        for name, webhook in engine.webhooks.items():
+            await nursery.start(Sender(engine.journal, name, webhook, engine.environment).run)
         await serving.serve()
         nursery.cancel_scope.cancel()
 

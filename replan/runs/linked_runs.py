@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replan.runs.run_ids import ALL
 from replan.runs.status import status_of
-from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.core.errors import JournalDamaged, RunUnreadable, UsageProblem
 
 if TYPE_CHECKING:
     from replan.runs.reader import Reading
@@ -37,7 +37,7 @@ async def made_from(reader: "Reading", run: str) -> list[LinkedRun]:
             continue
         try:
             loaded = await reader.read(row.run)
-        except (JournalDamaged, KindUnknown, UsageProblem):
+        except (JournalDamaged, RunUnreadable, UsageProblem):
             continue
         if loaded.kind.made_from(loaded.state) == run:
             status = status_of(row, hosted=await reader.hosted(row.kind, row.format))

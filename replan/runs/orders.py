@@ -7,16 +7,25 @@ address, a plug-in or a prompt is never taken from a client.
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
+from actors.acquisition.prepare import AcquisitionInput
+from actors.acquisition.profile_files import shipped_profiles
 from actors.config.loader import shipped_workflows
+from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.prepare import RunOptions
+from actors.run.kind import PreparedRun
 from actors.values.attachments import Attachment
+from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.attaching import check_sizes, uploaded
 from replan.runs.changes import Changes
+from replan.runs.executing import ExecutionOptions, prepare_to_execute
+from replan.runs.execution_plans import PlanToExecute
 from replan.runs.prepare import Prepared, prepare
 from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
@@ -31,18 +40,14 @@ _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
 _CEILINGS = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds")
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a client wants to be planned."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limited:
+    """The model and the limits that a client wants for a run."""
 
-    problem: str
-    """The text of the problem."""
-    workflow: str = "search"
-    """The name of a workflow."""
     model: str = DEFAULT
     """The name of a model."""
     max_calls: int | None = None
-    """Model calls at most; None for the workflow's limit."""
+    """Model calls at most; None for the usual limit."""
     max_tokens: int | None = None
     """Tokens at most; None for the server's limit."""
     max_cost_usd: float | None = None
@@ -51,8 +56,42 @@ class Order:
     """Seconds in which models and guards work, at most; None for the server's limit."""
     deadline_seconds: float | None = None
     """Seconds from the start until the run ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Limited):
+    """What a client wants to be planned."""
+
+    problem: str
+    """The text of the problem."""
+    workflow: str = "search"
+    """The name of a workflow."""
     uploads: Sequence[tuple[str, bytes]] = ()
     """Files, each by its name and its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcquisitionOrder(Limited):
+    """The schema that a client wants to be filled."""
+
+    profile: str
+    """The name of a profile."""
+    goal: str
+    """What the schema is to be filled for."""
+    documents: str | None = None
+    """The name of a folder of documents; None for the server's search service, if it has one."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """Values that the client knows, by the path of the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionOrder(Limited):
+    """The plan that a client wants to be executed."""
+
+    plan: PlanToExecute
+    """The plan."""
+    tools: str
+    """The name of a tool set."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +116,54 @@ class Offer:
         """The models by the name that clients use; None is the home's own."""
         return {DEFAULT: None, "rules": "rules", **self.config.clients.models}
 
+    @property
+    def profiles(self) -> Mapping[str, str]:
+        """The profiles of acquisitions by the name that clients use."""
+        own = {name: str(self.folder / path) for name, path in self.config.clients.profiles.items()}
+        return {**{name: name for name in shipped_profiles(self.root)}, **own}
+
+    @property
+    def documents(self) -> Mapping[str, str]:
+        """The folders of documents by the name that clients use."""
+        return {name: str(self.folder / path) for name, path in self.config.clients.documents.items()}
+
+    def prepare_acquisition(
+        self, order: AcquisitionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
+    ) -> PreparedRun:
+        """Return the acquisition that a client has ordered. Raises `UsageProblem`, whose place is the field."""
+        wish = AcquisitionInput(
+            profile=_named(order.profile, self.profiles, "profile") or "",
+            goal=order.goal,
+            given=dict(order.given),
+            **self._limits(order, ACQUISITION_CALLS),
+        )
+        documents = None if order.documents is None else _named(order.documents, self.documents, "documents")
+        model = _named(order.model, self.models, "model")
+        prepared = prepare_to_acquire(
+            wish, documents, model, registry=registry, environment=environment, config=self.config
+        )
+        prepared.check_model()
+        return prepared.request
+
+    def prepare_execution(
+        self, order: ExecutionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
+    ) -> PreparedRun:
+        """Return the execution that a client has ordered. Raises `UsageProblem`, whose place is the field."""
+        sets = self.config.clients.tools
+        chosen = sets[_named(order.tools, {name: name for name in sets}, "tools") or ""]
+        options = ExecutionOptions(
+            tools=str(self.folder / chosen.file),
+            workspace=str(self.folder / chosen.workspace),
+            approval=chosen.approve,
+            limits=RunOptions(**self._limits(order, EXECUTION_CALLS)),
+        )
+        model = _named(order.model, self.models, "model")
+        prepared = prepare_to_execute(
+            order.plan, options, model, registry=registry, environment=environment, config=self.config
+        )
+        prepared.check_model()
+        return prepared.request
+
     def prepare(self, order: Order, registry: Registry, environment: Mapping[str, str] = os.environ) -> Prepared:
         """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
         options = self._options(order)
@@ -99,18 +186,23 @@ class Offer:
         self._check(changes)
 
     def _options(self, order: Order) -> RunOptions:
+        workflow = _named(order.workflow, self.workflows, "workflow") or ""
+        return RunOptions(workflow=workflow, **self._limits(order, None))
+
+    def _limits(self, order: Limited, calls: int | None) -> dict[str, Any]:
+        """Return the limits of an order below the ceilings; `calls` is the usual limit, None where another decides."""
         self._check(order)
         clients = self.config.clients
-        return RunOptions(
-            workflow=_named(order.workflow, self.workflows, "workflow") or "",
-            max_calls=order.max_calls,
-            max_tokens=clients.max_tokens if order.max_tokens is None else order.max_tokens,
-            max_cost_usd=clients.max_cost_usd if order.max_cost_usd is None else order.max_cost_usd,
-            active_seconds=clients.active_seconds if order.active_seconds is None else order.active_seconds,
-            deadline_seconds=order.deadline_seconds,
-        )
+        usual = None if calls is None else min(calls, clients.max_calls)
+        return {
+            "max_calls": usual if order.max_calls is None else order.max_calls,
+            "max_tokens": clients.max_tokens if order.max_tokens is None else order.max_tokens,
+            "max_cost_usd": clients.max_cost_usd if order.max_cost_usd is None else order.max_cost_usd,
+            "active_seconds": clients.active_seconds if order.active_seconds is None else order.active_seconds,
+            "deadline_seconds": order.deadline_seconds,
+        }
 
-    def _check(self, wanted: Order | Changes) -> None:
+    def _check(self, wanted: Limited | Changes) -> None:
         for name in _CEILINGS:
             value, ceiling = getattr(wanted, name), getattr(self.config.clients, name)
             if value is not None and ceiling is not None and not value <= ceiling:
@@ -118,7 +210,21 @@ class Offer:
                 raise UsageProblem(f"the most that clients may ask for is {ceiling:,}", place=name, hint=hint)
 
 
-def _named(name: str, known: Mapping[str, str | None], place: str) -> str | None:
+def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
+    """Return the names and ceilings of clients as plain data, with tool sets only where they may execute."""
+    clients = offer.config.clients
+    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "runs_at_once", "runs_per_day")
+    return {
+        "workflows": list(offer.workflows),
+        "models": list(offer.models),
+        "profiles": list(offer.profiles),
+        "documents": list(offer.documents),
+        "tools": list(clients.tools) if allow_execute else [],
+        "ceilings": {name: getattr(clients, name) for name in names},
+    }
+
+
+def _named(name: str, known: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
     if name not in known:
         hint = nearest(name[:100], known, kind=f"{place}s") or ", ".join(known)
         raise UsageProblem(f"there is no {place} {name[:100]!r} here", place=place, hint=hint)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from actors.run.ids import is_child
 from replan.runs.status import row_after, status_of
 from replan.setup.command_name import program
-from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.core.errors import JournalDamaged, RunUnreadable, UsageProblem
 from runtime.core.events import Record
 from runtime.journal.kinds import drivable
 from runtime.journal.port import Readable, RunFilter, RunRow
@@ -44,6 +44,10 @@ class Reading:
         kind = await self.kind_of(run)
         records = await self.journal.read(run)
         return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
+
+    async def read_at(self, row: RunRow) -> "Loaded":
+        """Return the run of a row as `read` does, at least up to the last record that the row names."""
+        return await self.read(row.run)
 
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
         """Return a run as `read` does, and its status row after the same record. Raises as `read` does.
@@ -109,7 +113,7 @@ class Reading:
             if row.unread and row.summary.status == "waiting":
                 try:
                     common = await self.common_with_inbox(row.run)
-                except (JournalDamaged, KindUnknown, UsageProblem):
+                except (JournalDamaged, RunUnreadable, UsageProblem):
                     common = None
             kind = row.kind, row.format
             if kind not in hosted:

@@ -5,20 +5,23 @@ The home keeps the settings and the log. No message shows the URL, which may hol
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from runtime.dispatch.port import Dispatcher
     from runtime.host.wakeup import WakeUp
 
 JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
 
-LEASE_SECONDS = 6.0
-"""The length of a lease in a database: another machine takes over this long after a driver was killed.
+LEASE_SECONDS = 8.0
+"""The length of a lease in a database: another machine takes over at most this long after a driver was killed.
 
-On one machine a killed process is recognised at once.
+It is renewed every 2 seconds, so that a pause of 5 seconds costs no driver its run. On one machine a killed process is
+recognised at once.
 """
 
 
@@ -54,3 +57,14 @@ def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
     from runtime.open_journal import open_wakeup  # noqa: PLC0415 -- as above
 
     return open_wakeup(url, DIRECT)
+
+
+def database_dispatcher(environment: Mapping[str, str] = os.environ) -> "AbstractAsyncContextManager[Dispatcher]":
+    """Return the engine that places runs on workers. Raises `UsageProblem` where the journal is in no database."""
+    url = database_url(environment)
+    if url is None:
+        hint = "set it to postgresql://…, or use replan host, which serves the journal in a file"
+        raise UsageProblem("workers need a journal in a Postgres database", place=JOURNAL, hint=hint)
+    from runtime.open_journal import open_dispatcher  # noqa: PLC0415 -- as above
+
+    return open_dispatcher(url, JOURNAL)

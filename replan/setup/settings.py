@@ -5,7 +5,7 @@ A flag wins over the environment (`REPLAN_MODEL`), and the environment over the 
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -15,9 +15,13 @@ from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
 from actors.files.config_model import Config, config_error
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
+from replan.setup.proxy import ProxyEntry
+from replan.setup.webhook import WebhookEntry
 from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
+from runtime.journal.port import Placement
+from runtime.journal.validation import check_placement
 from runtime.models.base_url import check_base_url
 
 
@@ -59,22 +63,45 @@ class HostEntry(Config):
     """The same for some providers, by the name of their server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
     """The most calls in flight for one run."""
+    model_calls_total_by_provider: Mapping[str, int] = Field(default_factory=dict)
+    """The most calls in flight to some providers from all hosts and workers of the journal together."""
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Self:
-        for name, most in self.model_calls_max_by_provider.items():
-            if most < 1:
-                raise config_error(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
+        for key in ("model_calls_max_by_provider", "model_calls_total_by_provider"):
+            for name, most in getattr(self, key).items():
+                if most < 1:
+                    raise config_error(f"{most} calls are none", (key, name), "1 or more")
         return self
 
 
+class ClientTools(Config):
+    """A tool set that clients may execute plans with."""
+
+    file: str
+    """The path of the tools file; it begins at the config's folder."""
+    workspace: str
+    """The folder that the tools work in, likewise."""
+    approve: Literal["each", "risky", "none"] = "risky"
+    """Which calls of tools a person approves first: on the command line or on the web page."""
+
+
 class ClientsEntry(Config):
-    """What browsers and programs may ask `replan serve` for. Limits are ceilings, which a client may only lower."""
+    """What browsers and programs may ask `replan serve` and `replan mcp` for.
+
+    Limits are ceilings, which a client may only lower.
+    """
 
     workflows: Mapping[str, str] = Field(default_factory=dict)
     """Workflow files by the name that clients use, beside the shipped ones; a path begins at the config's folder."""
     models: Mapping[str, str] = Field(default_factory=dict)
     """Models by the name that clients use, each as after `--model`, beside `rules` and the home's own model."""
+    profiles: Mapping[str, str] = Field(default_factory=dict)
+    """Profiles of acquisitions by the name that clients use, beside the shipped ones; paths as for `workflows`."""
+    documents: Mapping[str, str] = Field(default_factory=dict)
+    """Folders of documents that acquisitions search, by the name that clients use; paths as for `workflows`."""
+    tools: Mapping[str, ClientTools] = Field(default_factory=dict)
+    """Tool sets by the name that clients use; clients execute plans only where the server was told to allow it."""
     max_calls: int = Field(default=200, ge=1)
     """The most model calls of a run."""
     max_tokens: int | None = Field(default=None, ge=1)
@@ -104,6 +131,9 @@ class SearchEntry(Config):
         return self
 
 
+WebhookName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
+
+
 class UserConfig(Config):
     """The user's config file."""
 
@@ -113,16 +143,40 @@ class UserConfig(Config):
     """Prices by model; they win over the shipped list."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
     """What all runs of the home together may use in a UTC day; without it there is no limit."""
+    tenants: Mapping[str, HomeBudgetEntry] = Field(default_factory=dict)
+    """What the runs of each tenant may use in a UTC day; one that is not named has no limit of its own."""
     host: HostEntry = Field(default_factory=HostEntry)
     """How many runs and calls one process has under way at most."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
-    """What browsers and programs may ask `replan serve` for."""
+    """What browsers and programs may ask `replan serve` and `replan mcp` for."""
+    proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
+    """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
     search: SearchEntry | None = None
     """The search service for acquisitions; without it, only folders of documents are searched."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
+    webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
+    """Addresses that a host posts signed messages to, by name."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
+
+    @model_validator(mode="after")
+    def _names_of_tenants(self) -> Self:
+        for name in self.tenants:
+            try:
+                check_placement(Placement(name or " "))
+            except UsageProblem as problem:
+                raise config_error(problem.cause, ("tenants", name), problem.hint) from None
+        return self
+
+    @property
+    def budget(self) -> HomeBudget:
+        """The daily budget of all runs, with those of the tenants."""
+        tenants = {
+            name: replace(entry.budget, setting=f"tenants.{name} in config.yaml", whose=f"the budget of tenant {name}")
+            for name, entry in self.tenants.items()
+        }
+        return replace(self.home_budget.budget, tenants=tenants)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,28 +8,33 @@ from typing import Any, Literal
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
 from actors.run.tools import OUTCOME_SCHEMA
-from actors.values.answers import TEXT, Kind, expected_answer, kind_of, options_of
+from actors.values.answers import Kind, expected_answer, kind_of, options_of
 
 FormKind = Kind | Literal["review"]
 """The form in which a question is answered on a page."""
 
 
 def for_people_only(question: Mapping[str, Any]) -> bool:
-    """Tell whether a program may not answer: the question is a review, or is about the outcome of a tool's call."""
-    return question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
+    """Tell whether a program may not answer: a review, the outcome of a tool's call, or a step of an execution."""
+    return bool(question.get("people_only", False)) or question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its form: `kind`, `choices`, `hint`, `version`."""
     schema = question["answer_schema"]
-    hint = "" if schema == TEXT or form_choices(question) else expected_answer(schema)
+    any_text = form_kind(question) == "text" and "description" not in schema
+    hint = "" if any_text or form_choices(question) else expected_answer(schema)
     form = {"kind": form_kind(question), "choices": form_choices(question), "hint": hint}
     return {**question, **form, "version": version_of(question)}
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused."""
-    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16]
+    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused.
+
+    A deadline that has moved does not make a question another one.
+    """
+    asked = {name: value for name, value in question.items() if name != "until"}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def form_kind(question: Mapping[str, Any]) -> FormKind:

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from actors.run.ids import expiry_id
 from actors.run.kind import Kind
+from actors.run.state import RunState
 from actors.values.answers import TEXT, expected_answer, kind_of, options_of
+from actors.values.format import stamp
 
 ARTIFACT_CHARACTERS_MAX = 20_000
 """The fields of an artifact under review that a terminal shows; `replan questions --json` has all of it."""
@@ -15,7 +18,20 @@ def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str,
     common = kind.run_state(state)
     if common is None:
         return []
-    return [kind.views.question(run, state, common.questions[name]) for name in common.open_questions]
+    shown = []
+    for name in common.open_questions:
+        until = answered_until(common, name)
+        more = {} if until is None else {"until": stamp(until)}
+        shown.append({**kind.views.question(run, state, common.questions[name]), **more})
+    return shown
+
+
+def answered_until(common: RunState[Any], name: str) -> float | None:
+    """Return until when an answer helps: the question's expiry or the run's deadline, in UTC seconds; None for ever."""
+    expiry, deadline = common.waits.get(expiry_id(name)), common.ledger.limits.deadline
+    return min(
+        (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
+    )
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:

@@ -8,12 +8,12 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.web import api_bodies as bodies
+from replan.service import bodies
+from replan.service.access import Principal
+from replan.service.store import Scope
 from replan.web import api_reads as reads
 from replan.web import api_writes as writes
-from replan.web.access import Principal
 from replan.web.site import Site
-from replan.web.store import Scope
 
 Handler = Callable[[Site, Request, Principal, Any], Awaitable[Response]]
 """Answers a request of a program; the last argument is its body, None for a GET."""
@@ -56,6 +56,24 @@ OPERATIONS: tuple[Operation, ...] = (
         query=(("status", "Only runs with this status."), ("q", "Only runs whose id, title or kind has this."), PAGE),
     ),
     Operation("POST", "/api/runs", "control", "Start a run.", writes.start_run, bodies.Started, bodies.StartRun),
+    Operation(
+        "POST",
+        "/api/acquisitions",
+        "control",
+        "Start an acquisition, which fills the schema of a profile.",
+        writes.start_acquisition,
+        bodies.Started,
+        bodies.StartAcquisition,
+    ),
+    Operation(
+        "POST",
+        "/api/executions",
+        "control",
+        "Execute a proved plan, where the server was started with `--allow-execute`.",
+        writes.start_execution,
+        bodies.Started,
+        bodies.StartExecution,
+    ),
     Operation("GET", RUN, "read", "Read what a run has come to.", reads.read_run, bodies.Result),
     Operation("GET", f"{RUN}/tree", "read", "Read the search of a run.", reads.read_tree, bodies.Tree),
     Operation("GET", f"{RUN}/records", "read", "Read records.", reads.read_records, bodies.RecordPage, query=(AFTER,)),

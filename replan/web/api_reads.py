@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import orjson
@@ -12,18 +13,19 @@ from starlette.responses import Response
 
 from replan.runs.asked import all_questions, questions_of
 from replan.runs.cached import MARK
+from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
 from replan.runs.status import STATUSES
+from replan.service.access import Principal
 from replan.views.budget import budget_bars
 from replan.views.errors import line_of_error
 from replan.views.records import record_to_json
 from replan.views.replies import replies
 from replan.views.rows import row_to_json
-from replan.web.access import Principal
 from replan.web.api_answers import answered
 from replan.web.exports import document
-from replan.web.run_page import place_of
+from replan.web.record_pages import place_of
 from replan.web.runs_page import QUERY_MAX, matches, page_number
 from replan.web.site import Site
 from replan.web.streams import RETRY_MILLISECONDS, EventStream, event
@@ -48,9 +50,10 @@ async def list_runs(site: Site, request: Request, who: Principal, body: None) ->
 
 
 async def read_run(site: Site, request: Request, who: Principal, body: None) -> Response:
-    """Return what a run has come to."""
+    """Return what a run has come to, and whether anybody drives it now."""
     del who, body
-    return answered((await read_shown(site.reader, request.path_params["run"])).result.to_json())
+    shown = await read_shown(site.reader, request.path_params["run"])
+    return answered({**shown.result.to_json(), "driven": shown.driven})
 
 
 async def read_tree(site: Site, request: Request, who: Principal, body: None) -> Response:
@@ -66,7 +69,7 @@ async def read_tree(site: Site, request: Request, who: Principal, body: None) ->
 async def read_records(site: Site, request: Request, who: Principal, body: None) -> Response:
     """Return a page of records."""
     del who, body
-    run, after = request.path_params["run"], place_of(request)
+    run, after = request.path_params["run"], place_of(request, "after") or 0
     loaded, found = await site.reader.page(run, after, MARK)
     records = [record_to_json(loaded.kind, record) for record, _ in found]
     last = found[-1][0].seq if found else after
@@ -82,7 +85,7 @@ async def stream_records(site: Site, request: Request, who: Principal, body: Non
         raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
     named, _, number = request.headers.get("last-event-id", "").rpartition(":")
     last = int(number) if named == run and number.isascii() and number.isdigit() and len(number) <= 12 else None
-    return EventStream(_records(site, who, run, place_of(request) if last is None else last))
+    return EventStream(_records(site, who, run, (place_of(request, "after") or 0) if last is None else last))
 
 
 async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGenerator[str, None]:
@@ -93,20 +96,25 @@ async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGen
                 if site.visitor_ended(who):
                     return
                 try:
-                    while True:
-                        loaded, found = await site.reader.page(run, after, MARK)
-                        for record, _ in found:
-                            data = orjson.dumps(record_to_json(loaded.kind, record)).decode()
-                            yield event("record", f"{run}:{record.seq}", data)
-                            after = record.seq
-                        if not found:
-                            break
+                    while found := await site.hub.shared(("records", run, after), partial(_events, site, run, after)):
+                        after, text = found
+                        yield text
                 except JournalError as error:
                     if not error.passing:
                         yield event("gone", "")
                         return
                 if not changed:
                     yield ": ping\n\n"
+
+
+async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:
+    """Return the number of the last of the next records, and the records as events; None where there are none."""
+    loaded = await site.reader.read(run)
+    found = loaded.records[after : after + MARK]
+    events = [
+        event("record", f"{run}:{each.seq}", orjson.dumps(record_to_json(loaded.kind, each)).decode()) for each in found
+    ]
+    return (found[-1].seq, "".join(events)) if found else None
 
 
 async def read_budget(site: Site, request: Request, who: Principal, body: None) -> Response:
@@ -122,10 +130,10 @@ async def read_attempt(site: Site, request: Request, who: Principal, body: None)
     """Return the prompt and the replies of an attempt."""
     del who, body
     run, node = request.path_params["run"], request.path_params["node"]
-    loaded = await site.reader.read(run)
+    loaded, near = await site.reader.marked(run)
     found, sent = replies(loaded.records, node), None
     try:
-        sent = None if loaded.kind.views.prompt is None else loaded.kind.views.prompt(loaded.records, node)
+        sent = None if loaded.kind.views.prompt is None else loaded.kind.views.prompt(loaded.records, node, near)
     except UsageProblem as problem:
         if not found:
             raise HTTPException(404, problem.cause) from None
@@ -157,7 +165,4 @@ async def list_questions(site: Site, request: Request, who: Principal, body: Non
 async def read_offer(site: Site, request: Request, who: Principal, body: None) -> Response:
     """Return the names that clients may use, and their ceilings."""
     del request, who, body
-    clients = site.offer.config.clients
-    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "runs_at_once", "runs_per_day")
-    ceilings = {name: getattr(clients, name) for name in names}
-    return answered({"workflows": list(site.offer.workflows), "models": list(site.offer.models), "ceilings": ceilings})
+    return answered(offered(site.offer, allow_execute=site.allow_execute))

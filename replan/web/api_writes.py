@@ -3,100 +3,102 @@
 What a key stands for is durable: the id of a started run and the name of a posted message follow from it.
 """
 
-import hashlib
-import re
+from collections.abc import Callable
+from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs import cancelling
-from replan.runs.asked import questions_of
-from replan.runs.changes import Changes, post_changes
-from replan.runs.orders import Order
-from replan.views.question_forms import for_people_only
-from replan.web import api_bodies as bodies
-from replan.web.access import Principal
+from actors.run.kind import PreparedRun
+from replan.runs.changes import Changes
+from replan.runs.execution_plans import plan_of_run
+from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
+from replan.service import bodies, messages
+from replan.service.access import Principal
+from replan.service.starting import (
+    acquired,
+    executed,
+    known_start,
+    mark_of,
+    planned,
+    run_of_key,
+    start_prepared,
+)
 from replan.web.api_answers import answered
-from replan.web.quota import start
 from replan.web.site import Site
-from runtime.core.errors import RunNotFound, UsageProblem
-from runtime.journal.port import Posted
+from runtime.core.errors import UsageProblem
 
-HEADER = "idempotency-key"
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-ID_LETTERS = 16
-"""Letters of the id of a run that a program starts: enough that no two keys lead to one id."""
-
-_KEY = re.compile(r"[\x21-\x7e]{1,100}")
+HEADER = "Idempotency-Key"
 
 
 def key_of(request: Request, who: Principal) -> str:
     """Return the hash of a request's idempotency key and its client. Raises `UsageProblem` for a missing one."""
-    key = request.headers.get(HEADER, "")
-    if not _KEY.fullmatch(key):
-        hint = "up to 100 printable characters, another one for each thing that is done"
-        raise UsageProblem("the header is missing or wrong", place="Idempotency-Key", hint=hint)
-    return hashlib.sha256(f"{who.client}\n{request.url.path}\n{key}".encode()).hexdigest()
+    return messages.hashed_key(request.headers.get(HEADER, ""), who, request.url.path, place=HEADER)
 
 
 async def start_run(site: Site, request: Request, who: Principal, body: bodies.StartRun) -> Response:
+    """Start a planning run."""
+    files = tuple([(each.name, each.content) for each in body.attachments])
+    order = Order(problem=body.problem, workflow=body.workflow, uploads=files, **_limited(body))
+    return await _started(site, request, who, body, lambda: planned(site, order))
+
+
+async def start_acquisition(site: Site, request: Request, who: Principal, body: bodies.StartAcquisition) -> Response:
+    """Start an acquisition."""
+    order = AcquisitionOrder(
+        profile=body.profile, goal=body.goal, documents=body.documents, given=body.given, **_limited(body)
+    )
+    return await _started(site, request, who, body, lambda: acquired(site, order))
+
+
+async def start_execution(site: Site, request: Request, who: Principal, body: bodies.StartExecution) -> Response:
+    """Start the execution of a proved plan, where the server allows that."""
+    site.check_execute()
+    order = ExecutionOrder(plan=await plan_of_run(site.reader, body.plan_of), tools=body.tools, **_limited(body))
+    return await _started(site, request, who, body, lambda: executed(site, order))
+
+
+async def _started(
+    site: Site, request: Request, who: Principal, body: bodies.Sent, prepare: Callable[[], PreparedRun]
+) -> Response:
     """Start a run; a repeated request returns the run that the first one started."""
     key = key_of(request, who)
-    run, mark = _run_id(key), hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+    mark = mark_of(body.model_dump_json())
     async with site.repeating:  # So that a request and its repetition do not both find that nothing was started.
-        for known in site.store.read().starts.get(who.client, ()):
-            if known.run == run and await _exists(site, run):
-                if known.order != mark:
-                    raise HTTPException(409, "another run was started with this idempotency key")
-                return answered({"run_id": run, "result": "duplicate"})
-        order = Order(
-            problem=body.problem,
-            workflow=body.workflow,
-            model=body.model,
-            max_calls=body.max_calls,
-            max_tokens=body.max_tokens,
-            max_cost_usd=body.max_cost_usd,
-            active_seconds=body.active_seconds,
-            deadline_seconds=body.deadline_seconds,
-            uploads=tuple([(each.name, each.content) for each in body.attachments]),
-        )
-        await start(site, who, order, run=run, mark=mark)
+        known = await known_start(site, who, key, mark)
+        if known is not None:
+            return answered({"run_id": known, "result": "duplicate"})
+        run = await start_prepared(site, who, prepare(), run=run_of_key(key), mark=mark)
     return answered({"run_id": run, "result": "accepted"}, 201)
+
+
+def _limited(body: bodies.StartRun | bodies.StartAcquisition | bodies.StartExecution) -> dict[str, Any]:
+    """Return the model and the limits of an order."""
+    return {"model": body.model, **{name: getattr(body, name) for name in bodies.Limits.model_fields}}
 
 
 async def answer(site: Site, request: Request, who: Principal, body: bodies.Answer) -> Response:
     """Post an answer or a decline; the first one counts, and another one is a conflict."""
     key_of(request, who)
-    run, name = request.path_params["run"], request.path_params["name"]
-    full = f"{run}/{name}"
+    full = f"{request.path_params['run']}/{request.path_params['name']}"
     if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
-    if any(each["id"] == full and for_people_only(each) for each in await questions_of(site.reader, run)):
-        raise HTTPException(403, "only a person may answer this: on the web page, or with `replan answer`")
-    receipt = await (site.engine.decline(full) if body.answer is None else site.engine.answer(full, body.answer))
-    if receipt.result == "conflict":
-        raise HTTPException(409, "another answer was given before, and that one counts")
+    receipt = await messages.answer_question(site, full, body.answer, via="api")
     return answered({"question": full, "result": receipt.result, "answer": receipt.stands})
 
 
 async def tell(site: Site, request: Request, who: Principal, body: bodies.Message) -> Response:
     """Post a message."""
     run = request.path_params["run"]
-    posted = await site.engine.tell(run, body.text, body.kind, key=key_of(request, who)[:32])
-    return _receipt(run, posted)
+    posted = await messages.tell(site, who, run, body.text, body.kind, key=key_of(request, who))
+    return answered({"run_id": run, "result": posted.result})
 
 
 async def change_limits(site: Site, request: Request, who: Principal, body: bodies.Limits) -> Response:
     """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on."""
     run, changes = request.path_params["run"], Changes(**body.model_dump())
-    if not changes:
-        raise UsageProblem("no limit is given", place="body")
-    site.offer.check_changes(changes)
-    posted = await post_changes(site.engine, run, changes, key=key_of(request, who)[:32])
-    if (await site.engine.journal.row(run)).summary.status == "finished":
-        site.go_on(run)
-    return _receipt(run, posted)
+    posted = await messages.change_limits(site, who, run, changes, key=key_of(request, who))
+    return answered({"run_id": run, "result": posted.result})
 
 
 async def resume(site: Site, request: Request, who: Principal, body: bodies.Nothing) -> Response:
@@ -104,9 +106,7 @@ async def resume(site: Site, request: Request, who: Principal, body: bodies.Noth
     del body
     key_of(request, who)
     run = request.path_params["run"]
-    await site.engine.journal.row(run)
-    if not site.go_on(run):
-        raise HTTPException(409, "this server drives no runs: it was started with --no-host")
+    await messages.resume(site, who, run)
     return answered({"run_id": run, "result": "accepted"})
 
 
@@ -115,29 +115,4 @@ async def cancel(site: Site, request: Request, who: Principal, body: bodies.Noth
     del body
     key_of(request, who)
     run = request.path_params["run"]
-    summary = (await site.engine.journal.row(run)).summary
-    if (summary.status, summary.detail) == ("finished", "cancelled"):
-        return answered({"run_id": run, "cancelled": True})
-    return answered({"run_id": run, "cancelled": await cancelling.cancel_run(site.engine, run)})
-
-
-async def _exists(site: Site, run: str) -> bool:
-    try:
-        await site.engine.journal.row(run)
-    except RunNotFound:
-        return False  # Its start was refused or cut off after it was noted.
-    return True
-
-
-def _receipt(run: str, posted: Posted) -> Response:
-    if posted.result == "conflict":
-        raise HTTPException(409, "something else was posted with this idempotency key")
-    return answered({"run_id": run, "result": posted.result})
-
-
-def _run_id(key: str) -> str:
-    number, letters = int(key, 16), ""
-    for _ in range(ID_LETTERS):
-        number, place = divmod(number, len(LETTERS))
-        letters += LETTERS[place]
-    return letters
+    return answered({"run_id": run, "cancelled": await messages.cancel(site, run)})

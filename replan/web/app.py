@@ -9,12 +9,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import inbox, run_actions, run_page, runs_page, sign_in, start_page, streams
+from replan.web import inbox, opening, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import Guard
+from replan.web.health import Health, health_routes
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
 from replan.web.site import Site
+from replan.webhooks.messages import OPENING
 
 LARGE = frozenset({"/runs", "/api/runs"})
 """The paths whose bodies hold a problem and files."""
@@ -22,7 +24,7 @@ CACHED = "public, max-age=31536000, immutable"
 """How long browsers keep the files that pages load: their addresses change with their content."""
 
 
-def make_app(site: Site) -> ASGIApp:
+def make_app(site: Site, health: Health) -> ASGIApp:
     """Return the app of a site."""
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -31,9 +33,10 @@ def make_app(site: Site) -> ASGIApp:
         response.headers.update(error.headers or {})
         return response
 
-    app = Starlette(routes=[*pages(site), *api_routes(site)], exception_handlers={HTTPException: refused})
-    hosts = frozenset(f"{name}:{site.port}" for name in ("127.0.0.1", "localhost"))
-    return Guard(app, hosts, LARGE)
+    routes = [*health_routes(health), *pages(site), *api_routes(site)]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
+    origin = None if site.proxy is None else site.proxy.origin
+    return Guard(app, site.hosts_named, LARGE, origin, frozenset({OPENING}))
 
 
 def pages(site: Site) -> Sequence[BaseRoute]:
@@ -45,25 +48,33 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     async def do_sign_in(request: Request) -> Response:
         return await sign_in.sign_in(site, request)
 
+    signing = [
+        Route("/sign-in", show_sign_in),
+        Route("/sign-in", do_sign_in, methods=["POST"]),
+        Route("/sign-out", writing(site, sign_in.sign_out, "read"), methods=["POST"]),
+    ]
     question = "/questions/{run}/{name}"
     return [
         Route("/", reading(site, inbox.inbox)),
-        Route("/sign-in", show_sign_in),
-        Route("/sign-in", do_sign_in, methods=["POST"]),
+        Route(OPENING, opening.show_opening),
+        *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),
         Route("/new", reading(site, start_page.show_form)),
+        Route("/new/acquisition", reading(site, start_page.show_acquisition_form)),
+        Route("/new/execution", reading(site, start_page.show_execution_form)),
+        Route("/acquisitions", writing(site, start_page.start_acquisition), methods=["POST"]),
+        Route("/executions", writing(site, start_page.start_execution), methods=["POST"]),
         Route("/runs/{run}", reading(site, run_page.show_run)),
-        Route("/runs/{run}/records", reading(site, run_page.show_records)),
-        Route("/runs/{run}/attempts/{node:path}", reading(site, run_page.show_attempt)),
-        Route("/runs/{run}/export/{form}", reading(site, run_page.export)),
-        Route("/runs/{run}/tell", writing(site, run_actions.tell), methods=["POST"]),
+        Route("/runs/{run}/records", reading(site, record_pages.show_records)),
+        Route("/runs/{run}/attempts/{node:path}", reading(site, record_pages.show_attempt)),
+        Route("/runs/{run}/export/{form}", reading(site, record_pages.export)),
+        Route("/runs/{run}/tell", writing(site, run_actions.tell, "answer"), methods=["POST"]),
         Route("/runs/{run}/limits", writing(site, run_actions.limits), methods=["POST"]),
         Route("/runs/{run}/resume", writing(site, run_actions.go_on), methods=["POST"]),
         Route("/runs/{run}/cancel", writing(site, run_actions.cancel), methods=["POST"]),
-        Route("/sign-out", writing(site, sign_in.sign_out), methods=["POST"]),
         Route(question, reading(site, inbox.show_question)),
-        Route(question, writing(site, inbox.answer), methods=["POST"]),
+        Route(question, writing(site, inbox.answer, "answer"), methods=["POST"]),
         Route("/live", reading(site, streams.live)),
         Route("/static/{name}", _static),
     ]

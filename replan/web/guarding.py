@@ -59,6 +59,10 @@ class Guard:
     """The values of `Host` that name this server, with its port."""
     large: frozenset[str]
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
+    origin: str | None = None
+    """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
+    linked: frozenset[str] = frozenset()
+    """The paths of pages without data, which links in messages and on other sites may lead to."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -66,13 +70,23 @@ class Guard:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        started = False
+        started, unread = False, _has_body(scope)
+
+        async def receiving() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message.get("more_body", False)
+            return message
 
         async def sending(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": with_headers(message.get("headers", ()))}
+                headers = with_headers(message.get("headers", ()))
+                if unread and all(name != b"connection" for name, _ in headers):
+                    # The server closes the connection then, and a client must not send another request on it.
+                    headers.append((b"connection", b"close"))
+                message = {**message, "headers": headers}
             await send(message)
 
         refused = self._refused(scope)
@@ -80,7 +94,7 @@ class Guard:
             await refused(scope, receive, sending)
             return
         try:
-            await self.app(scope, self._limited(scope, receive), sending)
+            await self.app(scope, self._limited(scope, receiving), sending)
         except HTTPException as error:  # The body was too large or too slow where nothing else answers for it.
             if not started:
                 await _plain(error.status_code, error.detail)(scope, receive, sending)
@@ -102,14 +116,20 @@ class Guard:
         if len(named) != 1 or named[0].lower() not in self.hosts:
             return _plain(421, "this server has another name; use the address that it printed")
         origins = headers.getlist("origin")
-        if any(origin.lower() != f"http://{named[0].lower()}" for origin in origins):
+        own = self.origin or f"http://{named[0].lower()}"
+        if any(origin.lower() != own for origin in origins):
             return _plain(403, "the request comes from another site")
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._is_link(scope, headers):
             return _plain(403, "the request comes from another site; open the address in a new tab")
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length[:18]) > self._most(scope):
             return _plain(413, f"a body has at most {self._most(scope):,} bytes")
         return None
+
+    def _is_link(self, scope: Scope, headers: Headers) -> bool:
+        """Tell whether a person follows a link to a page without data; the page of another site only leads there."""
+        opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+        return opened and scope["method"] == "GET" and scope["path"] in self.linked
 
     def _most(self, scope: Scope) -> int:
         return START_BODY_MAX if scope["path"] in self.large else BODY_MAX
@@ -135,6 +155,11 @@ class Guard:
             return message
 
         return limited
+
+
+def _has_body(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -8,23 +8,28 @@ from starlette.responses import Response
 
 from replan.runs.asked import all_questions, check_heard, questions_of
 from replan.runs.run_ids import ALL
+from replan.service.access import Principal
 from replan.views.errors import line_of_error
 from replan.views.question_forms import answer_of_form, shown_form
 from replan.views.rows import row_to_json
-from replan.web.access import Principal
 from replan.web.requests import Form, back_to, page
+from replan.web.runs_page import page_number
 from replan.web.site import Site
+from replan.web.streams import cursor_of
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter
 from runtime.process.identity import is_dead
 
 ROWS_MAX = 200
-"""Rows of one page."""
+"""Parked runs of one page."""
+QUESTIONS_MAX = 50
+"""Questions of one page: each has a form, and the oldest come first."""
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
     """Return the inbox."""
-    asked = await all_questions(site.reader, limit=ROWS_MAX, oldest=True)
+    number, cursor = page_number(request), await cursor_of(site, "")
+    asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX, oldest=True)
     rows = await site.reader.rows(RunFilter(limit=ALL.limit))
     titles = {row.run: row.title for row, _ in rows}
     stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.summary.status == "parked"]
@@ -32,12 +37,14 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:ROWS_MAX]]
     values = {
         "questions": [{**shown_form(each), "title": titles.get(each["run_id"], "")} for each in asked.questions],
-        "more": asked.more,
+        "before": f"/?page={number - 1}" if number else "",
+        "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],
         "hosted": bool(await site.engine.journal.hosts(dead=is_dead)),
         "parked": parked,
         "here": "inbox",
         "live": "/live",
+        "cursor": cursor,
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "inbox.html", values)
@@ -59,10 +66,10 @@ async def answer(site: Site, request: Request, who: Principal, form: Form) -> Re
         raise HTTPException(409, "the question has changed since the page was opened; open it again")
     try:
         if form.text("do") == "decline":
-            receipt = await site.engine.decline(full)
+            receipt = await site.engine.decline(full, via="web")
         else:
             text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
-            receipt = await site.engine.answer(full, text)
+            receipt = await site.engine.answer(full, text, via="web")
         check_heard(receipt, full)
     except UsageProblem as error:
         if question is None:

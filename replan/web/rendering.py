@@ -50,6 +50,7 @@ def _environment() -> Environment:
     environment.globals |= {"asset": _asset}
     environment.filters |= {
         "since": _since,
+        "left": _left,
         "ago": ago,
         "counted": counted,
         "money": money,
@@ -71,6 +72,11 @@ def _asset(name: str) -> str:
 def _since(at: str) -> str:
     """Return how long ago a time in ISO 8601 was."""
     return ago((datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds())
+
+
+def _left(until: str) -> str:
+    """Return how long it is until a time in ISO 8601."""
+    return ago((datetime.fromisoformat(until) - datetime.now(UTC)).total_seconds())
 
 
 def _style(style: str) -> str:

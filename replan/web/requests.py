@@ -9,11 +9,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from replan.service.access import Principal, same
+from replan.service.refusals import RequestRefused
+from replan.service.store import Scope
 from replan.views.errors import line_of_error
-from replan.web.access import Principal, same
+from replan.web.refused import STATUSES
 from replan.web.rendering import render
 from replan.web.site import Site
-from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
+from runtime.core.errors import Held, JournalError, ReplanError, RunExists, RunNotFound, RunUnreadable, UsageProblem
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 """Answers a GET of a browser that is signed in."""
@@ -70,11 +73,13 @@ class Form:
 def status_of_error(error: ReplanError) -> int:
     """Return the HTTP status of an error."""
     match error:
+        case RequestRefused():
+            return STATUSES[error.reason]
         case RunNotFound():
             return 404
         case UsageProblem():
             return 422
-        case Held() | RunExists() | KindUnknown():
+        case Held() | RunExists() | RunUnreadable():
             return 409
         case JournalError() if error.passing:
             return 503
@@ -88,9 +93,7 @@ def reading(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         who = site.visitor(request)
         if who is None:
-            if request.headers.get("hx-request"):
-                return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
-            return RedirectResponse("/sign-in", 303)
+            return _stranger(site, request)
         try:
             return await read(site, request, who)
         except ReplanError as error:
@@ -101,14 +104,15 @@ def reading(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def writing(site: Site, write: Write) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for POST. Its form must contain the CSRF token of the session."""
+def writing(site: Site, write: Write, scope: Scope = "control") -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint for POST by those who may do what `scope` says. Its form must carry the session's token."""
 
     async def endpoint(request: Request) -> Response:
         who = site.visitor(request)
         if who is None:
-            return RedirectResponse("/sign-in", 303)
+            return _stranger(site, request)
         try:
+            site.check_scope(who, scope)
             site.count_write(who)
             async with request.form(max_files=FILES_MAX, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
                 form = Form(data)
@@ -122,10 +126,21 @@ def writing(site: Site, write: Write) -> Callable[[Request], Awaitable[Response]
     return endpoint
 
 
+def _stranger(site: Site, request: Request) -> Response:
+    """Lead somebody who is not signed in to the page for that; behind a proxy there is none."""
+    if site.proxy is not None:
+        return problem(site, None, 403, f"the proxy names no user in {site.proxy.user_header} who may use this server")
+    if request.headers.get("hx-request"):
+        return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
+    return RedirectResponse("/sign-in", 303)
+
+
 def page(site: Site, who: Principal, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
     """Return a page for a browser that is signed in."""
     common = {"csrf": who.csrf, "signed_in": True, "now": site.now(), "live": None, "here": "", "notice": ""}
-    return render(template, {**common, **values}, status)
+    rights = {"may_answer": who.may("answer"), "may_control": who.may("control")}
+    user = "" if site.proxy is None else who.client.removeprefix("user:")
+    return render(template, {**common, **rights, "user": user, **values}, status)
 
 
 def problem(site: Site, who: Principal | None, status: int, text: str) -> Response:
@@ -133,7 +148,7 @@ def problem(site: Site, who: Principal | None, status: int, text: str) -> Respon
     values = {"status": status, "phrase": HTTPStatus(status).phrase, "text": text}
     if who is not None:
         return page(site, who, "problem.html", values, status)
-    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": ""}
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
     return render("problem.html", {**common, **values}, status)
 
 

@@ -1,12 +1,12 @@
 """What a person does to a run on its page: tell it something, change its limits, go on with it, cancel it."""
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.runs import cancelling
-from replan.runs.changes import Changes, post_changes
-from replan.web.access import Principal
+from replan.runs.changes import Changes
+from replan.service import messages
+from replan.service.access import Principal
 from replan.web.requests import Form, back_to
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
@@ -16,23 +16,16 @@ MINUTE = 60.0
 
 async def tell(site: Site, request: Request, who: Principal, form: Form) -> Response:
     """Post a note or a requirement; one that reopens a finished run also goes on with it."""
-    del who
     run = request.path_params["run"]
-    await site.engine.tell(run, form.text("text"), form.text("as") or "note")
-    await _go_on_where_finished(site, run)
-    return back_to(f"/runs/{run}", "told")
+    await messages.tell(site, who, run, form.text("text"), form.text("as") or "note")
+    return back_to("/" if form.text("back") == "/" else f"/runs/{run}", "told")
 
 
 async def limits(site: Site, request: Request, who: Principal, form: Form) -> Response:
     """Post changed limits; a run that had ended because of them goes on."""
-    del who
     run = request.path_params["run"]
     changes = changes_of(form)
-    site.offer.check_changes(changes)
-    if not changes:
-        raise UsageProblem("no limit is given", hint="fill in those that change")
-    await post_changes(site.engine, run, changes)
-    await _go_on_where_finished(site, run)
+    await messages.change_limits(site, who, run, changes)
     return back_to(f"/runs/{run}", "limits")
 
 
@@ -50,11 +43,9 @@ def changes_of(form: Form) -> Changes:
 
 async def go_on(site: Site, request: Request, who: Principal, form: Form) -> Response:
     """Go on with a run that is parked, or that has ended and may go on."""
-    del who, form
+    del form
     run = request.path_params["run"]
-    await site.engine.journal.row(run)
-    if not site.go_on(run):
-        raise HTTPException(409, "this server drives no runs: it was started with --no-host")
+    await messages.resume(site, who, run)
     return back_to(f"/runs/{run}", "resumed")
 
 
@@ -66,9 +57,3 @@ async def cancel(site: Site, request: Request, who: Principal, form: Form) -> Re
         raise UsageProblem("nothing is cancelled", hint="tick the box beside the button: a cancelled run is over")
     finished = await cancelling.cancel_run(site.engine, run)
     return back_to(f"/runs/{run}", "cancelled" if finished else "cancelling")
-
-
-async def _go_on_where_finished(site: Site, run: str) -> None:
-    """Go on with a run that had ended, where this server drives runs: a host leaves it until a person says so."""
-    if (await site.engine.journal.row(run)).summary.status == "finished":
-        site.go_on(run)

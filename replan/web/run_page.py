@@ -1,32 +1,27 @@
-"""The page of one run, and the pages below it: the prompt and replies of an attempt, the records, the documents."""
+"""The page of one run: its questions, plan, checklist, budget and search, and the forms that act on it."""
 
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.cached import MARK
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on
+from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
-from replan.views.errors import line_of_error
-from replan.views.plan_graph import draw_plan
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
-from replan.views.records import record_line
-from replan.views.replies import replies
-from replan.web.access import Principal
-from replan.web.exports import FORMS, document
+from replan.views.row_pages import RowPage, row_page, tree_page
+from replan.web.exports import FORMS
+from replan.web.record_pages import place_of
 from replan.web.requests import page
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
-from runtime.core.errors import UsageProblem
-from runtime.process.identity import is_dead
+from replan.web.streams import cursor_at
 
-LINES_MAX = 1500
-"""Lines of a result, and of a tree, that a page shows."""
+ROWS_MAX = 200
+"""Rows of a result, and of a tree, that a page shows."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
@@ -34,97 +29,68 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
     loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
-    interrupted = shown.status == "parked"
-    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
+    parts = site.parts.parts(shown)
+    actions = tree_page(parts.tree.tree, place_of(request, "tree"), ROWS_MAX)
     questions = open_questions(loaded.kind, run, shown.with_inbox)
-    plan = _plan(shown)
+    # A checklist says more than the lines do; with a question the page is about that.
+    lines = () if questions or parts.checklist is not None else parts.lines
+    steps = row_page(
+        () if parts.checklist is None else parts.checklist.items, place_of(request, "steps") or 0, ROWS_MAX
+    )
+    calls = row_page(parts.calls, place_of(request, "calls") or 0, ROWS_MAX)
+    some_lines = row_page(lines, place_of(request, "lines") or 0, ROWS_MAX)
     final = common is not None and common.finished is not None and common.finished.final
-    over = shown.status == "finished"
+    interrupted, over = shown.status == "parked", shown.status == "finished"
+    begun = parts.flow is not None
+    has_plan = begun and "plan" in views.documents
     values = {
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
         "kind": loaded.kind.name,
         "top": shown.top,
-        "nobody": shown.status in ("running", "waiting") and not shown.driven and not site.hosts,
-        "driven": shown.row.owner is not None and not is_dead(shown.row.owner),
+        "made_from": loaded.kind.made_from(loaded.state),
+        "linked": shown.linked,
+        "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
+        "undriven": _undriven(shown, hosts=site.hosts),
+        "program": program(),
         "questions": [shown_form(each) for each in questions],
         "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
         "limits": None if common is None else common.ledger.limits,
-        "tree": tree.tree,
-        "tree_lines": tree.lines[:LINES_MAX],
-        "drawing": None if plan is None else draw_plan(plan),
-        "lines": () if questions else views.lines(shown.result, program(), full=plan is not None)[:LINES_MAX],
-        "forms": [] if plan is None else [name for name, form in FORMS.items() if form[0] in views.documents],
+        "checklist": parts.checklist,
+        "steps": steps,
+        "steps_pages": _pages(run, "steps", steps),
+        "flow_title": views.flow_title,
+        "drawing": parts.drawing,
+        "tree_title": views.tree_title,
+        "tree": actions,
+        "tree_pages": _pages(run, "tree", actions),
+        "calls": calls,
+        "calls_pages": _pages(run, "calls", calls),
+        "tree_lines": parts.tree.lines[:ROWS_MAX],
+        "result_title": "Steps" if has_plan else "Result",
+        "lines": some_lines,
+        "lines_pages": _pages(run, "lines", some_lines),
+        "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
         "takes_messages": not final,
         "can_resume": site.hosts and (interrupted or (over and goes_on(common))),
         "may_cancel": not over,
         "here": "runs",
         "live": f"/live?run={run}",
+        "cursor": cursor_at(shown.row),
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "run.html", values)
 
 
-def _plan(shown: ShownRun) -> Any:
-    """Return the plan of a run; None where it has none."""
-    make = shown.loaded.kind.views.documents.get("plan")
-    if make is None:
-        return None
-    try:
-        return make(shown.loaded.state, shown.result, program()).json
-    except UsageProblem:
-        return None
+def _undriven(shown: ShownRun, *, hosts: bool) -> str:
+    """Return `parked` or `idle` for a run that nobody drives; empty where somebody does, or where it is over."""
+    if shown.status == "finished" or shown.driven or (hosts and shown.status != "parked"):
+        return ""
+    return "parked" if shown.status == "parked" else "idle"
 
 
-async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of one attempt: the prompt that was sent, and the replies."""
-    run, node = request.path_params["run"], request.path_params["node"]
-    loaded = await site.reader.read(run)
-    sent, trouble = None, ""
-    try:
-        if loaded.kind.views.prompt is not None:
-            sent = loaded.kind.views.prompt(loaded.records, node)
-    except UsageProblem as error:
-        trouble = line_of_error(error)
-    found = replies(loaded.records, node)
-    if sent is None and not found:
-        raise HTTPException(404, trouble or "a run of this kind shows no prompts")
-    title = (await site.engine.journal.row(run)).title
-    values = {"run": run, "title": title, "node": node, "sent": sent, "trouble": trouble, "replies": found}
-    return page(site, who, "attempt.html", {**values, "here": "runs"})
-
-
-async def show_records(site: Site, request: Request, who: Principal) -> Response:
-    """Return a page of the records of a run, from the one after `after`."""
-    run = request.path_params["run"]
-    after = place_of(request)
-    loaded, found = await site.reader.page(run, after, MARK)
-    title = (await site.engine.journal.row(run)).title
-    address = f"/runs/{run}/records?after="
-    values = {
-        "run": run,
-        "title": title,
-        "total": loaded.seq,
-        "rows": [(record.seq, record_line(loaded.kind, record, state)) for record, state in found],
-        "before": f"{address}{max(0, after - MARK)}" if after else "",
-        "after": f"{address}{after + MARK}" if after + MARK < loaded.seq else "",
-        "last": f"{address}{max(0, loaded.seq - 1) // MARK * MARK}",
-        "here": "runs",
-        "live": f"/live?run={run}",
-    }
-    return page(site, who, "records.html", values)
-
-
-def place_of(request: Request) -> int:
-    """Return the number of the record after which a page begins. Raises `HTTPException` for what is no number."""
-    text = request.query_params.get("after", "0")
-    if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise HTTPException(422, "after: the number of a record")
-    return int(text)
-
-
-async def export(site: Site, request: Request, who: Principal) -> Response:
-    """Return a document of a run as a file to be saved."""
-    del who
-    run, form = request.path_params["run"], request.path_params["form"]
-    return await document(site.reader, run, form)
+def _pages(run: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
+    """Return the addresses of the rows before a page of rows and after it; empty where there are none."""
+    address = f"/runs/{run}?{name}="
+    before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
+    return before, f"{address}{page.end}" if page.end < page.total else ""

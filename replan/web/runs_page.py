@@ -8,10 +8,11 @@ from starlette.responses import Response
 
 from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
-from replan.views.rows import row_to_json
-from replan.web.access import Principal
+from replan.service.access import Principal
+from replan.views.rows import NEEDS_NEWER, row_to_json
 from replan.web.requests import page
 from replan.web.site import Site
+from replan.web.streams import cursor_of
 from runtime.core.cost import MICRO
 from runtime.journal.port import RunFilter, RunRow
 
@@ -25,7 +26,7 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of the runs that match the query."""
     status = request.query_params.get("status", "")
     query = request.query_params.get("q", "")[:QUERY_MAX]
-    number = page_number(request)
+    number, cursor = page_number(request), await cursor_of(site, "")
     rows = await site.reader.rows(RunFilter(status=status if status in STATUSES else None, limit=ALL.limit))
     found = [each for each in rows if matches(each[0], query)]
     begin = number * ROWS_MAX
@@ -39,6 +40,7 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
         "after": _address(status, query, number + 1) if begin + ROWS_MAX < len(found) else "",
         "here": "runs",
         "live": "/live",
+        "cursor": cursor,
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "runs.html", values)
@@ -62,6 +64,8 @@ def shown_row(row: RunRow, status: str) -> dict[str, Any]:
     word = row.summary.detail if status == "finished" else status
     if status == "running" and row.summary.status == "running" and row.summary.detail:
         word = "held up"
+    if row.needs_newer:
+        word = NEEDS_NEWER
     usd = committed.micro_usd / MICRO if committed.micro_usd else None
     return {**row_to_json(row, status), "word": word, "calls": committed.calls, "usd": usd, "at": row.updated}
 

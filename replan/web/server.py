@@ -1,4 +1,7 @@
-"""The server: Hypercorn under trio on the loopback address, with limits of connections and of unread responses."""
+"""The server: Hypercorn under trio with limits of connections and of unread responses.
+
+It listens on the loopback address, or on another one for a proxy, whose addresses alone may connect.
+"""
 
 import socket
 from collections import Counter
@@ -21,9 +24,11 @@ if TYPE_CHECKING:
     from hypercorn.typing import ASGIFramework
 
 HOST = "127.0.0.1"
-"""The one address that the server listens on."""
+"""The address that the server listens on, unless a proxy is before it."""
 CONNECTIONS_MAX = 64
 """Connections of one address at a time."""
+PROXY_CONNECTIONS_MAX = 1024
+"""Connections of a proxy at a time: those of all its users."""
 HEAD_SECONDS = 10.0
 """How long a connection may take until the head of its next request is complete."""
 HEAD_BYTES_MAX = 16 * 1024
@@ -34,17 +39,20 @@ GRACE_SECONDS = 3.0
 """How long requests in flight may take when the server stops."""
 
 
-def bound(port: int) -> socket.socket:
-    """Return a socket that listens on a port of the loopback address; 0 takes a free one. Raises `UsageProblem`."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def bound(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
+    """Return a socket that listens on a port of an address; 0 takes a free port. Raises `UsageProblem`.
+
+    `option` is the one that names the port, for the message.
+    """
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((HOST, port))
+        listening.bind((host, port))
         listening.listen(100)
     except OSError as error:
         listening.close()
-        cause = f"port {port} cannot be used: {(error.strerror or str(error)).lower()}"
-        raise UsageProblem(cause, place="--port", hint="name another port, or 0 for any that is free") from None
+        cause = f"port {port} of {host} cannot be used: {(error.strerror or str(error)).lower()}"
+        raise UsageProblem(cause, place=option, hint="name another port, or 0 for any that is free") from None
     listening.setblocking(False)
     return listening
 
@@ -66,6 +74,7 @@ class _Connection:
                 with trio.fail_after(SEND_SECONDS):
                     await self._stream.send_all(view[start : start + 2**16])
             except trio.TooSlowError:
+                await trio.aclose_forcefully(self._stream)  # Else Hypercorn goes on reading requests from it.
                 raise trio.BrokenResourceError("the client does not read") from None
 
     async def send_eof(self) -> None:
@@ -75,8 +84,16 @@ class _Connection:
         await self._stream.aclose()
 
 
-async def serve(app: ASGIApp, listening: socket.socket, until: Callable[[], Awaitable[object]]) -> None:
-    """Serve an ASGI app on a socket until `until` returns; then let requests in flight end, for `GRACE_SECONDS`."""
+async def serve(
+    app: ASGIApp,
+    listening: socket.socket,
+    until: Callable[[], Awaitable[object]],
+    trusted: Callable[[str], bool] | None = None,
+) -> None:
+    """Serve an ASGI app on a socket until `until` returns; then let requests in flight end, for `GRACE_SECONDS`.
+
+    `trusted` tells whether a proxy connects from an address; with it, other connections are closed unread.
+    """
     config = Config()
     config.errorlog = config.accesslog = None  # The app logs, after the redactor.
     config.include_server_header = False
@@ -86,8 +103,12 @@ async def serve(app: ASGIApp, listening: socket.socket, until: Callable[[], Awai
     wrapped = wrap_app(cast("ASGIFramework", app), config.wsgi_max_body_size, "asgi")
 
     async def handle(stream: trio.SocketStream) -> None:
-        peer = str(stream.socket.getpeername()[0])
-        if peers[peer] >= CONNECTIONS_MAX:
+        try:
+            peer = str(stream.socket.getpeername()[0])
+        except OSError:  # It has gone already.
+            peer = ""
+        most = CONNECTIONS_MAX if trusted is None else PROXY_CONNECTIONS_MAX
+        if not peer or peers[peer] >= most or (trusted is not None and not trusted(peer)):
             await trio.aclose_forcefully(stream)
             return
         peers[peer] += 1

@@ -1,23 +1,28 @@
 """Serving a home: the web server, and a host beside it, until a stop is requested."""
 
+import ipaddress
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import trio
 
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
-from replan.runs.hosting import host
 from replan.runs.orders import Offer
+from replan.service.access import with_sign_in
+from replan.service.driving import drive_runs
+from replan.service.live import Hub
+from replan.service.resuming import WAITING_MAX
+from replan.service.store import Store, WebState
 from replan.setup.home_folder import Home
+from replan.setup.proxy import ProxyEntry
 from replan.setup.settings import UserConfig
-from replan.web.access import with_sign_in
 from replan.web.app import make_app
-from replan.web.live import Hub
-from replan.web.resuming import WAITING_MAX, resume_asked
+from replan.web.health import Health
+from replan.web.proxied import with_key
 from replan.web.server import HOST, bound, serve
 from replan.web.site import Site
-from replan.web.store import Store, WebState
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
@@ -31,37 +36,59 @@ async def serve_home(
     *,
     port: int,
     hosts: bool,
+    proxy: ProxyEntry | None = None,
+    listen: str = HOST,
+    allow_execute: bool = False,
     stop: Stop,
     report: Report,
     opened: Callable[[str], None],
 ) -> None:
     """Serve the pages of a home until a stop is requested; with `hosts`, also drive its runs.
 
-    `opened` is called with the one-time address once the server listens. Raises `UsageProblem` for a port that cannot
-    be used, and as `host` does.
+    `opened` is called with the one-time address once the server listens; behind a `proxy`, with its public address.
+    Without one, `listen` must be the loopback address. Raises `UsageProblem` for an address that cannot be used, and
+    as `host` does.
     """
-    listening = bound(port)
+    check_listen(listen, proxy)
+    listening = bound(port, listen)
     port = listening.getsockname()[1]
     offer = Offer(config, home.folder, engine.root)
     store = Store(home.folder)
     hub = Hub(engine.journal)
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
+    engine = replace(engine, cache=reader)  # A host that takes up a run that people look at need not read it again.
     site = Site(
-        engine, reader, offer, store, hub, port, engine.clock.now, hosts=hosts, waiting=waiting if hosts else None
+        engine=engine,
+        reader=reader,
+        offer=offer,
+        store=store,
+        hub=hub,
+        now=engine.clock.now,
+        waiting=waiting if hosts else None,
+        port=port,
+        hosts=hosts,
+        allow_execute=allow_execute,
+        proxy=proxy,
+        form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )
-    address = f"http://{HOST}:{port}"
+    health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
+    report, address = health.hearing(report), f"http://{HOST}:{port}"
+    trusted = None if proxy is None else proxy.trusts
     try:
-        token = await site.change(partial(_entered, address=address, now=site.now()))
+        if proxy is None:
+            token = await site.change(partial(_entered, address=address, now=site.now()))
+            announced = f"{address}/sign-in#{token}"
+        else:
+            announced = proxy.origin
         async with trio.open_nursery() as nursery:
             nursery.start_soon(hub.watch)
-            opened(f"{address}/sign-in#{token}")
+            opened(announced)
             async with trio.open_nursery() as both:
-                both.start_soon(serve, make_app(site), listening, stop.requested.wait)
+                both.start_soon(serve, make_app(site, health), listening, stop.requested.wait, trusted)
                 both.start_soon(_end_streams, stop, site.stop)
                 if hosts:
-                    both.start_soon(partial(resume_asked, engine, asked, stop=stop, report=report))
-                    both.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
+                    both.start_soon(partial(drive_runs, engine, config, asked, stop=stop, report=report))
             nursery.cancel_scope.cancel()
     finally:
         listening.close()
@@ -69,6 +96,20 @@ async def serve_home(
         asked.close()
         with trio.CancelScope(shield=True):
             await site.change(_left)
+
+
+def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
+    """Raise `UsageProblem` for an address that other machines reach, unless a proxy is named that authenticates."""
+    try:
+        address = ipaddress.ip_address(listen)
+    except ValueError:
+        raise UsageProblem(f"{listen[:60]!r} is no address", place="--listen", hint="such as 10.0.0.7") from None
+    if proxy is None and listen != HOST:
+        hint = "describe a proxy that authenticates users under proxies in config.yaml, and name it with --proxy"
+        cause = "other machines are served through an authenticating proxy only"
+        if address.is_loopback:
+            cause, hint = f"without a proxy the address is {HOST}", "leave --listen out"
+        raise UsageProblem(cause, place="--listen", hint=hint)
 
 
 async def _end_streams(stop: Stop, streams: trio.Event) -> None:

@@ -7,10 +7,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from replan.service.access import Principal, signed_in, signed_out
+from replan.service.refusals import RequestRefused
 from replan.setup.command_name import program
-from replan.web.access import Principal, signed_in, signed_out
 from replan.web.rendering import render
-from replan.web.requests import Form, problem
+from replan.web.requests import Form, problem, status_of_error
 from replan.web.site import Site
 
 PASTED_MAX = 500
@@ -38,6 +39,8 @@ async def sign_in(site: Site, request: Request) -> Response:
             await site.failed()
     except HTTPException as error:
         return problem(site, None, error.status_code, error.detail)
+    except RequestRefused as error:
+        return problem(site, None, status_of_error(error), str(error))
     if not session:
         cause = "This token is wrong, was used before, or is older than a minute."
         return _sign_in(site, f"{cause} `{program()} serve --sign-in` prints a new address.", 403)
@@ -53,5 +56,5 @@ async def sign_out(site: Site, request: Request, who: Principal, form: Form) -> 
 
 
 def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
-    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": ""}
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
     return render("sign_in.html", {**common, "trouble": trouble, "program": program()}, status)

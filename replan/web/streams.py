@@ -2,12 +2,14 @@
 
 The event `at` says where a stream begins, `changed` that there is something new, `gone` that the run was deleted. The
 id of each is a cursor: the run and the number of its last record, and a mark for what no record says, such as a driver
-that has left. A browser that reconnects sends its last cursor, so that nothing is missed.
+that has left. A client that reconnects sends its last cursor, so that nothing is missed; a page of ours holds the
+cursor of what it shows.
 """
 
 import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 
 import trio
 from starlette.exceptions import HTTPException
@@ -15,11 +17,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from replan.web.access import Principal
+from replan.runs.run_ids import ALL
+from replan.service.access import Principal
 from replan.web.site import Site
 from runtime.core.errors import JournalError, RunNotFound
 from runtime.core.names import RUN_ID
-from runtime.journal.port import RunFilter, RunRow
+from runtime.journal.port import RunRow
 
 CURSOR_MAX = 120
 """Characters of a cursor; a longer one counts as none."""
@@ -81,7 +84,7 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
                 if site.visitor_ended(who):
                     return
                 try:
-                    cursor = await (_cursor_of_run(site, run) if run else _cursor_of_home(site))
+                    cursor = await site.hub.shared(("cursor", run), partial(cursor_of, site, run))
                 except RunNotFound:
                     yield event("gone", "")
                     return
@@ -96,14 +99,17 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
                 first, known = False, cursor
 
 
-async def _cursor_of_run(site: Site, run: str) -> str:
-    row = await site.engine.journal.row(run)
-    return f"{run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
-
-
-async def _cursor_of_home(site: Site) -> str:
-    rows = await site.engine.journal.runs(RunFilter())
+async def cursor_of(site: Site, run: str) -> str:
+    """Return the place of a run, or for an empty id that of the home. A page has it from before it was read."""
+    if run:
+        return cursor_at(await site.engine.journal.row(run))
+    rows = await site.engine.journal.runs(ALL)
     return f"*:{_mark(*(_facts(row) for row in rows))}"
+
+
+def cursor_at(row: RunRow) -> str:
+    """Return the place of the run of a row."""
+    return f"{row.run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
 
 
 def _facts(row: RunRow) -> str:

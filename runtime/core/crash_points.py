@@ -9,9 +9,18 @@ LABELS = (
     "reply.after",  # a model's reply has arrived and is not written
     "judge.after",  # a verdict is made and not written
     "claim.after",  # the run is claimed and not read; of a new one, nothing is written
-    "renew.before",  # a third of the lease has passed
+    "renew.before",  # a quarter of the lease has passed
     "finish.after",  # the last record is written, the lease is not released
 )
+
+ARCHIVE_LABELS = (
+    "archive.written",  # the file is durable under a preliminary name
+    "archive.verified",  # it was read back, and has no name yet
+    "archive.named",  # the files have their names, durably; the journal still has the runs
+    "archive.removing",  # the runs are deleted, and this is not committed
+    "archive.removed",  # the journal does not have the runs any more
+)
+"""The points of `replan archive`."""
 
 _hook: Callable[[str], None] | None = None
 

@@ -3,6 +3,8 @@
 A run that only waits for people or for a time has no task and no memory here; the journal knows when it goes on. One
 watcher serves all runs: whoever posts a message wakes it, and it also polls. What it asks the journal (`due`) costs
 nothing for runs that wait. Several hosts may serve one journal: claims decide which one drives a run.
+
+A worker is a host that an engine places runs on (`runtime.host.placing`); what the engine loses, the journal knows.
 """
 
 import secrets
@@ -12,8 +14,9 @@ from typing import Any
 
 import trio
 
-from runtime.core.errors import Bug, Fenced, Held, JournalDamaged, JournalError, JournalNewer, ReplanError
+from runtime.core.errors import Bug, Fenced, FloorRaised, Held, JournalDamaged, JournalError, JournalNewer, ReplanError
 from runtime.core.machine import Summary
+from runtime.dispatch.port import Dispatcher
 from runtime.drive.changes import ChangeSignal, Polling, WakeSignal
 from runtime.drive.options import Ending, Stop
 from runtime.host.notices import (
@@ -30,6 +33,7 @@ from runtime.host.notices import (
     Trouble,
     Waiting,
 )
+from runtime.host.placing import Placing
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Journal
 from runtime.logs import log
@@ -71,6 +75,7 @@ class Host:
         stop: Stop,
         runs_max: int,
         kinds: Formats | None = None,
+        dispatcher: Dispatcher | None = None,
     ) -> None:
         """Take what the host needs.
 
@@ -84,6 +89,7 @@ class Host:
             stop: the request to stop.
             runs_max: how many runs are driven at once.
             kinds: the kinds of runs, and their formats, that `drive` can drive; None for any.
+            dispatcher: the engine that places runs on this host; None lets it take up what is due.
         """
         self._journal, self._owner, self._dead = journal, owner, dead
         self._drive, self._record_crash, self._report = drive, record_crash, report
@@ -94,13 +100,19 @@ class Host:
         self._pauses: dict[str, float] = {}
         self._signal = WakeSignal()
         self._trouble: dict[str, str] = {}
+        self._floor_raised: FloorRaised | None = None
+        self._placing = None if dispatcher is None else Placing(dispatcher, dead, kinds)
 
     def wake(self) -> None:
         """Let the host look at the journal now."""
         self._signal.wake()
 
     async def serve(self) -> None:
-        """Drive runs until a stop is requested and every run is parked. Raises `JournalDamaged`, `JournalNewer`."""
+        """Drive runs until a stop is requested and every run is parked. Raises `JournalDamaged`, `JournalNewer`.
+
+        Where the journal's floor is raised above what this release knows, the host parks its runs, as at a stop, and
+        then raises `FloorRaised`.
+        """
         await self._announce()
         try:
             self._report(Ready())
@@ -114,14 +126,18 @@ class Host:
                         await self._signal()
                 while self._active:
                     await self._signal()
+                await self._finish_jobs()
                 nursery.cancel_scope.cancel()
+            if self._floor_raised is not None:
+                raise self._floor_raised
         finally:
             with trio.CancelScope(shield=True), suppress(JournalError):  # Else its presence ends by itself.
                 await self._journal.depart(self._id)
 
     def _seconds_until(self, next_time: float | None) -> float:
         """Return how long the host may wait for a wake-up until it has to look again by itself."""
-        waits = [LOOK_SECONDS, *(time - trio.current_time() for time in self._not_before.values())]
+        longest = LOOK_SECONDS if self._placing is None else self._placing.seconds_until_sweep()
+        waits = [longest, *(time - trio.current_time() for time in self._not_before.values())]
         if next_time is not None:
             waits.append(next_time - self._journal.now())
         return max(SHORTEST_SECONDS, min(waits))
@@ -130,6 +146,8 @@ class Host:
         while True:
             await trio.sleep(PRESENCE_SECONDS / 3)
             await self._announce()
+            if self._placing is not None:
+                await self._beat(self._placing)
 
     async def _announce(self) -> None:
         try:
@@ -140,6 +158,18 @@ class Host:
             self._report_trouble("presence", error)
         else:
             self._trouble.pop("presence", None)
+
+    async def _beat(self, placing: Placing) -> None:
+        try:
+            await placing.beat()
+        except JournalError as error:
+            self._report_trouble("placing", error)
+
+    async def _finish_jobs(self) -> None:
+        """Delete the jobs of runs that have been claimed; what cannot be deleted is left to other workers."""
+        if self._placing is not None:
+            with suppress(JournalError):
+                await self._placing.finish_ended()
 
     async def _poll(self) -> None:
         changed = Polling(self._journal, POLL_SECONDS)
@@ -162,8 +192,13 @@ class Host:
         room = self._runs_max - len(self._active)
         try:
             # Runs that were taken up a moment ago are not claimed yet, and still count as due.
-            most = room + len(self._active) + len(self._not_before)
+            most = room + len(self._active) + len(self._not_before) if self._takes_due() else 0
             due = await self._journal.due(most, dead=self._dead, kinds=self._kinds)
+        except FloorRaised as error:  # The runs that it holds are handed over to hosts of the newer release.
+            self._floor_raised = error
+            self._report_trouble("look", error)
+            self._stop.requested.set()
+            return None
         except (JournalDamaged, JournalNewer):
             raise
         except JournalError as error:
@@ -172,11 +207,43 @@ class Host:
         self._trouble.pop("look", None)
         for run in due.unread & self._active.keys():
             self._active[run].wake()
-        for run in [run for run in due.runs if run not in self._active and run not in self._not_before][:room]:
-            if not self._stop.requested.is_set():
-                self._active[run] = WakeSignal()
-                nursery.start_soon(self._host, run)
+        await self._take_placed(nursery, room)
+        if self._takes_due():
+            room = self._runs_max - len(self._active)
+            for run in [run for run in due.runs if run not in self._active and run not in self._not_before][:room]:
+                self._take(nursery, run)
         return due.next
+
+    def _takes_due(self) -> bool:
+        """Tell whether this host takes up what is due by itself: no engine places runs here, or it is out of order."""
+        return self._placing is None or "placing" in self._trouble
+
+    async def _take_placed(self, nursery: trio.Nursery, room: int) -> None:
+        """Take up the runs that the engine places here, as far as there is room."""
+        placing = self._placing
+        if placing is None:
+            return
+        try:
+            await placing.finish_ended()
+            while room > 0 and not self._stop.requested.is_set():
+                job = await placing.next(room, [*self._active, *self._not_before])
+                if job is None:
+                    break
+                placing.hold(job)
+                if job.run in self._active or job.run in self._not_before:
+                    placing.end(job.run)
+                else:
+                    self._take(nursery, job.run)
+                    room -= 1
+        except JournalError as error:
+            self._report_trouble("placing", error)
+        else:
+            self._trouble.pop("placing", None)
+
+    def _take(self, nursery: trio.Nursery, run: str) -> None:
+        if not self._stop.requested.is_set():
+            self._active[run] = WakeSignal()
+            nursery.start_soon(self._host, run)
 
     def _report_trouble(self, source: str, error: JournalError) -> None:
         """Report an error of the journal, once for as long as it lasts."""
@@ -190,6 +257,7 @@ class Host:
         def take() -> None:
             nonlocal is_driving
             is_driving = True
+            self._claimed(run)
             self._report(TakenUp(run))
 
         try:
@@ -209,6 +277,13 @@ class Host:
             await self._fail(run, error)
         finally:
             del self._active[run]
+            self._claimed(run)
+            self.wake()
+
+    def _claimed(self, run: str) -> None:
+        """Let the job end that named a run: it is claimed, or found taken."""
+        if self._placing is not None:
+            self._placing.end(run)
             self.wake()
 
     async def _report_rest(self, run: str, ending: Ending) -> None:

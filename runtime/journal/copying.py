@@ -13,7 +13,7 @@ from runtime.core.daily_budget import Account
 from runtime.core.errors import JournalError
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
-from runtime.journal.port import Dead, InboxItem
+from runtime.journal.port import Dead, InboxItem, Placement
 
 
 class RunCopy(NamedTuple):
@@ -23,12 +23,14 @@ class RunCopy(NamedTuple):
     title: str
     kind: str
     format: int
+    codec: int
     created: float
     updated: float
     summary: Summary
     epoch: int
     account: Account
     """What it has committed, and on which day that was booked."""
+    placement: Placement
     records: Sequence[Stored]
     """Its records with their hashes, verified."""
     ends: frozenset[int]
@@ -69,7 +71,7 @@ class Source(Protocol):
     def move(self, run: str, place: str, dead: Dead) -> RunCopy:
         """Mark a run as moved to a place, and return it. A run that is marked so already is returned again.
 
-        Raises `Held`, `RunMoved` for one that was moved elsewhere, `JournalDamaged`.
+        Raises `Held`, `RunMoved` for one that was moved elsewhere, `RunNewer`, `JournalDamaged`.
         """
         ...
 
@@ -77,8 +79,11 @@ class Source(Protocol):
 class Target(Protocol):
     """A journal that runs are copied to."""
 
-    def add(self, copy: RunCopy) -> bool:
-        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one."""
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
+        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one.
+
+        A run that was in this journal before has been counted; with `spends` false its share is not added again.
+        """
         ...
 
 

@@ -7,13 +7,12 @@ or a crash with everything written and not reported.
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import Account, HomeBudget, book, day_of
+from runtime.core.daily_budget import HOME, HomeBudget, book, day_of
 from runtime.core.errors import HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import ZERO, Amount
@@ -31,8 +30,12 @@ from runtime.journal.kinds import (
     codecs_by_kind,
     drivable,
 )
+from runtime.journal.memory_cursors import MemoryCursors
+from runtime.journal.memory_slots import MemorySlots
+from runtime.journal.memory_store import HeldRun, MemoryStore, consumed_by, matches
 from runtime.journal.port import (
     NEW,
+    ORDINARY,
     Dead,
     Deleted,
     Due,
@@ -40,19 +43,14 @@ from runtime.journal.port import (
     HostRow,
     InboxItem,
     Journal,
+    Placement,
     Posted,
     RunFilter,
     RunRow,
     nobody,
 )
-from runtime.journal.validation import (
-    Entry,
-    check_consumable,
-    check_new,
-    check_summary,
-    check_text,
-    encode_facts,
-)
+from runtime.journal.validation import Entry, check_new, check_summary, check_text, encode_facts
+from runtime.journal.versions import CODEC, check_floor, check_readable
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -63,48 +61,6 @@ Fault = Callable[[str, Moment], None]
 """Called with an operation's name (`append`, `claim`, ...) and the moment relative to its commit. May raise."""
 
 
-@dataclass
-class _Run:
-    title: str
-    kind: str
-    format: int
-    created: float
-    updated: float
-    first: Tip
-    summary: Summary = NEW
-    rows: list[Stored] = field(default_factory=list)
-    posted: list[InboxItem] = field(default_factory=list)
-    consumed: set[int] = field(default_factory=set)
-    owner: str | None = None
-    lease_end: float = 0.0
-    epoch: int = 0
-    account: Account = field(default_factory=Account)
-
-    @property
-    def unread(self) -> bool:
-        return self.summary.status != "finished" and len(self.posted) > max(self.consumed, default=0)
-
-    @property
-    def tip(self) -> Tip:
-        return Tip(len(self.rows), self.rows[-1].hash) if self.rows else self.first
-
-
-@dataclass
-class MemoryStore:
-    """What was committed to a journal in memory. It stays when the journal is closed, and can be opened again."""
-
-    runs: dict[str, _Run] = field(default_factory=dict)
-    """The runs by their ids, in the order of their admission."""
-    texts: dict[str, bytes] = field(default_factory=dict)
-    """The long texts of all events, each stored once, by its hash in hex."""
-    days: dict[int, Amount] = field(default_factory=dict)
-    """What all runs together have committed on each UTC day; days are counted from 1970."""
-    hosts: dict[str, HostRow] = field(default_factory=dict)
-    """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
-    version: int = 0
-    """The number of commits so far, as `Journal.version` returns it."""
-
-
 @asynccontextmanager
 async def open_memory(
     codecs: Codec[E] | Codecs,
@@ -113,19 +69,27 @@ async def open_memory(
     store: MemoryStore | None = None,
     fault: Fault | None = None,
     budget: HomeBudget | None = None,
+    known: int = CODEC,
 ) -> AsyncIterator[Journal[E]]:
-    """Open a journal in memory, on a new store or the one given; `codecs` are those of the kinds that it can read."""
+    """Open a journal in memory, on a new store or the one given.
+
+    `codecs` are those of the kinds that it can read, `known` is the highest codec of runs that it can read.
+    """
     by_kind = codecs_by_kind(codecs)
-    yield _MemoryJournal(by_kind, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
+    kept, faults, allowed = store or MemoryStore(), fault or _no_fault, budget or HomeBudget()
+    yield _MemoryJournal(by_kind, clock, kept, faults, budget=allowed, known=known)
 
 
 def _no_fault(operation: str, moment: Moment) -> None:
     """Let everything succeed."""
 
 
-class _MemoryJournal(Generic[E]):
-    def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, budget: HomeBudget) -> None:
+class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
+    def __init__(
+        self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: HomeBudget, known: int
+    ) -> None:
         self._codecs, self._clock, self._store, self._fault, self._budget = codecs, clock, store, fault, budget
+        self._known = known
 
     def now(self) -> float:
         return self._clock.now()
@@ -142,16 +106,20 @@ class _MemoryJournal(Generic[E]):
         owner: str | None = None,
         ttl: float = 0.0,
         overdraw: bool = False,
+        placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()
 
         def commit() -> list[Stored]:
+            self._check_floor()
             if run in self._store.runs:
                 raise RunExists(run)
-            held = _Run(title, kind, format, now, now, Tip(0, genesis(kind, format)), summary)
+            codec = self._store.floor
+            held = HeldRun(title, kind, format, codec, now, now, Tip(0, genesis(kind, format, codec)), summary)
+            held.placement = placement
             if entries or owner is not None:
                 held.epoch = FIRST_EPOCH
             if owner is not None:
@@ -170,7 +138,7 @@ class _MemoryJournal(Generic[E]):
         check_text(which.status or "", "status")
         await trio.lowlevel.checkpoint()
         now = self._clock.now()
-        rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if _matches(which, held)]
+        rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if matches(which, held)]
         return rows[: max(0, which.limit)]
 
     async def claim(
@@ -180,7 +148,8 @@ class _MemoryJournal(Generic[E]):
         now = self._clock.now()
 
         def commit() -> int:
-            held = self._run(run)
+            self._check_floor()
+            held = self._readable(run)
             check_drivable(kinds, run, held.kind, held.format)
             check_free(run, held.owner, held.lease_end, now, dead)
             held.owner, held.lease_end, held.epoch = owner, now + ttl, held.epoch + 1
@@ -215,7 +184,7 @@ class _MemoryJournal(Generic[E]):
         overdraw: bool = False,
     ) -> list[Record[E]]:
         check_summary(summary)
-        entries = encode_facts(self._codec(run, self._run(run)), facts) if facts else []
+        entries = encode_facts(self._codec(run, self._readable(run)), facts) if facts else []
         now = self._clock.now()
 
         def commit() -> list[Stored]:
@@ -228,10 +197,10 @@ class _MemoryJournal(Generic[E]):
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         await trio.lowlevel.checkpoint()
-        held = self._run(run)
+        held = self._readable(run)
         rows, end = held.rows, held.tip
         after = min(max(0, after), end.seq)
-        start = Tip(after, rows[after - 1].hash) if after > 0 else Tip(0, genesis(held.kind, held.format))
+        start = Tip(after, rows[after - 1].hash) if after > 0 else held.first
         rows = rows[start.seq :]
         verify(run, start, rows, end)
         return decode(self._codec(run, held), run, rows, self._store.texts.get)
@@ -242,7 +211,8 @@ class _MemoryJournal(Generic[E]):
         now = self._clock.now()
 
         def commit() -> Posted:
-            posted = self._run(run).posted
+            self._check_floor()
+            posted = self._readable(run).posted
             for item in posted:
                 if item.key == key:
                     return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
@@ -259,12 +229,15 @@ class _MemoryJournal(Generic[E]):
         now = self._clock.now()
 
         def commit() -> Deleted:
+            self._check_floor()
             for run, last_seq in runs.items():
-                held = self._run(run)
+                held = self._readable(run)
                 check_free(run, held.owner, held.lease_end, now, dead)
                 if held.tip.seq != last_seq:
                     raise SequenceConflict(run, last_seq, held.tip.seq)
             deleted = [self._store.runs.pop(run) for run in runs]
+            for cursor in self._store.cursors.values():
+                cursor.positions = {run: seq for run, seq in cursor.positions.items() if run not in runs}
             named = named_texts(row.body for held in deleted for row in held.rows)
             used = named_texts(row.body for held in self._store.runs.values() for row in held.rows)
             unused = {digest.hex() for digest in named - used} & self._store.texts.keys()
@@ -275,11 +248,12 @@ class _MemoryJournal(Generic[E]):
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         await trio.lowlevel.checkpoint()
+        self._check_floor()
         now, free, unread, later = self._clock.now(), [], set(), []
         living = {held.owner for held in self._store.runs.values() if held.owner is not None and held.lease_end > now}
         living = {owner for owner in living if not dead(owner)}
         for run, held in self._store.runs.items():
-            if not drivable(kinds, held.kind, held.format):
+            if held.codec > self._known or not drivable(kinds, held.kind, held.format):
                 continue
             at = held.summary.due if held.rows else None
             if at is not None and at > now:
@@ -288,12 +262,13 @@ class _MemoryJournal(Generic[E]):
                 unread |= {run} if held.unread else set()
             elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
                 free.append(run)
+        free.sort(key=lambda run: -self._store.runs[run].placement.priority)
         return Due(tuple(free[: max(0, limit)]), frozenset(unread), min(later, default=None))
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
-        row = HostRow(host, owner, self._clock.now() + ttl, kinds)
+        row = HostRow(host, owner, self._clock.now() + ttl, kinds, self._known)
         await self._commit("announce", lambda: self._store.hosts.update({host: row}))
 
     async def depart(self, host: str) -> None:
@@ -304,9 +279,13 @@ class _MemoryJournal(Generic[E]):
         now = self._clock.now()
         return [row for row in self._store.hosts.values() if row.until > now and not dead(row.owner)]
 
-    async def spent_today(self) -> Amount:
+    async def floor(self) -> int:
         await trio.lowlevel.checkpoint()
-        return self._store.days.get(day_of(self._clock.now()), ZERO)
+        return self._store.floor
+
+    async def spent_today(self, tenant: str = HOME) -> Amount:
+        await trio.lowlevel.checkpoint()
+        return self._store.days.get((tenant, day_of(self._clock.now())), ZERO)
 
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()
@@ -323,10 +302,10 @@ class _MemoryJournal(Generic[E]):
         return result
 
     def _extend(
-        self, run: str, held: _Run, entries: Sequence[Entry[E]], *, summary: Summary, now: float, overdraw: bool
+        self, run: str, held: HeldRun, entries: Sequence[Entry[E]], *, summary: Summary, now: float, overdraw: bool
     ) -> list[Stored]:
         """Add the entries to a run, under its epoch, or raise before anything has changed."""
-        consumed = _consumed(run, held, entries)
+        consumed = consumed_by(run, held, entries)
         self._book(held, summary, now, overdraw=overdraw)
         held.consumed |= consumed
         rows = extend(run, held.tip, held.epoch, now, entries)
@@ -336,28 +315,39 @@ class _MemoryJournal(Generic[E]):
         held.updated, held.summary = now, summary
         return rows
 
-    def _book(self, held: _Run, summary: Summary, now: float, *, overdraw: bool) -> None:
+    def _book(self, held: HeldRun, summary: Summary, now: float, *, overdraw: bool) -> None:
         account, change = book(held.account, summary.committed, summary.reserved, now)
-        day = self._store.days.get(account.day, ZERO) + change
-        if not overdraw and (limit := self._budget.shortfall(day, change)):
-            raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
-        held.account, self._store.days[account.day] = account, day
+        days: dict[tuple[str, int], Amount] = {}
+        for tenant, budget in self._budget.of(held.placement.tenant).items():
+            total = days[tenant, account.day] = self._store.days.get((tenant, account.day), ZERO) + change
+            if not overdraw and (limit := budget.shortfall(total, change)):
+                raise HomeBudgetSpent(limit, budget.retry_at(now), budget)
+        held.account = account
+        self._store.days |= days
 
-    def _codec(self, run: str, held: _Run) -> Codec[E]:
+    def _codec(self, run: str, held: HeldRun) -> Codec[E]:
         return codec_of(self._codecs, run, held.kind, held.format)
 
-    def _run(self, run: str) -> _Run:
+    def _run(self, run: str) -> HeldRun:
         try:
             return self._store.runs[run]
         except KeyError:
             raise RunNotFound(run) from None
 
-    def _driven(self, run: str, epoch: int) -> _Run:
+    def _readable(self, run: str) -> HeldRun:
+        held = self._run(run)
+        check_readable(run, held.codec, self._known)
+        return held
+
+    def _check_floor(self) -> None:
+        check_floor("the journal in memory", self._store.floor, self._known)
+
+    def _driven(self, run: str, epoch: int) -> HeldRun:
         held = self._run(run)
         check_driver(run, held.owner, held.epoch, epoch)
         return held
 
-    def _row(self, run: str, held: _Run, now: float) -> RunRow:
+    def _row(self, run: str, held: HeldRun, now: float) -> RunRow:
         owner = held.owner if held.lease_end > now else None
         return RunRow(
             run,
@@ -371,19 +361,9 @@ class _MemoryJournal(Generic[E]):
             held.unread,
             held.kind,
             held.format,
+            held.codec,
+            held.placement,
         )
 
 
-def _matches(which: RunFilter, held: _Run) -> bool:
-    if which.status is not None and held.summary.status != which.status:
-        return False
-    since, before = held.summary.waiting_since, which.waiting_since_before
-    return before is None or (since is not None and since < before)
-
-
-def _consumed(run: str, held: _Run, entries: Sequence[Entry[E]]) -> set[int]:
-    consumed: set[int] = set()
-    for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
-        check_consumable(run, inbox, posted=0 < inbox <= len(held.posted), fresh=inbox not in held.consumed | consumed)
-        consumed.add(inbox)
-    return consumed
+__all__ = ["Fault", "MemoryStore", "Moment", "open_memory"]

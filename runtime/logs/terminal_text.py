@@ -34,6 +34,8 @@ def clean(text: str, *, one_line: bool = False, width: int | None = None) -> str
     dropped as well, and each run of white space becomes one space. With `width` (columns, at least 1), longer lines
     are cut and end in an ellipsis; tabs count as one column.
     """
+    if width is None and text.isascii() and text.isprintable():  # As most texts are.
+        return " ".join(text.split()) if one_line else text
     text = _SEQUENCES.sub("", text).replace("\r\n", "\n")
     text = _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
     if one_line:

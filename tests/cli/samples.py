@@ -106,5 +106,6 @@ def delayed_reply(reply, *, seconds=0.0, tokens=0):
 def write_script(folder, script, name="script.yaml"):
     """Write a script, and return the model that replays it."""
     path = folder / name
-    path.write_text(yaml.safe_dump(json.loads(json.dumps(script))), encoding="utf-8")
+    text = yaml.dump(json.loads(json.dumps(script)), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    path.write_text(text, encoding="utf-8")
     return f"scripted:{path}"

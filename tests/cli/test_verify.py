@@ -125,7 +125,7 @@ def test_a_file_that_is_no_journal_is_one_line(home, replan):
 
 
 def test_a_journal_of_a_newer_release_is_refused(home, replan, stored):
-    edit(home, f"PRAGMA user_version = {schema.VERSION + 1}")
+    edit(home, f"PRAGMA user_version = {schema.VERSION + 1}; UPDATE journal SET oldest = {schema.VERSION + 1}")
     done = replan("doctor", "--verify")
     assert done.exit_code == 9
     assert "upgrade" in done.stderr

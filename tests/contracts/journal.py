@@ -1,20 +1,25 @@
-"""The tests that every journal must pass. A test module subclasses `JournalContract` and gives it two fixtures.
+"""The tests that every journal must pass. A test module subclasses `JournalContract` and gives it three fixtures.
 
 `open_journal()` opens the same storage each time, also while it is already open. It uses the test's `clock`, a
-`tests.contracts.toy_events.ManualClock`. The keywords `codecs` and `budget` replace the defaults.
+`tests.contracts.toy_events.ManualClock`. The keywords `codecs`, `budget` and `known` replace the defaults.
+`raise_floor(codec)` sets the journal's floor.
 """
 
 import pytest
 
 from tests.contracts.journal_admission import AdmissionContract
 from tests.contracts.journal_budget import BudgetContract
+from tests.contracts.journal_codecs import CodecsContract
+from tests.contracts.journal_cursors import CursorsContract
 from tests.contracts.journal_deletion import DeletionContract
 from tests.contracts.journal_due import DueContract
 from tests.contracts.journal_hosts import HostsContract
 from tests.contracts.journal_inbox import InboxContract
 from tests.contracts.journal_kinds import KindsContract
+from tests.contracts.journal_placement import PlacementContract
 from tests.contracts.journal_records import RecordsContract
 from tests.contracts.journal_runs import RunsContract
+from tests.contracts.journal_slots import SlotsContract
 from tests.contracts.toy_events import Opener
 
 
@@ -26,8 +31,12 @@ class JournalContract(
     DueContract,
     BudgetContract,
     KindsContract,
+    CodecsContract,
     HostsContract,
     DeletionContract,
+    CursorsContract,
+    PlacementContract,
+    SlotsContract,
 ):
     """The whole suite."""
 

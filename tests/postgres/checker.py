@@ -26,13 +26,26 @@ def check_database(url):
 def problems_of(connection):
     """Yield what is wrong, a line each."""
     runs = connection.execute(
-        "SELECT id, run, kind, format, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread"
+        "SELECT id, run, kind, format, codec, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread"
         " FROM replan.runs ORDER BY id"
     ).fetchall()
-    for number, run, kind, format, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread in runs:
+    for (
+        number,
+        run,
+        kind,
+        format,
+        codec,
+        last_seq,
+        last_hash,
+        epoch,
+        last_posted,
+        last_consumed,
+        status,
+        unread,
+    ) in runs:
         tip = last_seq, last_hash
         for problem in (
-            *records_of(connection, number, run, previous=genesis(kind, format), tip=tip, epoch=epoch),
+            *records_of(connection, number, run, previous=genesis(kind, format, codec), tip=tuple(tip), epoch=epoch),
             *inbox_of(connection, number, last_posted, last_consumed),
         ):
             yield f"{run}: {problem}"
@@ -47,11 +60,12 @@ def problems_of(connection):
         yield f"{orphans} texts are named by no run"
 
 
-def genesis(kind, format):
+def genesis(kind, format, codec):
     """Return the hash that a run's first record follows."""
-    if (kind, format) == ("planning", 1):
+    if (kind, format, codec) == ("planning", 1, 1):
         return bytes(32)
-    return hashlib.sha256(bytes(32) + struct.pack(">QB", format, len(kind)) + kind.encode()).digest()
+    named = struct.pack(">QB", format, len(kind)) + kind.encode()
+    return hashlib.sha256(bytes(32) + named + (b"" if codec == 1 else struct.pack(">Q", codec))).digest()
 
 
 def records_of(connection, number, run, *, previous, tip, epoch):
@@ -105,13 +119,15 @@ def inbox_of(connection, number, last_posted, last_consumed):
 
 
 def spending_of(connection):
-    """Check the totals of the days: none is less than what the runs of that day have added."""
+    """Check the totals of the days: none is less than what the runs of that day, or of a tenant, have added."""
     rows = connection.execute(
-        "SELECT day, sum(calls - calls_before), sum(micro_usd - micro_usd_before) FROM replan.runs"
-        " WHERE calls > 0 GROUP BY day"
+        "SELECT label, day, sum(calls - calls_before), sum(micro_usd - micro_usd_before)"
+        " FROM replan.runs, unnest(ARRAY['', nullif(tenant, '')]) AS label"
+        " WHERE calls > 0 AND label IS NOT NULL GROUP BY label, day"
     ).fetchall()
-    totals = {day: amounts for day, *amounts in connection.execute("SELECT day, calls, micro_usd FROM replan.spending")}
-    for day, calls, micro_usd in rows:
-        total_calls, total_micro = totals.get(day, (0, 0))
+    totals = connection.execute("SELECT tenant, day, calls, micro_usd FROM replan.spending").fetchall()
+    spent = {(tenant, day): amounts for tenant, day, *amounts in totals}
+    for tenant, day, calls, micro_usd in rows:
+        total_calls, total_micro = spent.get((tenant, day), (0, 0))
         if total_calls < calls or total_micro < micro_usd:
-            yield f"day {day} has {total_calls} calls and {total_micro}, the runs {calls} and {micro_usd}"
+            yield f"day {day} of {tenant!r} has {total_calls} calls and {total_micro}, the runs {calls} and {micro_usd}"

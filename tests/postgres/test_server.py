@@ -11,7 +11,6 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import (
     Held,
     HomeBudgetSpent,
-    JournalNewer,
     JournalUnreachable,
     JournalUnreadable,
     SequenceConflict,
@@ -42,13 +41,6 @@ def connection(address):
     connection = connecting.connect(address)
     yield connection
     connection.close()
-
-
-@pytest.fixture
-def new_database(server):
-    """An empty database, without tables."""
-    server.execute("postgres", "DROP DATABASE IF EXISTS empty", "CREATE DATABASE empty")
-    return parse_address(server.url("empty"))
 
 
 # The clock.
@@ -195,23 +187,6 @@ async def test_several_that_open_an_empty_database_at_once_all_get_it(new_databa
         for run in "abc":
             nursery.start_soon(use, run)
     assert sorted(opened) == list("abc")
-
-
-@pytest.mark.parametrize(("version", "error"), [(schema.VERSION + 1, JournalNewer), (0, JournalUnreadable)])
-async def test_tables_of_another_release_are_refused(new_database, server, version, error):
-    async with open_postgres(new_database, CODEC):
-        pass
-    server.execute(
-        "empty", f"UPDATE replan.journal SET version = {version}" if version else "DROP TABLE replan.journal"
-    )
-    if version:
-        with pytest.raises(error):
-            async with open_postgres(new_database, CODEC):
-                raise AssertionError("it opened")
-    else:
-        with pytest.raises(Exception, match="schema named replan"):
-            async with open_postgres(new_database, CODEC):
-                raise AssertionError("it opened")
 
 
 async def test_roles_may_do_what_they_are_for_and_nothing_else(new_database, server):

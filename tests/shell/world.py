@@ -17,7 +17,9 @@ from runtime.core.ledger import Amount
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.chain import GENESIS, Tip, decode
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
-from runtime.journal.memory import MemoryStore, _Run, open_memory
+from runtime.journal.memory import MemoryStore, open_memory
+from runtime.journal.memory_store import HeldRun
+from runtime.journal.versions import FIRST_CODEC
 from tests.shell import parameters
 from tests.shell.driver_process import Process, reach
 from tests.shell.oracle import Oracle
@@ -89,7 +91,9 @@ class World:
 
     def held(self):
         """Return the run as the store holds it; an empty one before it is admitted."""
-        return self.store.runs.get(self.run) or _Run("", FIRST_KIND, FIRST_FORMAT, 0.0, 0.0, Tip(0, GENESIS))
+        return self.store.runs.get(self.run) or HeldRun(
+            "", FIRST_KIND, FIRST_FORMAT, FIRST_CODEC, 0.0, 0.0, Tip(0, GENESIS)
+        )
 
     def read_commits(self):
         """Pass new commits to the oracle."""

@@ -17,12 +17,12 @@ RULES = {
 }
 
 
-def need_browser():
-    """Skip the test where no Chromium is installed; fail it where the environment promises one."""
-    if find_chromium() is None:
+def need_browser(find=find_chromium, name="Chromium", package="chromium"):
+    """Skip the test where the browser is not installed; fail it where the environment promises it."""
+    if find() is None:
         if os.environ.get("REPLAN_REQUIRE_BROWSER"):
-            pytest.fail("REPLAN_REQUIRE_BROWSER is set, and no Chromium is installed")
-        pytest.skip("no Chromium is installed: pages are not tested in a real browser (apt-get install chromium)")
+            pytest.fail(f"REPLAN_REQUIRE_BROWSER is set, and no {name} is installed")
+        pytest.skip(f"no {name} is installed: pages are not tested in it (apt-get install {package})")
 
 
 async def signed_in(browser, web, **options):
@@ -33,18 +33,25 @@ async def signed_in(browser, web, **options):
     return page
 
 
-async def check_accessible(page, *rules):
-    """Check what axe-core checks of a page (or only some rules of it), and that it does not scroll sideways."""
+async def check_accessible(page):
+    """Check what axe-core checks of a page, in light and dark and on a narrow screen, and that it fits its window."""
     code = AXE.read_text(encoding="utf-8")
     assert hashlib.sha256(code.encode()).hexdigest() == AXE_HASH
     await page.call("Runtime.evaluate", expression=code)
-    which = {"runOnly": {"type": "rule", "values": rules}} if rules else RULES
-    found = await page.evaluate(f"axe.run(document, {json.dumps(which)}).then(found => found.violations)")
-    place = await page.evaluate("location.pathname + ' ' + innerWidth")
-    problems = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
-    assert not problems, (place, problems)
-    wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0, (place, wide)
+    await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    for look, rules in ({}, RULES), ({"dark": True}, _only("color-contrast")), ({"width": 375}, _only("target-size")):
+        await page.look(**look)
+        found = await page.evaluate(f"axe.run(document, {json.dumps(rules)}).then(found => found.violations)")
+        place = await page.evaluate("location.pathname + ' ' + innerWidth")
+        problems = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
+        assert not problems, (place, look, problems)
+        wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, (place, wide)
+    await page.look()
+
+
+def _only(rule):
+    return {"runOnly": {"type": "rule", "values": [rule]}}
 
 
 def check_quiet(page, web):

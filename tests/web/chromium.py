@@ -6,8 +6,9 @@ import shutil
 import sys
 import tempfile
 from base64 import b64decode
-from contextlib import asynccontextmanager
-from subprocess import DEVNULL
+from contextlib import asynccontextmanager, suppress
+from signal import SIGKILL, SIGTERM
+from subprocess import DEVNULL, Popen, TimeoutExpired
 
 import trio
 
@@ -37,6 +38,13 @@ MIDDLE = """(() => {
 })()"""
 """Where the middle of an element is, once it is scrolled into view."""
 
+BOX = """(() => {
+  const box = document.querySelector(SELECTOR).getBoundingClientRect(), margin = 12;
+  const y = Math.max(0, box.y + scrollY - margin);
+  return {x: 0, y, width: innerWidth, height: box.bottom + scrollY + margin - y, scale: 1};
+})()"""
+"""Where an element is on the page, over the whole width of the window."""
+
 
 def find_chromium():
     """Return the path of an installed Chromium; None for none."""
@@ -44,16 +52,16 @@ def find_chromium():
 
 
 class Chromium:
-    """One browser process. Each page has cookies of its own."""
+    """A connection to a browser. Each page has cookies of its own."""
 
-    def __init__(self, reader, writer):
-        self._reader, self._writer = reader, writer
-        self._number, self._answers, self._pages = 0, {}, {}
+    def __init__(self, reader, writer, process):
+        self._reader, self._writer, self._process = reader, writer, process
+        self._answers, self._pages, self._profiles = {}, {}, []
 
     async def call(self, method, session=None, **parameters):
         """Call a method of the protocol, and return its result."""
-        self._number += 1
-        number, done = self._number, trio.Event()
+        self._process.calls += 1
+        number, done = self._process.calls, trio.Event()
         message = {"id": number, "method": method, "params": parameters}
         self._answers[number] = [done, None]
         await self._writer.send_all(json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")
@@ -65,11 +73,10 @@ class Chromium:
 
     async def listen(self):
         """Hand out what the browser sends, until it ends."""
-        rest = b""
         async for part in self._reader:
-            *messages, rest = (rest + part).split(b"\0")
+            *messages, self._process.rest = (self._process.rest + part).split(b"\0")
             for message in map(json.loads, messages):
-                if "id" in message:
+                if message.get("id") in self._answers:
                     self._answers[message["id"]][1] = message
                     self._answers[message["id"]][0].set()
                 elif page := self._pages.get(message.get("sessionId")):
@@ -77,7 +84,9 @@ class Chromium:
 
     async def page(self, *, script=True, width=1100, height=900, dark=False, profile=None):
         """Open a page; without `script` it runs none. Pages of one `profile` share their cookies."""
-        profile = profile or (await self.call("Target.createBrowserContext"))["browserContextId"]
+        if profile is None:
+            profile = (await self.call("Target.createBrowserContext"))["browserContextId"]
+            self._profiles.append(profile)
         target = await self.call("Target.createTarget", url="about:blank", browserContextId=profile)
         attached = await self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         page = Page(self, attached["sessionId"], profile)
@@ -86,11 +95,13 @@ class Chromium:
             await page.call(f"{domain}.enable")
         if not script:
             await page.call("Emulation.setScriptExecutionDisabled", value=True)
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-        await page.call("Emulation.setDeviceMetricsOverride", **size)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        await page.call("Emulation.setEmulatedMedia", features=[scheme])
+        await page.look(width=width, height=height, dark=dark)
         return page
+
+    async def forget(self):
+        """Close all pages, and forget their cookies."""
+        for profile in self._profiles:
+            await self.call("Target.disposeBrowserContext", browserContextId=profile)
 
 
 class Page:
@@ -115,6 +126,13 @@ class Page:
     async def call(self, method, **parameters):
         """Call a method of the protocol for this page."""
         return await self._browser.call(method, self._session, **parameters)
+
+    async def look(self, *, width=1100, height=900, dark=False, scale=1):
+        """Change the size of the window, and the colours that its user prefers."""
+        size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
+        await self.call("Emulation.setDeviceMetricsOverride", **size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        await self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     async def evaluate(self, expression):
         """Return the value of an expression; works also where the page's own scripts are off."""
@@ -167,19 +185,26 @@ class Page:
             place_of = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
             await self.call("Input.dispatchMouseEvent", type=kind, **place_of)
 
-    async def screenshot(self, path):
-        """Write a picture of the whole page."""
-        data = await self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        await trio.Path(path).write_bytes(b64decode(data["data"]))
+    async def picture(self, selector, *, height):
+        """Return a picture of an element in the width of the window, at most so many points high, as PNG."""
+        await self.call("Emulation.setScrollbarsHidden", hidden=True)
+        clip = await self.evaluate(BOX.replace("SELECTOR", json.dumps(selector)))
+        clip["height"] = min(clip["height"], height)
+        return b64decode((await self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip))["data"])
 
 
-@asynccontextmanager
-async def chromium():
-    """Start a browser for the length of a block."""
-    # Chromium's end of the pipes is numbered 3 and 4.
-    to_read, to_write = os.pipe()
-    from_read, from_write = os.pipe()
-    with tempfile.TemporaryDirectory(prefix="rpweb", ignore_cleanup_errors=True) as folder:
+class Process:
+    """A browser's process, to which one connection at a time may be made.
+
+    `calls` and `rest`, the number of the last call and the beginning of a message, go on from one to the next.
+    """
+
+    def __init__(self):
+        # Chromium's end of the pipes is numbered 3 and 4.
+        to_read, self._writer = os.pipe()
+        self._reader, from_write = os.pipe()
+        self._folder = tempfile.TemporaryDirectory(prefix="rpweb", ignore_cleanup_errors=True)
+        folder = self._folder.name
         begin = (
             "import fcntl, os, sys; ends = [fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in sys.argv[1:3]]; "
             "os.dup2(ends[0], 3); os.dup2(ends[1], 4); os.execv(sys.argv[3], sys.argv[3:])"
@@ -188,20 +213,45 @@ async def chromium():
         command = [*own, find_chromium(), *FLAGS, f"--user-data-dir={folder}"]
         options = {"pass_fds": (to_read, from_write), "stdout": DEVNULL, "stderr": DEVNULL, "start_new_session": True}
         options["env"] = {**os.environ, "HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder}
-        process = await trio.lowlevel.open_process(command, **options)
+        self._process = Popen(command, **options)
         os.close(to_read)
         os.close(from_write)
-        reader, writer = trio.lowlevel.FdStream(from_read), trio.lowlevel.FdStream(to_write)
+        self.calls, self.rest = 0, b""
+
+    @asynccontextmanager
+    async def connected(self):
+        """Connect to the browser for the length of a block; its pages are closed afterwards."""
+        reader, writer = (trio.lowlevel.FdStream(os.dup(end)) for end in (self._reader, self._writer))
         async with reader, writer, trio.open_nursery() as nursery:
-            browser = Chromium(reader, writer)
+            browser = Chromium(reader, writer, self)
             nursery.start_soon(browser.listen)
             try:
                 yield browser
             finally:
-                with trio.CancelScope(shield=True), trio.move_on_after(10):
-                    await browser.call("Browser.close")
-                    await process.wait()
-                process.kill()
                 with trio.CancelScope(shield=True):
-                    await process.wait()
+                    await browser.forget()
                 nursery.cancel_scope.cancel()
+
+    def close(self):
+        """End the browser."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, SIGTERM)
+        try:
+            self._process.wait(timeout=10)
+        except TimeoutExpired:
+            os.killpg(self._process.pid, SIGKILL)
+            self._process.wait()
+        os.close(self._reader)
+        os.close(self._writer)
+        self._folder.cleanup()
+
+
+@asynccontextmanager
+async def chromium():
+    """Start a browser for the length of a block."""
+    process = Process()
+    try:
+        async with process.connected() as browser:
+            yield browser
+    finally:
+        process.close()

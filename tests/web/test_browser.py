@@ -1,25 +1,24 @@
 """A person's work in a real browser (Chromium): start, watch, answer, raise a limit, cancel; also without scripts."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 
-import pytest
 import trio
 
-from replan.web.store import Store
+from replan.service.store import Store
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, RECON, delayed_reply, write_script
 from tests.tidy.source import ROOT
-from tests.web.browsing import check_accessible, check_quiet, need_browser, signed_in
-from tests.web.chromium import chromium
+from tests.web.browsing import check_accessible, check_quiet, signed_in
 from tests.web.world import PLANS, served
 
 ASKS_RECON = {**RECON, "open_questions": ["Which database is it?"]}
 TWO = {
     **PLANS,
-    "g_analysis": [ASKING, *[ANALYSIS] * 9],
-    "g_recon": [delayed_reply(ASKS_RECON, seconds=1.0), *[RECON] * 9],
+    "g_analysis": [ASKING, *[ANALYSIS] * 3],
+    "g_recon": [delayed_reply(ASKS_RECON, seconds=1.0), *[RECON] * 3],
 }
 """A script in which two steps ask, the analysis first."""
 SLOW = {step: [delayed_reply(reply, seconds=0.3) for reply in replies] for step, replies in BACKTRACKS.items()}
@@ -27,14 +26,8 @@ SLOW = {step: [delayed_reply(reply, seconds=0.3) for reply in replies] for step,
 PROBLEM = "The login fails with a timeout when the session store is slow."
 
 
-@pytest.fixture(autouse=True)
-def browser_needed():
-    """Every test of this module needs a browser."""
-    need_browser()
-
-
-async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_path):
-    async with served(tmp_path, scripts={"slow": SLOW, "two": TWO}, signed_in=False) as web, chromium() as browser:
+async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_path, browser):
+    async with served(tmp_path, scripts={"slow": SLOW, "two": TWO}, signed_in=False) as web:
         page = await browser.page()
         await page.go(f"{web.address}/sign-in#{web.sign_in_token}")
         await page.sees("Nothing waits for you.")
@@ -87,8 +80,8 @@ async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_p
         check_quiet(page, web)
 
 
-async def test_everything_works_without_scripts(tmp_path):
-    async with served(tmp_path, signed_in=False) as web, chromium() as browser:
+async def test_everything_works_without_scripts(tmp_path, browser):
+    async with served(tmp_path, signed_in=False) as web:
         page = await browser.page(script=False, width=375)
         await page.go(f"{web.address}/sign-in")
         await page.type("#token", f"{web.address}/sign-in#{web.sign_in_token}")
@@ -111,8 +104,8 @@ async def test_everything_works_without_scripts(tmp_path):
         check_quiet(page, web)
 
 
-async def test_two_browsers_see_each_others_work_and_keep_what_is_typed(tmp_path):
-    async with served(tmp_path, scripts={"two": TWO}) as web, chromium() as browser:
+async def test_two_browsers_see_each_others_work_and_keep_what_is_typed(tmp_path, browser):
+    async with served(tmp_path, scripts={"two": TWO}) as web:
         run = await web.start("two")
         await web.settled(run, "waiting")
         one, two = await signed_in(browser, web), await signed_in(browser, web)
@@ -131,26 +124,42 @@ async def test_two_browsers_see_each_others_work_and_keep_what_is_typed(tmp_path
             check_quiet(page, web)
 
 
-async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen(tmp_path):
-    async with served(tmp_path, scripts={"two": TWO, "backtracks": BACKTRACKS}) as web, chromium() as browser:
+async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen(tmp_path, browser):
+    async with served(tmp_path, scripts={"two": TWO, "backtracks": BACKTRACKS}) as web:
         run, asking = await web.start("backtracks"), await web.start("two")
         await web.settled(run, "finished")
         await web.settled(asking, "waiting")
         paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
-        paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
-        for options, rules in ({}, ()), ({"dark": True}, ("color-contrast",)), ({"width": 375}, ("target-size",)):
-            page = await signed_in(browser, web, **options)
-            for path in paths:
-                await page.go(f"{web.address}{path}")
-                await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-                await check_accessible(page, *rules)
-            check_quiet(page, web)
+        paths += ["/new/acquisition", f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
+        page = await signed_in(browser, web)
+        for path in paths:
+            await page.go(f"{web.address}{path}")
+            await check_accessible(page)
+        check_quiet(page, web)
         stranger = await browser.page()
-        await stranger.go(f"{web.address}/sign-in")
-        await check_accessible(stranger)
+        for path in ("/sign-in", "/nothing"):
+            await stranger.go(f"{web.address}{path}")
+            await check_accessible(stranger)
 
 
-async def test_a_page_goes_on_after_its_server_was_killed_and_started_again(tmp_path, monkeypatch):
+async def test_a_page_that_is_older_than_its_stream_renews_itself(tmp_path, browser):
+    """As one that was read just before a record was written, and whose stream began just after."""
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("plans")
+        page = await signed_in(browser, web)
+        for path in ("/", "/runs", f"/runs/{run}", f"/runs/{run}/records"):
+            await page.go(f"{web.address}{path}")
+            await page.evaluate("window.marked = true; dispatchEvent(new Event('pagehide'))")
+            cursor = await page.evaluate("document.getElementById('live').dataset.cursor")
+            await page.evaluate("document.getElementById('live').innerHTML = 'old'")
+            await page.evaluate("document.getElementById('live').dataset.cursor = 'old'")
+            await page.evaluate("dispatchEvent(new Event('pageshow'))")
+            await page.until(f"document.getElementById('live').dataset.cursor === {json.dumps(cursor)}")
+            assert await page.evaluate("document.getElementById('live').innerText !== 'old' && window.marked"), path
+        check_quiet(page, web)
+
+
+async def test_a_page_goes_on_after_its_server_was_killed_and_started_again(tmp_path, browser):
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     model = write_script(tmp_path, TWO)
@@ -162,32 +171,31 @@ async def test_a_page_goes_on_after_its_server_was_killed_and_started_again(tmp_
         address = server.stdout.readline().decode().partition('"url": "')[2].partition('"')[0]
         return server, address
 
-    async with chromium() as browser:
-        server, address = await trio.to_thread.run_sync(start, 0)
-        try:
-            base, port = address.partition("/sign-in")[0], int(address.partition("/sign-in")[0].rpartition(":")[2])
-            page = await browser.page()
-            await page.go(address)
-            await page.sees("Nothing waits for you.")
-            await page.go(f"{base}/new")
-            await page.type("#problem", PROBLEM)
-            await page.evaluate("document.querySelector('#model').value = 'two'")
-            await page.click("#new button.main")
-            await page.sees("Which database is it?")
-            await page.evaluate("window.marked = true")
-            server.send_signal(signal.SIGKILL)
-            server.wait()
-            server.stdout.close()
-            await page.sees("The server cannot be reached.")
-            run = (await page.evaluate("location.pathname")).rpartition("/")[2]
-            answer = [sys.executable, "-m", "replan", "answer", f"{run}/q2", "Postgres"]
-            await trio.run_process(answer, cwd=ROOT, capture_stderr=True)
-            server, _ = await trio.to_thread.run_sync(start, port)
-            await page.until("document.querySelector('#offline').hidden")
-            await page.until(f"!document.querySelector('#form-{run}-q2')")
-            assert await page.evaluate("window.marked"), "the page was loaded again"
-            assert Store(home).read().sessions
-        finally:
-            server.kill()
-            server.wait()
-            server.stdout.close()
+    server, address = await trio.to_thread.run_sync(start, 0)
+    try:
+        base, port = address.partition("/sign-in")[0], int(address.partition("/sign-in")[0].rpartition(":")[2])
+        page = await browser.page()
+        await page.go(address)
+        await page.sees("Nothing waits for you.")
+        await page.go(f"{base}/new")
+        await page.type("#problem", PROBLEM)
+        await page.evaluate("document.querySelector('#model').value = 'two'")
+        await page.click("#new button.main")
+        await page.sees("Which database is it?")
+        await page.evaluate("window.marked = true")
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        server.stdout.close()
+        await page.sees("The server cannot be reached.")
+        run = (await page.evaluate("location.pathname")).rpartition("/")[2]
+        answer = [sys.executable, "-m", "replan", "answer", f"{run}/q2", "Postgres"]
+        await trio.run_process(answer, cwd=ROOT, capture_stderr=True)
+        server, _ = await trio.to_thread.run_sync(start, port)
+        await page.until("document.querySelector('#offline').hidden")
+        await page.until(f"!document.querySelector('#form-{run}-q2')")
+        assert await page.evaluate("window.marked"), "the page was loaded again"
+        assert Store(home).read().sessions
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()

@@ -7,7 +7,8 @@ import httpx2
 import pytest
 import trio
 
-from replan.web import guarding, limits, server
+from replan.service import limits
+from replan.web import guarding, server
 from tests.web.world import served
 
 HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy", "x-frame-options", "cache-control")
@@ -79,7 +80,7 @@ async def test_a_form_without_the_token_of_its_session_changes_nothing(tmp_path)
 
 
 async def test_guessing_the_one_time_token_is_slowed_down_and_the_right_one_still_works(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.site.LATE_SECONDS", 0.01)
+    monkeypatch.setattr("replan.service.service.LATE_SECONDS", 0.01)
     async with served(tmp_path, signed_in=False) as web:
         codes = [
             (await web.client.post("/sign-in", data={"token": f"{number:043}"})).status_code
@@ -127,6 +128,16 @@ async def test_a_large_body_is_refused_whether_or_not_its_length_is_named(tmp_pa
             kind = {"content-type": "application/x-www-form-urlencoded"}
             assert (await web.browser.post("/sign-out", content=parts(), headers=kind)).status_code == 413
         assert (await web.browser.get("/")).status_code == 200
+
+
+async def test_an_answer_before_the_body_was_read_says_that_the_connection_is_closed(tmp_path):
+    async with served(tmp_path, signed_in=False) as web:
+        request = head(web, "POST /runs HTTP/1.1", "Content-Length: 5").replace(b"Connection: close\r\n", b"")
+        early = await raw(web, request)
+        assert early.startswith(b"HTTP/1.1 303")
+        assert b"\r\nconnection: close\r\n" in early.lower()
+        whole = await web.client.post("/sign-in", data={"token": "x"})
+        assert (whole.status_code, whole.headers.get("connection")) == (403, None)
 
 
 async def test_a_body_that_trickles_in_is_cut_off(tmp_path, monkeypatch):

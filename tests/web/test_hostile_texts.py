@@ -6,8 +6,8 @@ import json
 import pytest
 
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, RECON, STRATEGY
-from tests.web.browsing import check_quiet, need_browser, signed_in
-from tests.web.chromium import chromium
+from tests.web.browsing import check_quiet, signed_in
+from tests.web.hostile_fields import EVIL
 from tests.web.test_api import Program
 from tests.web.test_inbox import field
 from tests.web.world import served
@@ -21,10 +21,6 @@ action_pairs:
       all_of: [plan_medium, human_review]
     role: plan
 """
-EVIL = (
-    "<img src=x data-evil onerror='window.evil=1'>\"'><script data-evil>window.evil=1</script>{{7*7}}\u202e\x1b]0;x\x07"
-)
-"""A text that does harm wherever it is taken for markup, for a template or for a control sequence."""
 
 
 def poisoned(value):
@@ -90,9 +86,8 @@ async def test_markup_in_every_field_is_shown_as_text(tmp_path):
         assert shown > 20
 
 
-async def test_no_markup_of_a_model_or_a_user_is_run_by_a_browser(tmp_path):
-    need_browser()
-    async with served(tmp_path, scripts={"evil": SCRIPT}) as web, chromium() as browser:
+async def test_no_markup_of_a_model_or_a_user_is_run_by_a_browser(tmp_path, browser):
+    async with served(tmp_path, scripts={"evil": SCRIPT}) as web:
         run, _, _ = await poison(web)
         page = await signed_in(browser, web)
         attempts = [f"/runs/{run}/attempts/{node}/v1.a1" for node in ("g_analysis", "g_recon", "g_plan")]
@@ -122,7 +117,7 @@ NAMES = [
 
 
 async def test_paths_addresses_and_unknown_names_start_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.site.WRITES_MAX", 10_000)
+    monkeypatch.setattr("replan.service.service.WRITES_MAX", 10_000)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     async with served(tmp_path, hosts=False) as web:
         program = Program(web)

@@ -67,3 +67,29 @@ async def test_a_form_of_another_version_of_a_question_is_refused(tmp_path):
         answer = await web.post(f"/questions/{run}/q1", {"version": "0" * 16, "typed": "3.12", "do": "answer"})
         assert answer.status_code == 409
         assert (await web.engine.result(run)).status == "waiting"
+
+
+async def test_a_question_says_until_when_an_answer_helps_and_a_moved_deadline_changes_no_form(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run, endless = await web.start(deadline_seconds=7200), await web.start()
+        for each in (run, endless):
+            await web.engine.resume(each)
+        page = (await web.browser.get("/")).text
+        assert page.count("answer within") == 1
+        assert "1h</time>" in page
+        version = field((await web.browser.get(f"/questions/{run}/q1")).text, "version")
+        assert (await web.post(f"/runs/{run}/limits", {"deadline_hours": "50"})).status_code == 303
+        assert "2d</time>" in (await web.browser.get("/")).text
+        answer = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "3.12", "do": "answer"})
+        assert answer.headers["location"] == "/?done=answered"
+
+
+async def test_a_run_is_told_something_from_the_inbox(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start()
+        await web.engine.resume(run)
+        assert f'id="form-tell-{run}-q1"' in (await web.browser.get("/")).text
+        told = await web.post(f"/runs/{run}/tell", {"text": "Use 3.12", "as": "note", "back": "/"})
+        assert told.headers["location"] == "/?done=told"
+        away = await web.post(f"/runs/{run}/tell", {"text": "Use 3.12 too", "as": "note", "back": "//evil.example"})
+        assert away.headers["location"] == f"/runs/{run}?done=told"

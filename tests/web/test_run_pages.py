@@ -20,7 +20,7 @@ async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
         for text in ("partial_replan to g_strategy", "thrown away: 2 calls", "7 spent of 30 calls", "Find the cause"):
             assert text in page
         assert page.count("<rect x=") == len(PLAN["steps"])
-        assert 'class="contingent"' in page
+        assert 'class="open contingent"' in page
         assert "Go on with this run" not in page
         assert "Cancel the run" not in page
         linked = re.findall(rf'href="(/runs/{run}/attempts/[^"]+)"', page)

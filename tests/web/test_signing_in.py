@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.web import access, rendering
-from replan.web.store import Store, WebState
+from replan.service import access
+from replan.service.store import Store, WebState
+from replan.web import rendering
 from runtime.core.errors import UsageProblem
 from tests.web.world import served
 
@@ -46,6 +47,18 @@ async def test_signing_out_ends_the_session_on_the_server(tmp_path):
         assert (await web.post("/sign-out")).headers["location"] == "/sign-in"
         kept = await web.client.get("/", headers={"cookie": f"{name}={value}"})
         assert kept.status_code == 303
+
+
+async def test_signing_out_of_all_browsers_ends_every_session_and_leaves_tokens(tmp_path):
+    async with served(tmp_path) as web:
+        token = web.token("read")
+        other = web.store.change(lambda state: access.with_sign_in(state, web.engine.clock.now()))
+        assert (await web.client.post("/sign-in", data={"token": other})).status_code == 303
+        assert (await web.client.get("/")).status_code == 200
+        await web.post("/sign-out", {"everywhere": "yes"})
+        assert (await web.client.get("/")).status_code == 303
+        assert not web.store.read().sessions
+        assert (await web.client.get("/api/runs", headers=token)).status_code == 200
 
 
 async def test_a_session_outlives_the_server(tmp_path):

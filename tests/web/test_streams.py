@@ -1,11 +1,12 @@
 """Streams: what is new is said at once, a reconnecting client misses nothing, and streams end when they should."""
 
+import re
 from contextlib import asynccontextmanager
 
 import pytest
 import trio
 
-from replan.web import access, limits
+from replan.service import access, limits
 from tests.web.world import served
 
 
@@ -78,7 +79,7 @@ async def test_the_stream_of_the_home_says_that_any_run_has_changed(tmp_path):
 
 
 async def test_a_stream_ends_with_its_session(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan.web.live.PING_SECONDS", 0.1)
+    monkeypatch.setattr("replan.service.live.PING_SECONDS", 0.1)
     async with served(tmp_path, hosts=False) as web, streaming(web, "/live") as events:
         await events.next()
         web.store.change(lambda state: access.signed_out(state, ""))
@@ -133,3 +134,21 @@ async def test_a_made_up_cursor_only_means_that_everything_is_new(tmp_path, curs
             headers = {"last-event-id": cursor[:5000]}
         async with streaming(web, f"/live?run={run}", **headers) as events:
             assert (await events.next())[0] in ("at", "changed")
+
+
+async def test_a_page_holds_the_cursor_that_its_stream_begins_with_unless_something_has_changed(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("plans")
+        shown = {path: await cursor_shown(web, path) for path in ("/", "/runs", f"/runs/{run}", f"/runs/{run}/records")}
+        for stream, paths in ("/live", ("/", "/runs")), (f"/live?run={run}", (f"/runs/{run}", f"/runs/{run}/records")):
+            async with streaming(web, stream) as events:
+                told = await events.next()
+            assert [("at", shown[path]) for path in paths] == [told, told]
+        await web.engine.tell(run, "Python 3.12")
+        for path, cursor in shown.items():
+            assert await cursor_shown(web, path) != cursor
+
+
+async def cursor_shown(web, path):
+    """Return the cursor that a page holds."""
+    return re.search(r'<div id="live" data-cursor="([^"]+)">', (await web.browser.get(path)).text)[1]

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -10,17 +11,17 @@ import trio
 from replan.runs.home import open_home
 from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
+from replan.service.access import with_token
+from replan.service.store import Store
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.web.access import with_token
 from replan.web.serving import serve_home
-from replan.web.store import Store
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
 
-PLANS = {"g_analysis": [ANALYSIS] * 9, "g_recon": [RECON] * 9, "g_strategy": [STRATEGY] * 9, "g_plan": [PLAN] * 9}
-"""A script that plans without a question."""
+PLANS = {"g_analysis": [ANALYSIS] * 2, "g_recon": [RECON] * 2, "g_strategy": [STRATEGY] * 2, "g_plan": [PLAN] * 2}
+"""A script that plans without a question. It is short, since each run reads it."""
 ASKS = {**PLANS, "g_analysis": [ASKING, ANALYSIS, ANALYSIS]}
 """A script that asks one question first."""
 SETTLED = ("finished", "waiting", "parked")
@@ -33,8 +34,9 @@ class World:
         self.engine, self.address, self.config, self.stop = engine, address, config, stop
         self.port = int(address.rpartition(":")[2])
         self.sign_in_token = sign_in.partition("#")[2]
-        self.client = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60)
-        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60)
+        # Without `verify=False` each client would load the certificates of all authorities, for plain HTTP.
+        self.client = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60, verify=False)
+        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60, verify=False)
         self.store = Store(locate_home().folder)
         self.csrf = ""
 
@@ -75,14 +77,26 @@ class World:
 
 
 @asynccontextmanager
-async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **clients):
+async def served(
+    folder,
+    *,
+    hosts=True,
+    scripts=None,
+    signed_in=True,
+    port=0,
+    proxy=None,
+    allow_execute=False,
+    webhooks=None,
+    **clients,
+):
     """Serve a home for the length of a block, with models by the names of their scripts."""
     models = {
         name: write_script(folder, script, f"{name}.yaml")
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }
-    config = UserConfig.model_validate({"clients": {"models": models, **clients}})
+    config = UserConfig.model_validate({"clients": {"models": models, **clients}, "webhooks": webhooks or {}})
     stop, opened, is_open = Stop(handover=True), [], trio.Event()
+    listening_port = port if proxy is None else free_port()
 
     def open_at(address):
         opened.append(address)
@@ -91,19 +105,27 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, **
     async with open_home(config=config, registry=registry()) as engine, trio.open_nursery() as nursery:
 
         async def serve():
-            options = {"stop": stop, "report": lambda _: None, "opened": open_at}
-            await serve_home(engine, locate_home(), config, port=port, hosts=hosts, **options)
+            options = {"allow_execute": allow_execute, "stop": stop, "report": lambda _: None, "opened": open_at}
+            await serve_home(engine, locate_home(), config, port=listening_port, hosts=hosts, proxy=proxy, **options)
 
         nursery.start_soon(serve)
         with trio.fail_after(30):
             await is_open.wait()
-        world = World(engine, opened[0].partition("/sign-in")[0], opened[0], config, stop)
+        address = opened[0].partition("/sign-in")[0] if proxy is None else f"http://127.0.0.1:{listening_port}"
+        world = World(engine, address, opened[0], config, stop)
         async with world.client, world.browser:
-            if signed_in:
+            if signed_in and proxy is None:
                 await world.sign_in()
             yield world
         stop.requested.set()
         stop.forced.set()
+
+
+def free_port():
+    """Return a port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
 
 
 def use_home(folder, monkeypatch):

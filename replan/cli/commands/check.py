@@ -1,58 +1,25 @@
 """`check`: reads plans from files one by one, and prints the verdict of the guards on each."""
 
-import json
-import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from actors.values.artifacts import Artifact
-from actors.values.findings import Finding, Verdict
-from replan.api.check import check
+from actors.values.findings import Verdict
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice, show
 from replan.cli.terminal.plain import JsonArray, print_json
-from replan.setup.command_name import program
+from replan.service.checking import UNREADABLE, Case, Standard, judged
 from replan.views.check_report import report_lines
 from replan.views.errors import line_of_error
 from runtime.core.errors import UsageProblem
-from runtime.models.replies import BYTES_MAX, Parsed, ReplyCode
+from runtime.models.replies import BYTES_MAX
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
 """The largest `.jsonl` file that is read, line by line: memory holds one line of at most `BYTES_MAX` and its report. Of
 any other file, only as much is read as a plan may have."""
-
-_UNREADABLE = frozenset(str(code) for code in ReplyCode)
-
-
-@dataclass(frozen=True, slots=True)
-class Standard:
-    """The settings that every plan is checked against."""
-
-    level: str
-    """`minimal`, `medium` or `expansive`."""
-    assurance: str
-    """The guarantee that `expansive` demands of the traces that do not escalate."""
-    r_max: int
-    """The largest `total_retry_budget` that a plan may have."""
-    guard_catalog: tuple[str, ...] = ()
-    """Guard names that steps may use beside the default ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One plan to check."""
-
-    file: str
-    """The path of its file as the user named it, or `-` for standard input."""
-    text: str
-    """The plan as it stands in the file, JSON or not."""
-    line: int | None = None
-    """The number of its line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
 def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standard, form: str) -> int:
@@ -62,7 +29,7 @@ def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standa
     for name in files:
         try:
             for case in _cases(name):
-                verdict, report, guards = _judged(case, standard)
+                verdict, report, guards = judged(case, standard)
                 worst = _worse(worst, _exit_of(verdict))
                 if form == "json" and single:
                     print_json(report)
@@ -128,71 +95,10 @@ def _text(data: bytes, place: str) -> str:
     return as_text(data, place) if len(data) <= BYTES_MAX + 1 else data.decode("utf-8", "replace")
 
 
-def _judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on one plan, what is printed about it, and the guard that each of its steps names."""
-    value = Artifact(artifact_id="plan", step="plan", content=case.text).value
-    plan: Any = value.value if isinstance(value, Parsed) else None
-    case_id: str | None = None
-    if isinstance(plan, dict) and "plan" in plan and "steps" not in plan:
-        if plan["plan"] is None and "run_id" in plan:
-            state = plan.get("outcome") or plan.get("status")
-            raise UsageProblem(
-                f"the run has no plan: {state}", place=case.file, hint=f"`{program()} show RUN` says why"
-            )
-        case_id, plan = plan.get("case_id"), plan["plan"]
-    verdict = check(
-        json.dumps(plan, ensure_ascii=False) if isinstance(value, Parsed) else case.text,
-        level=standard.level,
-        assurance=standard.assurance,
-        r_max=standard.r_max,
-        guard_catalog=standard.guard_catalog,
-    )
-    steps = plan.get("steps") if isinstance(plan, dict) else None
-    guards = {
-        step["step_id"]: str(step.get("guard", ""))
-        for step in (steps if isinstance(steps, list) else ())
-        if isinstance(step, dict) and isinstance(step.get("step_id"), str)
-    }
-    report: dict[str, Any] = {"file": case.file}
-    if case.line is not None:
-        report["line"] = case.line
-    if case_id is not None:
-        report["case_id"] = case_id
-    report |= {
-        "level": standard.level,
-        "valid": verdict.passed,
-        "assurance": verdict.facts.get("assurance"),
-        "escalations": list(verdict.facts.get("escalations", ())),
-        "findings": [_finding(finding, guards, case) for finding in verdict.findings],
-    }
-    return verdict, report, guards
-
-
-def _finding(finding: Finding, ids: Collection[str], case: Case) -> dict[str, Any]:
-    message = _about_file(finding.message, case) if finding.code in _UNREADABLE else finding.message
-    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": message}
-    if finding.where:
-        fields["step_id" if finding.where in ids else "where"] = finding.where
-    if finding.tokens:
-        fields["tokens"] = list(finding.tokens)
-    if finding.trace is not None:
-        fields["trace"] = list(finding.trace)
-    return fields
-
-
-def _about_file(message: str, case: Case) -> str:
-    """Return what is said to a model about its reply, as it is said to a person about a file or its line."""
-    advice = re.compile("; (?:answer with one JSON object.*|be briefer)[.]$")
-    subject = "file" if case.line is None else "line"
-    return advice.sub("; a plan is one JSON object of at most 4 MiB.", message).replace(
-        "The reply", f"The {subject}", 1
-    )
-
-
 def _exit_of(verdict: Verdict) -> Exit:
     if verdict.passed:
         return Exit.OK
-    return Exit.USAGE if any(finding.code in _UNREADABLE for finding in verdict.errors) else Exit.UNSOLVED
+    return Exit.USAGE if any(finding.code in UNREADABLE for finding in verdict.errors) else Exit.UNSOLVED
 
 
 def _worse(first: Exit, second: Exit) -> Exit:

@@ -20,14 +20,17 @@ from actors.config.loader import shipped_workflows
 from actors.config.model_spec import Named
 from actors.files.suggestions import nearest
 from actors.guards.built_in import BUILT_IN
+from actors.tools.specs import McpSpec
 from actors.values.format import counted, money
 from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
+from replan.runs.executing import TOOLS_FILE
 from replan.runs.models import check_model
 from replan.runs.run_ids import ALL
+from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
@@ -41,6 +44,7 @@ from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import ZERO
 from runtime.journal.port import HostRow, Journal
 from runtime.journal.sqlite.schema import VERSION
+from runtime.journal.versions import CODEC, check_floor
 from runtime.models.base_url import OPENAI_URL, check_base_url
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
@@ -48,6 +52,7 @@ from runtime.process.identity import is_dead
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""
 
+_NEED = "need a newer replan"
 _NEEDS = {
     "plug-ins": {"config"},
     "budget": {"config", "journal"},
@@ -99,6 +104,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("home", lambda: _home(environment)),
         ("config", lambda: _config(environment)),
         ("plug-ins", _plugins),
+        ("tools", lambda: _tools(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
         ("hosts", lambda: trio.run(_hosts, environment)),
@@ -132,6 +138,18 @@ def _plugins() -> str:
     return f"{guards}; generators {len(plugins.generators)} plugged in; kinds of agents {', '.join(sorted(kinds))}"
 
 
+def _tools(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).folder / TOOLS_FILE
+    if not path.exists():
+        return f"none ({path})"
+    from actors.tools.loader import load_tools
+
+    tools = load_tools(path, environment=environment).toolset.tools.values()
+    servers = sorted({tool.server for tool in tools if isinstance(tool, McpSpec)})
+    of_servers = f", with tools of the MCP servers {', '.join(servers)}" if servers else ""
+    return f"{path}: {counted(len(tools), 'tool')}{of_servers}"
+
+
 def _home(environment: Mapping[str, str]) -> str:
     source = "REPLAN_HOME" if environment.get("REPLAN_HOME") else "the platform's data folder"
     if not locate_home(environment).folder.exists():
@@ -157,13 +175,16 @@ async def _journal(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).journal
     async with _open(environment) as journal:
         if journal is None:
-            return f"none yet; this release writes schema {VERSION}"
-        rows = await journal.runs(ALL)
-    waiting = sum(row.summary.status == "waiting" for row in rows)
-    runs = counted(len(rows), "run")
-    if place := database_place(environment):
-        return f"{place}, {runs}, {waiting} waiting"
-    return f"schema {VERSION}, {runs}, {waiting} waiting ({path.stat().st_size:,} bytes)"
+            return f"none yet; this release writes schema {VERSION} and codec {CODEC}"
+        rows, floor = await journal.runs(ALL), await journal.floor()
+    place = database_place(environment)
+    check_floor(place or str(path), floor, CODEC)
+    waiting, newer = sum(row.summary.status == "waiting" for row in rows), sum(row.needs_newer for row in rows)
+    found = f"codec {floor}, {counted(len(rows), 'run')}, {waiting} waiting" + (f", {newer} {_NEED}" if newer else "")
+    found = f"{place}, {found}" if place else f"schema {VERSION}, {found} ({path.stat().st_size:,} bytes)"
+    if floor < CODEC:
+        return f"{found}; {program()} journal upgrade raises it to {CODEC}, once no earlier release uses the journal"
+    return found
 
 
 async def _budget(environment: Mapping[str, str]) -> str:

@@ -1,12 +1,13 @@
 """`export`: writes the plan of a run in a form for other programs and people."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from actors.run.views import Document
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest, reading
+from replan.cli.reading import named_or_newest, reading_run
 from replan.cli.terminal.console import notice
 from replan.cli.terminal.plain import json_text, print_json, print_text
 from replan.setup.command_name import program
@@ -24,7 +25,7 @@ _DOCUMENTS = {"json": "plan"}
 def export_plan(invocation: Invocation, name: str | None, form: str | None, output: str, *, as_json: bool) -> int:
     """Write the plan of a run, of the newest for None, to a file or, for `-`, to stdout. Return the exit code."""
     form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, document = reading(invocation, lambda reader: _document(reader, name, form))
+    run, document = reading_run(invocation, name, partial(_document, form=form))
     text = document.text
     if text is None:
         text = json_text(document.json) + "\n"
@@ -46,7 +47,7 @@ def export_plan(invocation: Invocation, name: str | None, form: str | None, outp
     return Exit.OK
 
 
-async def _document(reader: "Reading", name: str | None, form: str) -> tuple[str, Document]:
+async def _document(reader: "Reading", name: str | None, *, form: str) -> tuple[str, Document]:
     run = await named_or_newest(reader, name)
     loaded = await reader.read(run)
     make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))

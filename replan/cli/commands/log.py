@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest, reading
+from replan.cli.reading import archive_named, named_or_newest, reading_run
 from replan.cli.terminal.console import print_json, print_row
 from replan.runs.loaded import AnyKind
 from replan.runs.status import status_of
@@ -21,11 +21,11 @@ FOLLOW_SECONDS = 0.25
 
 def log_run(invocation: Invocation, name: str | None, *, follow: bool, as_json: bool) -> int:
     """Print the records of a run, or of the newest one for None. Return the exit code."""
-    if follow:
+    if follow and (name is None or archive_named(name) is None):
         import trio
 
         return trio.run(_follow, invocation, name, as_json)
-    kind, records = reading(invocation, lambda reader: _read(reader, name))
+    kind, records = reading_run(invocation, name, _read)
     RecordPrinter(kind, as_json=as_json).print(records)
     return Exit.OK
 

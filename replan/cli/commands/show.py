@@ -8,7 +8,7 @@ from replan.cli.commands.log import RecordPrinter
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_answer, how_to_resume
 from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest, reading
+from replan.cli.reading import archive_named, named_or_newest, reading_run
 from replan.cli.terminal.console import notice, print_json, print_row, print_text, print_tree, show
 from replan.runs.linked_runs import LinkedRun
 from replan.runs.loaded import Loaded
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bool) -> int:
-    """Print one view of a run, of the newest for None: `result`, `tree`, `events`, or a document such as `plan`.
+    """Print one view of a run: `result`, `tree`, `events`, or a document such as `plan`. Return the exit code.
 
-    Return the exit code.
+    The name is that of a run of the home or of an archive's file; None is the newest run.
     """
-    shown = reading(invocation, lambda reader: _read(reader, name))
+    shown = reading_run(invocation, name, _read)
     row, loaded, status, result, top = shown.row, shown.loaded, shown.status, shown.result, shown.top
     run = row.run
     invocation.run = run
@@ -38,6 +38,8 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
             _print_events(run, loaded, as_json=as_json)
         case "result":
             _print_result(result, loaded, top, shown.linked, as_json=as_json, full=invocation.full)
+            if name is not None and archive_named(name) is not None:
+                notice(f"archived: `{program()} restore {name.partition('#')[0]}` brings it back into the journal")
         case _:
             _print_document(result, loaded, view, top, as_json=as_json)
     return Exit.OK

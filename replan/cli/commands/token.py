@@ -8,9 +8,9 @@ from actors.values.format import ago, stamp
 from actors.values.lines import line
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import notice, print_json, print_row, print_text
+from replan.service.access import with_token, without_token
+from replan.service.store import Scope, Store
 from replan.setup.home_folder import prepare_home
-from replan.web.access import with_token, without_token
-from replan.web.store import Scope, Store
 
 
 def add_token(name: str, scope: str, *, as_json: bool) -> int:

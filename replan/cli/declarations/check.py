@@ -60,7 +60,8 @@ def check(
     if assurance is not None and level != "expansive":
         hint = "add --level expansive"
         raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
-    from replan.cli.commands.check import Standard, check_files
+    from replan.cli.commands.check import check_files
+    from replan.service.checking import Standard
 
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = "json" if as_json else "jsonl" if as_jsonl else "text"

@@ -1,5 +1,6 @@
 // Signs in with the token of the address, and keeps the page current: a stream says that something has changed, and htmx
-// fetches the page again and puts its part `#live` in place. The stream is closed while nobody sees the page.
+// fetches the page again and puts its part `#live` in place, where the page is older than what the stream says. The stream
+// is closed while nobody sees the page.
 (function () {
   "use strict";
 
@@ -16,28 +17,37 @@
   var source = null, cursor = "", pending = false, busy = false, retry = 0;
   var offline = document.getElementById("offline");
 
+  // Tells whether the page shows less than the stream has told: each part `#live` says up to where it goes.
+  function stale() {
+    var live = document.getElementById("live");
+    return !live || live.dataset.cursor !== cursor;
+  }
+
   function refresh() {
     if (busy || document.hidden) { pending = true; return; }
     busy = true; pending = false;
+    var begun = performance.now();
     htmx.ajax("GET", location.pathname + location.search.replace(/[?&]done=\w+/, ""), {
       source: document.getElementById("live"), target: "#live", select: "#live", swap: "outerHTML"
     }).catch(function () {}).finally(function () {
       busy = false;
-      if (pending) setTimeout(refresh, 100);
+      // A page that takes long is fetched less often, so that it can be used meanwhile.
+      if (pending) setTimeout(function () { if (stale()) refresh(); }, Math.max(100, performance.now() - begun));
     });
   }
 
-  function current(event) {
+  function told(event) {
     cursor = event.lastEventId;
     offline.hidden = true;
     retry = 0;
+    if (stale()) refresh();
   }
 
   function open() {
     if (source || document.hidden) return;
-    source = new EventSource(address + (cursor ? (address.indexOf("?") < 0 ? "?" : "&") + "after=" + encodeURIComponent(cursor) : ""));
-    source.addEventListener("at", current);
-    source.addEventListener("changed", function (event) { current(event); refresh(); });
+    source = new EventSource(address);
+    source.addEventListener("at", told);
+    source.addEventListener("changed", told);
     source.addEventListener("gone", function () { location.assign("/runs"); });
     source.onerror = function () {
       var ended = source.readyState === EventSource.CLOSED;

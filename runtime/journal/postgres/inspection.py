@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from runtime.core.errors import JournalNewer, JournalUnreadable
+from runtime.core.daily_budget import HOME
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.journal.chain import Stored, decode, verify
@@ -17,8 +17,9 @@ from runtime.journal.postgres import reading
 from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
-from runtime.journal.postgres.schema import VERSION, version_of
-from runtime.journal.postgres.transaction import TENANT, snapshot
+from runtime.journal.postgres.schema import check_upgraded, version_of
+from runtime.journal.postgres.transaction import snapshot
+from runtime.journal.versions import CODEC
 
 
 class PostgresInspection:
@@ -64,7 +65,8 @@ class PostgresInspection:
 
     def records(self, run: str) -> list[Record[Any]]:
         """As `Inspection.records`."""
-        held, rows = reading.held(self._cursor, run), self.check_chain(run)
+        held = reading.readable(self._cursor, run, CODEC)
+        rows = self.check_chain(run)
         codec = codec_of(self._codecs, run, held.kind, held.format)
         return decode(codec, run, rows, reading.texts_of(self._cursor, held, rows).get)
 
@@ -83,7 +85,7 @@ class PostgresInspection:
     def spending(self) -> dict[int, Amount]:
         """As `Inspection.spending`."""
         statement = "SELECT day, calls, micro_usd FROM replan.spending WHERE tenant = %s"
-        rows = self._cursor.execute(statement, (TENANT,)).fetchall()
+        rows = self._cursor.execute(statement, (HOME,)).fetchall()
         return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in rows}
 
     def _select(self, statement: str, run: str) -> list[Any]:
@@ -98,15 +100,11 @@ def open_inspection(address: Address, codecs: Codecs) -> Iterator[PostgresInspec
     """
     try:
         with closing(Link(address)) as link:
-            version = version_of(link.connection())
-            if version > VERSION:
-                raise JournalNewer(address.place, version, VERSION)
+            version = version_of(link.connection(), address.place)
             if version == 0:
                 yield None
                 return
-            if version < VERSION:
-                hint = "replan journal upgrade, once all programs are of this release"
-                raise JournalUnreadable(address.place, f"written by an earlier release (schema {version})", hint)
+            check_upgraded(version, address.place)
             with snapshot(link) as (cursor, now):
                 yield PostgresInspection(cursor, codecs, now)
     except psycopg.Error as error:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Generic, NoReturn, TypeVar
 
-from runtime.core.daily_budget import HomeBudget, day_of
+from runtime.core.daily_budget import HOME, HomeBudget, day_of
 from runtime.core.errors import SequenceConflict, UsageProblem
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
@@ -20,6 +20,7 @@ from runtime.journal.holding import check_driver, check_free, check_here
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Codecs, Formats, check_drivable, codec_of, codecs_by_kind
 from runtime.journal.port import (
     NEW,
+    ORDINARY,
     Dead,
     Deleted,
     Due,
@@ -27,6 +28,7 @@ from runtime.journal.port import (
     HostRow,
     InboxItem,
     Journal,
+    Placement,
     Posted,
     RunFilter,
     RunRow,
@@ -37,14 +39,18 @@ from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.committing import RETRY_SECONDS, Committer
 from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, Link, Time
+from runtime.journal.postgres.cursors import PostgresCursors
 from runtime.journal.postgres.deletion import delete_runs
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Change, Group, NewRun, Work
 from runtime.journal.postgres.retrying import retried
-from runtime.journal.postgres.transaction import TENANT, snapshot
+from runtime.journal.postgres.rows import HeldRow
+from runtime.journal.postgres.slots import PostgresSlots
+from runtime.journal.postgres.transaction import snapshot
 from runtime.journal.postgres.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, open_thread
 from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
+from runtime.journal.versions import CODEC, check_floor, check_readable
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -59,6 +65,7 @@ async def open_postgres(
     clock: Time | None = None,
     answer_seconds: float = ANSWER_SECONDS,
     retry_seconds: float = RETRY_SECONDS,
+    known: int = CODEC,
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a database, and make its tables if they are missing.
 
@@ -71,6 +78,7 @@ async def open_postgres(
         clock: takes the place of the server's clock, in tests.
         answer_seconds: how long to wait for an answer of the server before the connection is given up.
         retry_seconds: how long a change is tried again while the server cannot be reached or others are in the way.
+        known: the highest codec of runs that can be read.
 
     Raises `JournalUnreachable`, `JournalUnreadable`, `JournalNewer`, `JournalDamaged`.
     """
@@ -83,7 +91,12 @@ async def open_postgres(
         shared = await reading_.do(partial(_checked, address))
         async with open_writer(writing, Committer(budget or HomeBudget(), retry_seconds)) as writer:
             yield _PostgresJournal(
-                codecs_by_kind(codecs), writing=writer, reading=reading_, link=shared, retry_seconds=retry_seconds
+                codecs_by_kind(codecs),
+                known,
+                writing=writer,
+                reading=reading_,
+                link=shared,
+                retry_seconds=retry_seconds,
             )
 
 
@@ -95,10 +108,18 @@ def _checked(address: Address, link: Link) -> Link:
     return link
 
 
-class _PostgresJournal(Generic[E]):
+class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
     def __init__(
-        self, codecs: Codecs, *, writing: Writer, reading: ConnectionThread[Link], link: Link, retry_seconds: float
+        self,
+        codecs: Codecs,
+        known: int,
+        *,
+        writing: Writer,
+        reading: ConnectionThread[Link],
+        link: Link,
+        retry_seconds: float,
     ) -> None:
+        self._known, self._place = known, link.address.place
         self._codecs, self._writing, self._reading, self._link = codecs, writing, reading, link
         self._retry_seconds = retry_seconds
         self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
@@ -118,12 +139,14 @@ class _PostgresJournal(Generic[E]):
         owner: str | None = None,
         ttl: float = 0.0,
         overdraw: bool = False,
+        placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         _check_columns(summary, owner or "")
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
 
         def decide(group: Group) -> list[Stored]:
+            check_floor(self._place, group.floor, self._known)
             end = 0.0 if owner is None else group.now + ttl
             epoch = FIRST_EPOCH if entries or owner is not None else 0
             row = group.admit(run)._replace(owner=owner, end=end, epoch=epoch)
@@ -132,7 +155,7 @@ class _PostgresJournal(Generic[E]):
             return rows
 
         # A title is only shown, and the database takes no NUL in text.
-        new = NewRun(run, title.replace("\0", "\N{REPLACEMENT CHARACTER}"), kind, format)
+        new = NewRun(run, title.replace("\0", "\N{REPLACEMENT CHARACTER}"), kind, format, placement)
         rows = await self._writing.do(Work(decide, (run,), new=new, entries=entries))
         if owner is not None:
             self._kinds[run] = kind, format
@@ -153,7 +176,7 @@ class _PostgresJournal(Generic[E]):
         _check_column(owner, "owner")
 
         def decide(group: Group) -> tuple[str, int, int]:
-            held = group.held(run)
+            held = self._readable(group, run)
             check_drivable(kinds, run, held.kind, held.format)
             check_free(run, held.owner, held.end, group.now, dead)
             group.put(held._replace(owner=owner, end=group.now + ttl, epoch=held.epoch + 1))
@@ -210,7 +233,7 @@ class _PostgresJournal(Generic[E]):
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)
-        return await self._look(lambda cursor, _: reading.records_after(cursor, self._codecs, run, after))
+        return await self._look(lambda cursor, _: reading.records_after(cursor, self._codecs, run, after, self._known))
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         check_known_run(run)
@@ -218,7 +241,7 @@ class _PostgresJournal(Generic[E]):
         check_text(body, "body")
 
         def decide(group: Group) -> Posted:
-            held = group.held(run)
+            held = self._readable(group, run)
             check_here(run, held.owner)
             item = group.messages.get((held.id, key))
             if item is not None:
@@ -239,17 +262,28 @@ class _PostgresJournal(Generic[E]):
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
         for run in runs:
             check_known_run(run)
-        return await self._alone(lambda cursor, now: delete_runs(cursor, runs, now, dead))
+
+        def work(cursor: Cursor, now: float) -> Deleted:
+            check_floor(self._place, reading.floor(cursor), self._known)
+            for run in runs:
+                reading.readable(cursor, run, self._known)
+            return delete_runs(cursor, runs, now, dead)
+
+        return await self._alone(work)
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        return await self._look(lambda cursor, now: reading.due(cursor, limit, now, dead, kinds))
+        def work(cursor: Cursor, now: float) -> Due:
+            check_floor(self._place, reading.floor(cursor), self._known)
+            return reading.due(cursor, limit, now, dead, kinds, codec=self._known)
+
+        return await self._look(work)
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         _check_column(host, "host")
         _check_column(owner, "owner")
 
         def decide(group: Group) -> None:
-            group.statements.append(_announced(HostRow(host, owner, group.now + ttl, kinds), group.now))
+            group.statements.append(_announced(HostRow(host, owner, group.now + ttl, kinds, self._known), group.now))
 
         await self._writing.do(Work(decide))
 
@@ -263,8 +297,11 @@ class _PostgresJournal(Generic[E]):
         rows = await self._look(reading.present)
         return [row for row in rows if not dead(row.owner)]
 
-    async def spent_today(self) -> Amount:
-        return await self._look(lambda cursor, now: reading.spending(cursor, TENANT, day_of(now)))
+    async def floor(self) -> int:
+        return await self._look(lambda cursor, _: reading.floor(cursor))
+
+    async def spent_today(self, tenant: str = HOME) -> Amount:
+        return await self._look(lambda cursor, now: reading.spending(cursor, tenant, day_of(now)))
 
     async def version(self) -> int:
         def work(link: Link) -> int:
@@ -278,8 +315,16 @@ class _PostgresJournal(Generic[E]):
         kind = self._kinds.get(run)
         if kind is None:
             row = await self.row(run)
+            check_readable(run, row.codec, self._known)
             kind = row.kind, row.format
         return codec_of(self._codecs, run, *kind)
+
+    def _readable(self, group: Group, run: str) -> HeldRow:
+        """Return a locked row that may be changed. Raises `FloorRaised`, `RunNotFound`, `RunNewer`."""
+        check_floor(self._place, group.floor, self._known)
+        held = group.held(run)
+        check_readable(run, held.codec, self._known)
+        return held
 
     async def _alone(self, work: Callable[[Cursor, float], T]) -> T:
         return await self._writing.do(Work(_undecided, alone=work))
@@ -298,6 +343,9 @@ def _undecided(_: Group) -> NoReturn:
     raise AssertionError("a job of its own does not decide in a group")
 
 
+_HOST = ("id", "owner", "until", "kinds", "codec")
+
+
 def _announced(host: HostRow, now: float) -> Change:
     """Return the statements that enter a host as present, and delete those whose presence has ended."""
     kinds = None if host.kinds is None else json.dumps(dict(host.kinds))
@@ -305,10 +353,10 @@ def _announced(host: HostRow, now: float) -> Change:
     def change(batch: Batch) -> None:
         batch.add("DELETE FROM replan.hosts WHERE until <= %s", [now])
         statement = (
-            "INSERT INTO replan.hosts VALUES (%s, %s, %s, %s) ON CONFLICT (id)"
-            " DO UPDATE SET owner = excluded.owner, until = excluded.until, kinds = excluded.kinds"
+            f"INSERT INTO replan.hosts ({', '.join(_HOST)}) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (id) DO UPDATE"
+            f" SET {', '.join(f'{name} = excluded.{name}' for name in _HOST)}"
         )
-        batch.add(statement, [host.host, host.owner, host.until, kinds])
+        batch.add(statement, [host.host, host.owner, host.until, kinds, host.codec])
 
     return change
 

@@ -11,8 +11,9 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, decode, seal, verify
 from runtime.journal.kinds import Codecs, Formats, codec_of
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
-from runtime.journal.postgres.connecting import NOW, Cursor
+from runtime.journal.postgres.connecting import FLOOR, NOW, Cursor
 from runtime.journal.postgres.rows import COLUMNS, LISTED, HeldRow, held_row, listed_row
+from runtime.journal.versions import check_readable
 
 _LISTED = LISTED.format(now="%(now)s")
 _ROW = f"SELECT {_LISTED} FROM replan.runs WHERE run = %(run)s"
@@ -23,13 +24,15 @@ _ROWS = (
 _RECORDS = "SELECT seq, at, epoch, inbox, body, hash FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
 _MESSAGES = "SELECT id, key, body, at, seal FROM replan.inbox WHERE run = %s AND id > %s ORDER BY id"
 
-_DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
+_DRIVABLE = "codec <= %(codec)s AND (%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
-_DUE = (
-    "SELECT run FROM replan.runs WHERE id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL"
-    " SELECT id FROM replan.runs WHERE unread) AND last_seq > 0 AND status <> 'parked'"
-    f" AND {_FREE} AND {_DRIVABLE} ORDER BY id LIMIT %(limit)s"
+DUE = (
+    "id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL SELECT id FROM replan.runs WHERE unread)"
+    f" AND last_seq > 0 AND status <> 'parked' AND {_FREE} AND {_DRIVABLE}"
 )
+"""The condition for a run that a host has to drive; its values are those of `asked`."""
+
+_DUE = f"SELECT run FROM replan.runs WHERE {DUE} ORDER BY priority DESC, id LIMIT %(limit)s"
 _UNREAD = f"SELECT run FROM replan.runs WHERE unread AND NOT {_FREE} AND {_DRIVABLE}"
 _NEXT = f"SELECT due FROM replan.runs WHERE due > %(now)s AND {_DRIVABLE} ORDER BY due LIMIT 1"
 _OWNERS = "SELECT DISTINCT owner FROM replan.runs WHERE owner IS NOT NULL AND lease_end > %s"
@@ -60,6 +63,19 @@ def held(cursor: Cursor, run: str) -> HeldRow:
     raise RunNotFound(run)
 
 
+def readable(cursor: Cursor, run: str, known: int) -> HeldRow:
+    """Return the row of a run of a codec up to `known`, without a lock. Raises as `held` does, and `RunNewer`."""
+    row = held(cursor, run)
+    check_readable(run, row.codec, known)
+    return row
+
+
+def floor(cursor: Cursor) -> int:
+    """Return the codec of new runs."""
+    ((codec,),) = cursor.execute(FLOOR).fetchall()
+    return int(codec)
+
+
 def stored_after(cursor: Cursor, row: HeldRow, after: int) -> tuple[Tip, list[Stored]]:
     """Return the end of a run's chain up to a place, and the records after it, as stored."""
     start = row.start
@@ -72,9 +88,9 @@ def stored_after(cursor: Cursor, row: HeldRow, after: int) -> tuple[Tip, list[St
     return start, [row._replace(body=bytes(row.body), hash=bytes(row.hash)) for row in rows]
 
 
-def records_after(cursor: Cursor, codecs: Codecs, run: str, after: int) -> list[Record[Any]]:
+def records_after(cursor: Cursor, codecs: Codecs, run: str, after: int, known: int) -> list[Record[Any]]:
     """Return the records after a place, verified. Raises as `Journal.read` does."""
-    row = held(cursor, run)
+    row = readable(cursor, run, known)
     start, rows = stored_after(cursor, row, after)
     verify(run, start, rows, row.tip)
     codec = codec_of(codecs, run, row.kind, row.format)
@@ -106,22 +122,28 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
     return item
 
 
-def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return what a host has to do, for runs of these kinds; None is all kinds."""
+def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | None, *, codec: int) -> Due:
+    """Return what a host has to do, for runs of these kinds and of codecs up to one; None is all kinds."""
+    values = asked(cursor, now, dead, kinds, codec)
+    runs = [run for (run,) in cursor.execute(_DUE, {**values, "limit": max(0, limit)}).fetchall()]
+    unread = [run for (run,) in cursor.execute(_UNREAD, values).fetchall()]
+    following = cursor.execute(_NEXT, values).fetchall()
+    return Due(tuple(runs), frozenset(unread), following[0][0] if following else None)
+
+
+def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None, codec: int) -> dict[str, Any]:
+    """Return the values of `DUE`: the time, the owners that are gone, the kinds and the codec that can be driven."""
     gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
     drivable = None if kinds is None else json.dumps(dict(kinds))
-    asked = {"now": now, "dead": gone, "kinds": drivable, "limit": max(0, limit)}
-    runs = [run for (run,) in cursor.execute(_DUE, asked).fetchall()]
-    unread = [run for (run,) in cursor.execute(_UNREAD, asked).fetchall()]
-    following = cursor.execute(_NEXT, asked).fetchall()
-    return Due(tuple(runs), frozenset(unread), following[0][0] if following else None)
+    return {"now": now, "dead": gone, "kinds": drivable, "codec": codec}
 
 
 def present(cursor: Cursor, now: float) -> list[HostRow]:
     """Return the hosts whose presence has not ended."""
-    rows = cursor.execute("SELECT id, owner, until, kinds FROM replan.hosts WHERE until > %s ORDER BY id", (now,))
+    statement = "SELECT id, owner, until, kinds, codec FROM replan.hosts WHERE until > %s ORDER BY id"
     return [
-        HostRow(host, owner, until, None if kinds is None else json.loads(kinds)) for host, owner, until, kinds in rows
+        HostRow(host, owner, until, None if kinds is None else json.loads(kinds), codec)
+        for host, owner, until, kinds, codec in cursor.execute(statement, (now,))
     ]
 
 

@@ -3,12 +3,19 @@
 `runs` has what changes with every append, in rows with room for their next version, so that an append changes no index;
 `due` and `unread` are indexed only where a host has to look. Events name their texts by hash; `named_texts` says so to
 the database, which then refuses to delete a text that is needed.
+
+Later changes only add, so that programs of the release before go on: `journal.oldest` is the earliest version that a
+program must know, `journal.floor` the codec of new runs (`runtime.journal.versions`).
 """
+
+from collections.abc import Mapping
 
 from psycopg import errors, sql
 
 from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
-from runtime.journal.postgres.connecting import BEGIN, Connection, end
+from runtime.journal.port import Dead
+from runtime.journal.postgres.connecting import BEGIN, FLOOR, Connection, end
+from runtime.journal.versions import CODEC, Host, check_floor, check_raisable
 
 SCHEMA = "replan"
 
@@ -100,12 +107,75 @@ FIRST = (
 ) WITH (fillfactor = 50)""",
 )
 
-CHANGES = (FIRST,)
-"""The statements that each version adds to the one before it."""
+CURSORS = (
+    """CREATE TABLE replan.cursors (
+  name text COLLATE "C" PRIMARY KEY,
+  owner text COLLATE "C",
+  until double precision NOT NULL
+)""",
+    """CREATE TABLE replan.positions (
+  cursor text COLLATE "C" NOT NULL REFERENCES replan.cursors,
+  run bigint NOT NULL REFERENCES replan.runs,
+  seq bigint NOT NULL,
+  PRIMARY KEY (cursor, run)
+) WITH (fillfactor = 70)""",
+    "CREATE INDEX positions_run ON replan.positions (run)",
+)
+
+WORKERS = (
+    """ALTER TABLE replan.runs ADD COLUMN tenant text COLLATE "C" NOT NULL DEFAULT ''""",
+    "ALTER TABLE replan.runs ADD COLUMN priority integer NOT NULL DEFAULT 0",
+)
+"""Whom a run is accounted to, and which runs come first."""
+
+CODECS = (
+    "ALTER TABLE replan.runs ADD COLUMN codec integer NOT NULL DEFAULT 1",
+    "ALTER TABLE replan.hosts ADD COLUMN codec integer NOT NULL DEFAULT 1",
+    "ALTER TABLE replan.journal ADD COLUMN oldest integer NOT NULL DEFAULT 4",
+    "ALTER TABLE replan.journal ADD COLUMN floor integer NOT NULL DEFAULT 1",
+)
+"""The codec of each run and host, and what a program must know to use the journal."""
+
+SLOTS = (
+    """CREATE TABLE replan.slots (
+  provider text COLLATE "C" NOT NULL,
+  host text COLLATE "C" NOT NULL,
+  held bigint NOT NULL,
+  wanted bigint NOT NULL,
+  until double precision NOT NULL,
+  PRIMARY KEY (provider, host)
+) WITH (fillfactor = 50)""",
+)
+"""How many calls each host may have in flight."""
+
+CHANGES = (FIRST, CURSORS, WORKERS, CODECS, SLOTS)
+"""The statements that each version adds to the one before it.
+
+A change that is added after version `OLDEST` only adds tables, indexes, and columns with a default, since programs of
+the release before go on with them; a table that refers to `runs` or `texts` says ON DELETE CASCADE, for they delete.
+"""
 
 VERSION = len(CHANGES)
 
-_TABLES = ("journal", "runs", "texts", "inbox", "records", "named_texts", "spending", "hosts", "writers")
+OLDEST = 4
+"""The earliest version whose programs can use these tables."""
+
+_TABLES = (
+    "journal",
+    "runs",
+    "texts",
+    "inbox",
+    "records",
+    "named_texts",
+    "spending",
+    "hosts",
+    "writers",
+    "cursors",
+    "positions",
+    "slots",
+)
+_CHANGING = ("runs", "spending", "hosts", "writers", "cursors", "positions", "slots")
+"""Tables whose rows a driver changes."""
 _ADDED = ("records", "texts", "named_texts", "inbox")
 """Tables to which a driver only adds."""
 
@@ -113,23 +183,35 @@ READER = ("GRANT USAGE ON SCHEMA replan TO {role}", "GRANT SELECT ON ALL TABLES 
 APP = (
     *READER,
     *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
-    *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in ("runs", "spending", "hosts", "writers")),
-    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers")),
+    *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in _CHANGING),
+    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers", "slots")),
 )
-ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", *_ADDED)))
+ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 
 ROLES = {"app": APP, "archive": ARCHIVE, "reader": READER}
 """What each kind of role may do: `app` drives runs, `archive` also deletes them, `reader` only reads."""
 
+Rights = Mapping[str, tuple[str, ...]]
+"""Statements that give a role rights, by the kind of the role."""
+
 TRIES = 20
 
 
-def version_of(connection: Connection) -> int:
-    """Return the version of the tables, 0 where there are none. Raises `psycopg.Error`."""
-    for (exists,) in connection.execute("SELECT to_regclass('replan.journal') IS NOT NULL"):
-        if exists:
-            return int(next(iter(connection.execute("SELECT version FROM replan.journal")))[0])
-    return 0
+def version_of(connection: Connection, place: str) -> int:
+    """Return the version of the tables, 0 where there are none.
+
+    It is above `VERSION` for tables of a newer release that this one can use too. Raises `JournalNewer` for those that
+    it cannot, `psycopg.Error`.
+    """
+    ((exists,),) = connection.execute("SELECT to_regclass('replan.journal') IS NOT NULL").fetchall()
+    if not exists:
+        return 0
+    ((version,),) = connection.execute("SELECT version FROM replan.journal").fetchall()
+    if version > VERSION:
+        ((oldest,),) = connection.execute("SELECT oldest FROM replan.journal").fetchall()
+        if oldest > VERSION:
+            raise JournalNewer(place, version, VERSION)
+    return int(version)
 
 
 def check(connection: Connection, place: str) -> None:
@@ -137,24 +219,30 @@ def check(connection: Connection, place: str) -> None:
 
     Raises `JournalNewer`, `JournalUnreadable` for an older version or a role that may not make them, `psycopg.Error`.
     """
-    version = version_of(connection)
+    version = version_of(connection, place)
     if version == 0:
         version = upgrade(connection, place)
-    if version > VERSION:
-        raise JournalNewer(place, version, VERSION)
+    check_upgraded(version, place)
+
+
+def check_upgraded(version: int, place: str) -> None:
+    """Raise `JournalUnreadable` for a version of the tables that is too old."""
     if version < VERSION:
-        cause = f"written by an earlier release (schema {version}, this one needs {VERSION})"
-        raise JournalUnreadable(place, cause, f"replan journal upgrade {place}, once all programs are of this release")
+        cause = f"its tables are those of an earlier release (schema {version}, this one needs {VERSION})"
+        hint = f"replan journal upgrade --tables {place}"
+        if version >= OLDEST:
+            hint += "; programs of that release go on with them"
+        raise JournalUnreadable(place, cause, hint)
 
 
 def upgrade(connection: Connection, place: str) -> int:
     """Bring the tables to this release's version; return the version that they have then.
 
-    Raises `JournalUnreadable` where the role may not, `psycopg.Error`.
+    Raises `JournalNewer`, `JournalUnreadable` where the role may not, `psycopg.Error`.
     """
     for _ in range(TRIES):
         try:
-            return _upgrade(connection)
+            return _upgrade(connection, place)
         except (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation):
             end(connection)  # Another process is making them.
         except errors.InsufficientPrivilege:
@@ -167,34 +255,60 @@ def upgrade(connection: Connection, place: str) -> int:
     raise JournalDamaged(place, "a schema named replan is there, without a journal")
 
 
-def _upgrade(connection: Connection) -> int:
+def _upgrade(connection: Connection, place: str) -> int:
     connection.execute(BEGIN)
     connection.execute(connection.local)
-    version = version_of(connection)
+    version = version_of(connection, place)
     if version:
         ((version,),) = connection.execute("SELECT version FROM replan.journal FOR UPDATE").fetchall()
     if version < VERSION:
         for change in CHANGES[version:]:
             for statement in change:
                 connection.execute(statement)
-        connection.execute(
-            "INSERT INTO replan.journal VALUES (true, %s) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
-            (VERSION,),
-        )
+        if version == 0:  # No earlier program can be using it, so that new runs may be written in the newest codec.
+            connection.execute("INSERT INTO replan.journal (one, version, floor) VALUES (true, 0, %s)", (CODEC,))
+        statement = "UPDATE replan.journal SET version = %s, oldest = greatest(oldest, %s)"
+        connection.execute(statement, (VERSION, OLDEST))
     connection.execute("COMMIT")
     return max(int(version), VERSION)
 
 
-def grant(connection: Connection, roles: dict[str, str]) -> None:
-    """Give roles their rights; `roles` has the name of a role for each kind in `ROLES`. Raises `psycopg.Error`."""
+def raise_floor(connection: Connection, place: str, dead: Dead, *, keep: bool) -> int:
+    """Raise the floor to this release's codec, unless it is to be kept; return what it is then.
+
+    Raises `FloorRaised` where it is above that, `UsageProblem` where a host does not know the codec, and
+    `psycopg.Error`.
+    """
+    connection.execute(BEGIN)
+    try:
+        connection.execute(connection.local)
+        ((floor,),) = connection.execute(f"{FLOOR} FOR UPDATE").fetchall()
+        check_floor(place, floor, CODEC)
+        if keep or floor == CODEC:
+            return int(floor)
+        statement = "SELECT owner, codec FROM replan.hosts WHERE until > extract(epoch FROM clock_timestamp())"
+        hosts = [Host(owner, codec) for owner, codec in connection.execute(statement).fetchall() if not dead(owner)]
+        check_raisable(place, hosts, CODEC)
+        connection.execute("UPDATE replan.journal SET floor = %s", (CODEC,))
+        connection.execute("COMMIT")
+        return CODEC
+    finally:
+        end(connection)
+
+
+def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | None = None) -> None:
+    """Give roles their rights, and those `beside` the journal; `roles` has the name of a role for kinds in `ROLES`.
+
+    Raises `psycopg.Error`.
+    """
     connection.execute(BEGIN)
     try:
         for kind, role in roles.items():
-            for statement in ROLES[kind]:
+            for statement in (*ROLES[kind], *(beside or {}).get(kind, ())):
                 connection.execute(sql.SQL(statement).format(role=sql.Identifier(role)))
         connection.execute("COMMIT")
     finally:
         end(connection)
 
 
-__all__ = ["ROLES", "SCHEMA", "VERSION", "check", "grant", "upgrade", "version_of"]
+__all__ = ["ROLES", "SCHEMA", "VERSION", "check", "check_upgraded", "grant", "raise_floor", "upgrade", "version_of"]

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import psycopg
 
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import NO_LIMIT, HomeBudget
 from runtime.core.errors import RunExists
 from runtime.core.ledger import ZERO
 from runtime.journal.chain import Tip, seal, verify
@@ -21,18 +21,27 @@ from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import CHANGING, HeldRow
-from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TENANT, TEXT, snapshot
+from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TEXT, snapshot
+from runtime.journal.versions import CODEC, check_floor, check_readable
 
 T = TypeVar("T")
 
 _ADD = (
-    f"INSERT INTO replan.runs (run, title, kind, format, created, {', '.join(CHANGING)}) VALUES"
-    f" (%s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
+    f"INSERT INTO replan.runs (run, title, kind, format, codec, created, tenant, priority, {', '.join(CHANGING)})"
+    f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
 )
 _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
     " SET calls = total.calls + excluded.calls, micro_usd = total.micro_usd + excluded.micro_usd"
 )
+_COVER = (
+    "INSERT INTO replan.spending AS total SELECT %(tenant)s, day, sum(greatest(0, calls - calls_before)),"
+    " sum(greatest(0, micro_usd - micro_usd_before)) FROM replan.runs"
+    " WHERE day = %(day)s AND %(tenant)s IN ('', tenant) GROUP BY day"
+    " ON CONFLICT (tenant, day) DO UPDATE SET calls = greatest(total.calls, excluded.calls),"
+    " micro_usd = greatest(total.micro_usd, excluded.micro_usd)"
+)
+"""Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
 
 
 class PostgresTransfer:
@@ -53,6 +62,7 @@ class PostgresTransfer:
 
         def decide(group: Group) -> None:
             held = group.held(run)
+            check_readable(run, held.codec, CODEC)
             if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
                 group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
 
@@ -67,20 +77,22 @@ class PostgresTransfer:
                 row.title,
                 held.kind,
                 held.format,
+                held.codec,
                 row.created,
                 row.updated,
                 row.summary,
                 held.epoch,
                 held.account,
+                held.placement,
                 rows,
                 frozenset(seq for (seq,) in ends),
                 reading.messages_after(cursor, run, 0),
                 {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
             )
 
-    def add(self, copy: RunCopy) -> bool:
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
         """As `Target.add`."""
-        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy)))
+        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spends=spends)))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -99,7 +111,7 @@ def _undecided(_: Group) -> bool:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _add(cursor: Cursor, copy: RunCopy) -> bool:
+def _add(cursor: Cursor, copy: RunCopy, *, spends: bool) -> bool:
     found = cursor.execute(
         "SELECT (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs WHERE run = %s",
         (copy.tip.seq, copy.run),
@@ -109,11 +121,11 @@ def _add(cursor: Cursor, copy: RunCopy) -> bool:
             raise RunExists(copy.run)
         return False
     row = HeldRow(
-        *(0, copy.run, copy.kind, copy.format, copy.updated, copy.summary, copy.tip, copy.last_posted),
-        *(copy.last_consumed, None, 0.0, copy.epoch, copy.account),
+        *(0, copy.run, copy.kind, copy.format, copy.codec, copy.updated, copy.summary, copy.tip, copy.last_posted),
+        *(copy.last_consumed, None, 0.0, copy.epoch, copy.account, copy.placement),
     )
     title = copy.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    values = (copy.run, title, copy.kind, copy.format, copy.created, *row.changing())
+    values = (copy.run, title, copy.kind, copy.format, copy.codec, copy.created, *copy.placement, *row.changing())
     number = cursor.execute(_ADD, values).fetchall()[0][0]
     connection = cursor.connection
     batch = Batch(connection)
@@ -125,18 +137,28 @@ def _add(cursor: Cursor, copy: RunCopy) -> bool:
     batch.add_for(insert.format(table="records"), records, RECORD)
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
     share = copy.account.share
-    if share != ZERO:
-        batch.add(_SPEND, [TENANT, copy.account.day, share.calls, share.micro_usd])
+    tenants = NO_LIMIT.of(copy.placement.tenant)
+    if spends and share != ZERO:
+        for tenant in tenants:
+            batch.add(_SPEND, [tenant, copy.account.day, share.calls, share.micro_usd])
+    elif not spends:
+        for tenant in tenants:
+            batch.add(_COVER, {"tenant": tenant, "day": copy.account.day})
     batch.run()
     return True
 
 
 @contextmanager
 def open_transfer(address: Address) -> Iterator[PostgresTransfer]:
-    """Open a database to copy runs from or to; its tables are made if they are missing. Raises as `open_postgres`."""
+    """Open a database to copy runs from or to; its tables are made if they are missing.
+
+    Raises as `open_postgres`, and `FloorRaised`.
+    """
     try:
         with closing(Link(address)) as link:
             schema.check(link.connection(), address.place)
+            with snapshot(link) as (cursor, _):
+                check_floor(address.place, reading.floor(cursor), CODEC)
             with closing(PostgresTransfer(link)) as transfer:
                 yield transfer
     except psycopg.Error as error:

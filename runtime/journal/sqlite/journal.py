@@ -9,19 +9,19 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import apsw
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import Account, HomeBudget, book, day_of
-from runtime.core.errors import HomeBudgetSpent, JournalDamaged, SequenceConflict
+from runtime.core.daily_budget import HOME, Account, HomeBudget, day_of
+from runtime.core.errors import JournalDamaged, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
-from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend, genesis, records
+from runtime.journal.chain import FIRST_EPOCH, Tip, genesis, records
 from runtime.journal.group_commit import GROUP_MAX
 from runtime.journal.holding import check_free, check_here
 from runtime.journal.kinds import (
@@ -35,6 +35,7 @@ from runtime.journal.kinds import (
 )
 from runtime.journal.port import (
     NEW,
+    ORDINARY,
     Dead,
     Deleted,
     Due,
@@ -42,18 +43,24 @@ from runtime.journal.port import (
     HostRow,
     InboxItem,
     Journal,
+    Placement,
     Posted,
     RunFilter,
     RunRow,
     nobody,
 )
 from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite import codecs as codecs_
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
+from runtime.journal.sqlite.appending import Booking, Written, extend_run
+from runtime.journal.sqlite.cursors import SqliteCursors
 from runtime.journal.sqlite.deletion import delete_runs
-from runtime.journal.sqlite.reading import records_after
+from runtime.journal.sqlite.reading import in_one_snapshot, records_after
+from runtime.journal.sqlite.slots import SqliteSlots
 from runtime.journal.sqlite.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
-from runtime.journal.validation import Entry, check_known_run, check_new, check_summary, check_text, encode_facts
+from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
+from runtime.journal.versions import CODEC
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -69,6 +76,7 @@ async def open_sqlite(
     busy_seconds: float = 10.0,
     budget: HomeBudget | None = None,
     use_another: str = folder.USE_ANOTHER,
+    known: int = CODEC,
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
@@ -83,6 +91,7 @@ async def open_sqlite(
         busy_seconds: how long to wait for another process that is writing.
         budget: the daily budget; None is no limit.
         use_another: how the user chooses another folder, for messages about one that cannot be used.
+        known: the highest codec of runs that can be read.
 
     Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
     `JournalUnreadable`, `StorageFull`.
@@ -111,6 +120,8 @@ async def open_sqlite(
                     clock,
                     explain,
                     allowed,
+                    path=path,
+                    known=known,
                     writing=writing,
                     reading=reading,
                     watching=watching,
@@ -122,15 +133,7 @@ def _unchecked() -> None:
     """Check nothing: the path means nothing outside of a file system of tests."""
 
 
-class _Written(NamedTuple):
-    """Records that were written."""
-
-    number: int
-    """The run's number in this file."""
-    rows: list[Stored]
-
-
-class _SqliteJournal(Generic[E]):
+class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
     def __init__(
         self,
         codecs: Codecs,
@@ -138,12 +141,15 @@ class _SqliteJournal(Generic[E]):
         explain: Explain,
         budget: HomeBudget,
         *,
+        path: Path,
+        known: int,
         writing: Writer,
         reading: ConnectionThread[apsw.Connection],
         watching: apsw.Connection,
         noted: Anchors,
     ) -> None:
         self._codecs, self._clock, self._explain, self._budget = codecs, clock, explain, budget
+        self._path, self._known = path, known
         self._writing, self._reading, self._watching = writing, reading, watching
         self._anchors, self._lost = noted, set[str]() if noted.count == 0 else None
         self._version = 0
@@ -164,18 +170,22 @@ class _SqliteJournal(Generic[E]):
         owner: str | None = None,
         ttl: float = 0.0,
         overdraw: bool = False,
+        placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()
+        booking = Booking(summary, now, self._budget, overdraw)
         epoch, end = FIRST_EPOCH if entries or owner is not None else 0, 0.0 if owner is None else now + ttl
-        new = statements.RunLeaseRow(0, owner, end, epoch, Tip(0, genesis(kind, format)), Account(), kind, format)
 
-        def work(connection: apsw.Connection) -> _Written:
+        def work(connection: apsw.Connection) -> Written:
+            codec = codecs_.writable_floor(connection, self._path, self._known)
             self._check_new(connection, run)
-            held = statements.add_run(connection, run, title, now, new._replace(id=self._anchors.count))
-            return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
+            tip, number = Tip(0, genesis(kind, format, codec)), self._anchors.count
+            new = statements.RunLeaseRow(number, owner, end, epoch, tip, Account(), kind, format, codec, placement)
+            held = statements.add_run(connection, run, title, now, new)
+            return extend_run(connection, run, held, entries, booking)
 
         written = await self._written(run, work)
         if owner is not None:
@@ -200,7 +210,8 @@ class _SqliteJournal(Generic[E]):
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> statements.RunLeaseRow:
-            held = statements.lease(connection, run)
+            codecs_.writable_floor(connection, self._path, self._known)
+            held = codecs_.readable(connection, run, self._known)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
             check_drivable(kinds, run, held.kind, held.format)
             check_free(run, held.owner, held.end, now, dead)
@@ -246,40 +257,17 @@ class _SqliteJournal(Generic[E]):
         check_known_run(run)
         check_summary(summary)
         entries = encode_facts(await self._codec(run), facts) if facts else []
-        now = self._clock.now()
+        booking = Booking(summary, self._clock.now(), self._budget, overdraw)
 
-        def work(connection: apsw.Connection) -> _Written:
+        def work(connection: apsw.Connection) -> Written:
             held = statements.driven(connection, run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
-            return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
+            return extend_run(connection, run, held, entries, booking)
 
         return records(run, entries, (await self._written(run, work)).rows)
 
-    def _extend(
-        self,
-        connection: apsw.Connection,
-        run: str,
-        held: statements.RunLeaseRow,
-        entries: Sequence[Entry[E]],
-        *,
-        summary: Summary,
-        now: float,
-        overdraw: bool,
-    ) -> "_Written":
-        """Add the entries to a run, under its epoch, and change its status row, in the caller's transaction."""
-        account, change = book(held.account, summary.committed, summary.reserved, now)
-        if change.calls or change.micro_usd:
-            day = statements.add_spending(connection, account.day, change)
-            if not overdraw and (limit := self._budget.shortfall(day, change)):
-                raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
-        rows = extend(run, held.tip, held.epoch, now, entries)
-        statements.add_records(connection, run, held.id, entries, rows)
-        tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
-        statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
-        return _Written(held.id, rows)
-
-    async def _written(self, run: str, work: Callable[[apsw.Connection], "_Written"]) -> "_Written":
+    async def _written(self, run: str, work: Callable[[apsw.Connection], Written]) -> Written:
         """Write records, and note the last one where the write-ahead log does not reach."""
         written = await self._writing.do(work)
         if written.rows:
@@ -298,7 +286,9 @@ class _SqliteJournal(Generic[E]):
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)
 
-        held, read = await self._look(lambda connection: records_after(connection, self._codecs, run, after))
+        held, read = await self._look(
+            lambda connection: records_after(connection, self._codecs, run, after, known=self._known)
+        )
         anchor = self._anchors.get(held.id, run)
         if anchors.is_ahead(anchor, held.tip):
             # Its driver may have written more since then; what is in the journal now is at least what is noted.
@@ -313,7 +303,8 @@ class _SqliteJournal(Generic[E]):
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> tuple[int, Posted]:
-            held = statements.lease(connection, run)
+            codecs_.writable_floor(connection, self._path, self._known)
+            held = codecs_.readable(connection, run, self._known)
             check_here(run, held.owner)
             item = statements.posted_under(connection, run, held.id, key)
             if item is not None:
@@ -340,17 +331,29 @@ class _SqliteJournal(Generic[E]):
         for run in runs:
             check_known_run(run)
         now = self._clock.now()
-        return await self._writing.do(lambda connection: delete_runs(connection, runs, now, dead, self._anchors))
+
+        def work(connection: apsw.Connection) -> Deleted:
+            codecs_.writable_floor(connection, self._path, self._known)
+            for run in runs:
+                codecs_.readable(connection, run, self._known)
+            return delete_runs(connection, runs, now, dead, self._anchors)
+
+        return await self._writing.do(work)
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         now = self._clock.now()
-        return await self._look(lambda connection: statements.due(connection, limit, now, dead, kinds))
+
+        def work(connection: apsw.Connection) -> Due:
+            codecs_.writable_floor(connection, self._path, self._known)
+            return statements.due(connection, limit, now, dead, kinds, codec=self._known)
+
+        return await self._look(work)
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
         now = self._clock.now()
-        row = HostRow(host, owner, now + ttl, kinds)
+        row = HostRow(host, owner, now + ttl, kinds, self._known)
         await self._writing.do(lambda connection: statements.announce(connection, row, now))
 
     async def depart(self, host: str) -> None:
@@ -361,9 +364,12 @@ class _SqliteJournal(Generic[E]):
         rows = await self._look(lambda connection: statements.present(connection, now))
         return [row for row in rows if not dead(row.owner)]
 
-    async def spent_today(self) -> Amount:
+    async def floor(self) -> int:
+        return await self._look(codecs_.floor)
+
+    async def spent_today(self, tenant: str = HOME) -> Amount:
         day = day_of(self._clock.now())
-        return await self._look(lambda connection: statements.spending(connection, day))
+        return await self._look(lambda connection: statements.spending(connection, tenant, day))
 
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()
@@ -380,19 +386,10 @@ class _SqliteJournal(Generic[E]):
         """Return the codec that a run's events are written with. Raises `RunNotFound`, `KindUnknown`."""
         kind = self._kinds.get(run)
         if kind is None:
-            held = await self._look(lambda connection: statements.lease(connection, run))
+            held = await self._look(lambda connection: codecs_.readable(connection, run, self._known))
             kind = held.kind, held.format
         return codec_of(self._codecs, run, *kind)
 
     async def _look(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run a function with a connection on one snapshot of the file."""
-
-        def in_one_snapshot(connection: apsw.Connection) -> T:
-            connection.execute("BEGIN")
-            try:
-                return work(connection)
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-
-        return await self._reading.do(in_one_snapshot)
+        return await self._reading.do(partial(in_one_snapshot, work))

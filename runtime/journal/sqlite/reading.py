@@ -19,9 +19,11 @@ from runtime.journal.kinds import Codecs, codec_of
 from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
 from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
+from runtime.journal.sqlite.codecs import floor, readable
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.statements import RunLeaseRow
 from runtime.journal.validation import check_known_run, check_text
+from runtime.journal.versions import CODEC
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -32,14 +34,24 @@ BUSY_SECONDS = 10.0
 """How long to wait for another process that repairs the file after a crash."""
 
 
+def in_one_snapshot(work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
+    """Return what a function reads on one snapshot of the file."""
+    connection.execute("BEGIN")
+    try:
+        return work(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def records_after(
-    connection: apsw.Connection, codecs: Codecs, run: str, after: int
+    connection: apsw.Connection, codecs: Codecs, run: str, after: int, *, known: int = CODEC
 ) -> tuple[RunLeaseRow, list[Record[Any]]]:
     """Return the end of a run's chain, and its records after a place, verified, on one snapshot of the file.
 
     Raises as `Journal.read` does, but for what the anchors say.
     """
-    held = statements.lease(connection, run)
+    held = readable(connection, run, known)
     start = statements.tip_before(connection, held, max(0, after))
     rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
     verify(run, start, rows, held.tip)
@@ -85,14 +97,14 @@ class FileReader(Generic[E]):
         rows = self._look(lambda connection: statements.present(connection, self._now()))
         return [row for row in rows if not dead(row.owner)]
 
+    async def floor(self) -> int:
+        """As `Journal.floor`."""
+        return self._look(floor)
+
     def _look(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run a function on one snapshot of the file. Raises the journal's errors for those of SQLite."""
         try:
-            self._connection.execute("BEGIN")
-            try:
-                return work(self._connection)
-            finally:
-                self._connection.execute("ROLLBACK")
+            return in_one_snapshot(work, self._connection)
         except (apsw.Error, UnicodeDecodeError) as error:
             raise statements.explain(self._path, folder.USE_ANOTHER, error) from error
 
@@ -101,7 +113,7 @@ class FileReader(Generic[E]):
 def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
     """Yield the reading half of the journal in a file; None where only `open_sqlite` can open it.
 
-    That is a file of another version, a damaged one, and one that SQLite cannot read without writing.
+    That is a file of an earlier version, a damaged one, and one that SQLite cannot read without writing.
     """
     try:
         connection = schema.open_reader(path, None, BUSY_SECONDS)
@@ -114,7 +126,7 @@ def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[An
 
 def _is_current(connection: apsw.Connection, path: Path) -> bool:
     try:
-        return schema.version_of(connection, path) == schema.VERSION
+        return schema.version_of(connection, path) >= schema.VERSION
     except (apsw.Error, JournalError, JournalDamaged):
         return False
 

@@ -7,8 +7,11 @@ they are large and often repeated.
 
 Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
 no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `spending` the
-totals of a day, `hosts` the hosts that are present. A file of an earlier version is upgraded when it is opened for
-writing.
+totals of a day, `hosts` the hosts that are present, `journal` the floor (`runtime.journal.versions`); `cursors` and
+`positions` say how far copies of records have got.
+
+A file of an earlier version is upgraded when it is opened for writing. From version 7 on, changes only add, so that the
+release before goes on with the file: `journal.oldest` is the earliest version that a program must know.
 """
 
 import time
@@ -17,10 +20,12 @@ from contextlib import closing, contextmanager
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from runtime.core.errors import JournalDamaged, JournalNewer, UsageProblem
+from runtime.journal.versions import CODEC
 
 APPLICATION_ID = 0x52504C4E
 """Marks a file as a journal: "RPLN"."""
@@ -121,10 +126,65 @@ KINDS = (
 HOST_KINDS = ("ALTER TABLE hosts ADD COLUMN kinds TEXT",)
 """The kinds that a host drives, as JSON; NULL for any, as in the rows of earlier releases."""
 
-CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS)
-"""The statements that each version adds to the one before it. A new file gets all of them in turn."""
+CURSORS = (
+    """CREATE TABLE cursors (
+  name TEXT PRIMARY KEY,
+  owner TEXT,
+  until REAL NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE positions (
+  cursor TEXT NOT NULL REFERENCES cursors,
+  run INTEGER NOT NULL REFERENCES runs,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (cursor, run)
+) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX positions_run ON positions (run)",
+)
+
+CODECS = (
+    "ALTER TABLE runs ADD COLUMN codec INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE hosts ADD COLUMN codec INTEGER NOT NULL DEFAULT 1",
+    """CREATE TABLE journal (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  oldest INTEGER NOT NULL,
+  floor INTEGER NOT NULL
+) STRICT""",
+    "INSERT INTO journal (one, oldest, floor) VALUES (1, 7, 1)",
+)
+"""The codec of each run and host, and what a program must know to use the file."""
+
+WORKERS = (
+    "ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
+    """CREATE TABLE tenant_spending (
+  tenant TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  micro_usd INTEGER NOT NULL,
+  PRIMARY KEY (tenant, day)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE slots (
+  provider TEXT NOT NULL,
+  host TEXT NOT NULL,
+  held INTEGER NOT NULL,
+  wanted INTEGER NOT NULL,
+  until REAL NOT NULL,
+  PRIMARY KEY (provider, host)
+) STRICT, WITHOUT ROWID""",
+)
+"""Whom a run is accounted to, which runs come first, and how many calls each host may have in flight."""
+
+CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS, CURSORS, CODECS, WORKERS)
+"""The statements that each version adds to the one before it. A new file gets all of them in turn.
+
+A change that is added after version `OLDEST` only adds tables, indexes, and columns with a default, since programs of
+the release before go on with them; a table that refers to `runs` or `texts` says ON DELETE CASCADE, for they delete.
+"""
 
 VERSION = len(CHANGES)
+
+OLDEST = 7
+"""The earliest version whose programs can use these tables."""
 
 
 def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
@@ -145,7 +205,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
         connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
         if version < VERSION:
             _upgrade(connection, path)
-        _check_tables(connection, path)
+        version_of(connection, path)
     return connection
 
 
@@ -179,7 +239,12 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
 
 
 def version_of(connection: apsw.Connection, path: Path) -> int:
-    """Return the version of the tables, 0 for a new file."""
+    """Return the version of the tables, once they are checked, 0 for a new file.
+
+    It is above `VERSION` for tables of a newer release that this one can use too.
+
+    Raises `JournalDamaged`, `JournalNewer`, `apsw.Error`.
+    """
     # One statement, because another process may be creating the tables at the same time.
     statement = (
         "SELECT a.*, v.*, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id a, pragma_user_version v"
@@ -189,10 +254,19 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
         return 0
     if application != APPLICATION_ID:
         raise JournalDamaged(str(path), "a database, but not a journal")
-    if version > VERSION:
+    if version > VERSION and _oldest(connection) > VERSION:
         raise JournalNewer(str(path), version, VERSION)
     _check_tables(connection, path, version)
     return int(version)
+
+
+def _oldest(connection: apsw.Connection) -> float:
+    """Return the earliest version that a program must know to use newer tables; none is early enough without one."""
+    try:
+        ((oldest,),) = connection.execute("SELECT oldest FROM journal")
+    except apsw.SQLError:
+        return float("inf")
+    return int(oldest)
 
 
 def _use_wal(connection: apsw.Connection, busy_seconds: float) -> None:
@@ -210,11 +284,14 @@ def _use_wal(connection: apsw.Connection, busy_seconds: float) -> None:
 def _upgrade(connection: apsw.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have upgraded it in the meantime.
-        for statement in chain.from_iterable(CHANGES[version_of(connection, path) :]):
+        before = version_of(connection, path)  # Another process may have upgraded it in the meantime.
+        for statement in chain.from_iterable(CHANGES[before:]):
             connection.execute(statement)
+        connection.execute("UPDATE journal SET oldest = max(oldest, ?)", (OLDEST,))
+        if before == 0:
+            connection.execute("UPDATE journal SET floor = ?", (CODEC,))  # No earlier program can be using it.
         connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", VERSION)
+        connection.pragma("user_version", max(before, VERSION))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -222,10 +299,30 @@ def _upgrade(connection: apsw.Connection, path: Path) -> None:
         raise
 
 
-def _check_tables(connection: apsw.Connection, path: Path, version: int = VERSION) -> None:
+def _check_tables(connection: apsw.Connection, path: Path, version: int) -> None:
     # A trigger that somebody added would run inside every append.
-    if _tables(connection) != _expected(version):
+    if not (_tables(connection) == _expected(version) if version <= VERSION else _has_tables(connection)):
         raise JournalDamaged(str(path), "the tables are not the ones that a journal has")
+
+
+def _has_tables(connection: apsw.Connection) -> bool:
+    """Tell whether the tables of a newer release have at least the columns and the indexes of these, and no trigger."""
+    with closing(apsw.Connection(":memory:")) as expected:
+        for statement in chain.from_iterable(CHANGES):
+            expected.execute(statement)
+        return _parts(expected) <= _parts(connection) and not connection.execute(_PROGRAMS).fetchall()
+
+
+_PROGRAMS = "SELECT 1 FROM sqlite_schema WHERE type NOT IN ('table', 'index')"
+_PARTS = (
+    "SELECT t.name, c.name, c.type, c.pk FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+    " UNION ALL SELECT tbl_name, name, sql, 0 FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+)
+
+
+def _parts(connection: apsw.Connection) -> set[Any]:
+    """Return the columns of the tables, and the indexes."""
+    return {*connection.execute(_PARTS)}
 
 
 @cache

@@ -23,7 +23,7 @@ from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, genesis, seal
 from runtime.journal.holding import check_driver
 from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
+from runtime.journal.port import ORDINARY, Dead, Due, HostRow, InboxItem, Placement, RunFilter, RunRow
 from runtime.journal.sqlite.packing import pack
 from runtime.journal.validation import Entry, check_consumable
 
@@ -31,7 +31,7 @@ E = TypeVar("E")
 
 _ROW = (
     "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format FROM runs"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, codec, tenant, priority FROM runs"
 )
 
 ROW = f"{_ROW} WHERE run = ?"
@@ -54,20 +54,25 @@ class RunLeaseRow(NamedTuple):
     account: Account
     kind: str
     format: int
+    codec: int
+    placement: Placement = ORDINARY
 
     @property
     def start(self) -> Tip:
         """Where the run's chain begins."""
-        return Tip(0, genesis(self.kind, self.format))
+        return Tip(0, genesis(self.kind, self.format, self.codec))
 
 
 def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: RunLeaseRow) -> RunLeaseRow:
     """Admit a run; return its lease with its number, which is above `new.id` and all others. Raises `RunExists`."""
     connection.execute(
         "INSERT INTO runs (id, run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end,"
-        " epoch, kind, format) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?, ?, ?, ?, ?, ?,"
-        " 'running', '', ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
-        (new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format),
+        " epoch, kind, format, codec, tenant, priority) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?,"
+        " ?, ?, ?, ?, ?, 'running', '', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+        (
+            *(new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format, new.codec),
+            *new.placement,
+        ),
     )
     if connection.changes() == 0:
         raise RunExists(run)
@@ -89,10 +94,13 @@ def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
-    owner, lease_end, epoch, unread, kind, format = row[12:]
+    owner, lease_end, epoch, unread, kind, format, codec, *placement = row[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     living = owner if lease_end > now else None
-    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format)
+    return RunRow(
+        *(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format, codec),
+        placement=Placement(*placement),
+    )
 
 
 def numbers(connection: apsw.Connection) -> set[int]:
@@ -103,17 +111,22 @@ def numbers(connection: apsw.Connection) -> set[int]:
 def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
     """Return the lease of a run and the end of its chain. Raises `RunNotFound`, `JournalDamaged`."""
     statement = (
-        "SELECT id, owner, lease_end, epoch, kind, format, last_seq, last_hash, calls, tokens, micro_usd, day,"
-        " calls_before, micro_usd_before FROM runs WHERE run = ?"
+        "SELECT id, owner, lease_end, epoch, kind, format, codec, last_seq, last_hash, calls, tokens, micro_usd, day,"
+        " calls_before, micro_usd_before, tenant, priority FROM runs WHERE run = ?"
     )
-    for number, owner, end, epoch, kind, format, last_seq, last_hash, *booked in connection.execute(statement, (run,)):
+    row: Any
+    for row in connection.execute(statement, (run,)):
+        number, owner, end, epoch, kind, format, codec, last_seq, last_hash, *booked = row
         if not (isinstance(epoch, int) and isinstance(last_seq, int) and isinstance(last_hash, bytes)):
             break
         if not (len(last_hash) == len(GENESIS) and isinstance(kind, str) and isinstance(format, int)):
             break
-        calls, tokens, micro_usd, day, calls_before, micro_usd_before = booked
+        if not isinstance(codec, int):
+            break
+        calls, tokens, micro_usd, day, calls_before, micro_usd_before, *placement = booked
         account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
-        return RunLeaseRow(number, owner, end, epoch, Tip(last_seq, last_hash), account, kind, format)
+        tip, placed = Tip(last_seq, last_hash), Placement(*placement)
+        return RunLeaseRow(number, owner, end, epoch, tip, account, kind, format, codec, placed)
     else:
         raise RunNotFound(run)
     raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
@@ -178,33 +191,58 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
         connection.execute("DELETE FROM agenda WHERE run = ?", (number,))
     else:
         statement = (
-            "INSERT INTO agenda VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET at = excluded.at WHERE at <> excluded.at"
+            "INSERT INTO agenda (run, at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE"
+            " SET at = excluded.at WHERE at <> excluded.at"
         )
         connection.execute(statement, (number, due))
     if summary.status == "finished":
         connection.execute("DELETE FROM unread WHERE run = ?", (number,))
 
 
-def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amount:
-    """Add to the total of a day, and return the new total."""
+def add_spending(connection: apsw.Connection, tenant: str, day: int, change: Amount) -> Amount:
+    """Add to the total of a day, of a tenant or (`HOME`) of all runs, and return the new total."""
+    table, key = ("tenant_spending", (tenant, day)) if tenant else ("spending", (day,))
+    columns = "tenant, day" if tenant else "day"
     statement = (
-        "INSERT INTO spending VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
-        " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
+        f"INSERT INTO {table} ({columns}, calls, micro_usd) VALUES ({'?, ' * len(key)}?, ?)"  # noqa: S608 -- our own names
+        f" ON CONFLICT ({columns}) DO UPDATE SET calls = calls + excluded.calls,"
+        " micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
     )
     total: Any
-    (total,) = connection.execute(statement, (day, change.calls, change.micro_usd)).fetchall()
+    (total,) = connection.execute(statement, (*key, change.calls, change.micro_usd)).fetchall()
     calls, micro_usd = total
     return Amount(calls=calls, micro_usd=micro_usd)
 
 
-def spending(connection: apsw.Connection, day: int) -> Amount:
-    """Return the total of a day."""
-    for calls, micro_usd in connection.execute("SELECT calls, micro_usd FROM spending WHERE day = ?", (day,)):
+def cover_spending(connection: apsw.Connection, tenant: str, day: int) -> None:
+    """Raise the total of a day to what the runs that were booked on it last have added to it, where it is lower.
+
+    As for `add_spending`, of a tenant or (`HOME`) of all runs.
+    """
+    table, key = ("tenant_spending", "tenant, day") if tenant else ("spending", "day")
+    connection.execute(
+        f"INSERT INTO {table} SELECT {key}, sum(max(0, calls - calls_before)),"  # noqa: S608 -- our own names
+        f" sum(max(0, micro_usd - micro_usd_before)) FROM runs WHERE day = ? AND ? IN ('', tenant) GROUP BY day"
+        f" HAVING true ON CONFLICT ({key}) DO UPDATE"
+        " SET calls = max(calls, excluded.calls), micro_usd = max(micro_usd, excluded.micro_usd)",
+        (day, tenant),
+    )
+
+
+def spending(connection: apsw.Connection, tenant: str, day: int) -> Amount:
+    """Return the total of a day, of a tenant or (`HOME`) of all runs."""
+    statement = (
+        "SELECT calls, micro_usd FROM spending WHERE :tenant = '' AND day = :day UNION ALL"
+        " SELECT calls, micro_usd FROM tenant_spending WHERE tenant = :tenant AND day = :day"
+    )
+    for calls, micro_usd in connection.execute(statement, {"tenant": tenant, "day": day}):
         return Amount(calls=calls, micro_usd=micro_usd)
     return ZERO
 
 
-_DRIVABLE = "AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
+_DRIVABLE = (
+    "AND codec <= :codec AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
+)
 
 # Cross joins, so that SQLite scans the small tables and never all runs.
 _DUE = (
@@ -218,19 +256,19 @@ _UNREAD = (
 )
 _NEXT = "SELECT at FROM agenda INDEXED BY agenda_at CROSS JOIN runs ON runs.id = agenda.run WHERE at > :now"
 
-DUE = f"{_DUE} {_DRIVABLE} ORDER BY runs.id LIMIT :limit"
+DUE = f"{_DUE} {_DRIVABLE} ORDER BY priority DESC, runs.id LIMIT :limit"
 UNREAD = f"{_UNREAD} {_DRIVABLE}"
 NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
-def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return what a host has to do, for runs of these kinds; None is all kinds."""
+def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None, *, codec: int) -> Due:
+    """Return what a host has to do, for runs of these kinds and of codecs up to one; None is all kinds."""
     owners: list[Any] = connection.execute(
         "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
     ).fetchall()
     dead_owners = json.dumps([owner for (owner,) in owners if dead(owner)])
     drivable = None if kinds is None else json.dumps(dict(kinds))
-    bindings = {"now": now, "dead": dead_owners, "kinds": drivable, "limit": max(0, limit)}
+    bindings = {"now": now, "dead": dead_owners, "kinds": drivable, "codec": codec, "limit": max(0, limit)}
     runs: list[Any] = connection.execute(DUE, bindings).fetchall()
     unread: list[Any] = connection.execute(UNREAD, bindings).fetchall()
     following: list[Any] = connection.execute(NEXT, bindings).fetchall()
@@ -241,9 +279,9 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
     """Enter a host as present, and delete those whose presence has ended."""
     connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
-    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
+    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds, codec) VALUES (?, ?, ?, ?, ?)"
     kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
-    connection.execute(statement, (row.host, row.owner, row.until, kinds))
+    connection.execute(statement, (row.host, row.owner, row.until, kinds, row.codec))
 
 
 def depart(connection: apsw.Connection, host: str) -> None:
@@ -253,8 +291,11 @@ def depart(connection: apsw.Connection, host: str) -> None:
 
 def present(connection: apsw.Connection, now: float) -> list[HostRow]:
     """Return the hosts whose presence has not ended."""
-    rows = connection.execute("SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id", (now,))
-    return [HostRow(host, owner, until, None if kinds is None else _kinds(kinds)) for host, owner, until, kinds in rows]
+    rows = connection.execute("SELECT id, owner, until, kinds, codec FROM hosts WHERE until > ? ORDER BY id", (now,))
+    return [
+        HostRow(host, owner, until, None if kinds is None else _kinds(kinds), codec)
+        for host, owner, until, kinds, codec in rows
+    ]
 
 
 def _kinds(stored: str) -> Formats:
@@ -296,17 +337,19 @@ def posted_under(connection: apsw.Connection, run: str, number: int, key: str) -
     return next((_item(run, row) for row in rows), None)
 
 
-def posted_after(connection: apsw.Connection, run: str, number: int, after: int) -> list[InboxItem]:
-    """Return the messages with an id above `after`, in order. Raises `JournalDamaged`."""
-    statement = "SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND id > ? ORDER BY id"
-    return [_item(run, row) for row in connection.execute(statement, (number, after))]
+def posted_after(connection: apsw.Connection, run: str, number: int, after: int, limit: int = -1) -> list[InboxItem]:
+    """Return the messages with an id above `after`, in order; all, or at most `limit`. Raises `JournalDamaged`."""
+    statement = "SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND id > ? ORDER BY id LIMIT ?"
+    return [_item(run, row) for row in connection.execute(statement, (number, after, limit))]
 
 
 def add_message(connection: apsw.Connection, run: str, number: int, item: InboxItem) -> None:
     """Write a posted message."""
     row = (number, item.inbox, item.key, item.body, item.at, seal(run, item))
     connection.execute("INSERT INTO inbox (run, id, key, body, at, seal) VALUES (?, ?, ?, ?, ?, ?)", row)
-    statement = "INSERT INTO unread SELECT id FROM runs WHERE id = ? AND status <> 'finished' ON CONFLICT DO NOTHING"
+    statement = (
+        "INSERT INTO unread (run) SELECT id FROM runs WHERE id = ? AND status <> 'finished' ON CONFLICT DO NOTHING"
+    )
     connection.execute(statement, (number,))
 
 

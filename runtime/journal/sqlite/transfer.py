@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 
+from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import RunExists, UsageProblem
 from runtime.core.ledger import ZERO
 from runtime.journal import folder
@@ -15,9 +16,10 @@ from runtime.journal.copying import RunCopy
 from runtime.journal.deletion import named_texts
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to
 from runtime.journal.port import Dead
-from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite import anchors, codecs, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.packing import pack, unpack
+from runtime.journal.versions import CODEC
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -32,6 +34,12 @@ class SqliteTransfer:
         """Take a connection that writes."""
         self._connection, self._anchors, self._now = connection, noted, now
 
+    @contextmanager
+    def changing(self) -> Iterator[apsw.Connection]:
+        """Yield the connection in a transaction."""
+        with transaction(self._connection):
+            yield self._connection
+
     def runs(self) -> list[str]:
         """As `Source.runs`."""
         return [run for (run,) in self._connection.execute("SELECT run FROM runs WHERE last_seq > 0 ORDER BY id")]
@@ -39,8 +47,8 @@ class SqliteTransfer:
     def move(self, run: str, place: str, dead: Dead) -> RunCopy:
         """As `Source.move`."""
         connection = self._connection
-        with _transaction(connection):
-            held = statements.lease(connection, run)
+        with transaction(connection):
+            held = codecs.readable(connection, run, CODEC)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
             if not check_movable(run, held.owner, held.end, self._now, dead, place=place):
                 held = held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1)
@@ -55,25 +63,28 @@ class SqliteTransfer:
             row.title,
             held.kind,
             held.format,
+            held.codec,
             row.created,
             row.updated,
             row.summary,
             held.epoch,
             held.account,
+            held.placement,
             rows,
             frozenset(row.seq for row in packed),
             statements.posted_after(connection, run, held.id, 0),
             {digest: text for digest, text in texts.items() if text is not None},
         )
 
-    def add(self, copy: RunCopy) -> bool:
+    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
         """As `Target.add`."""
         connection = self._connection
-        with _transaction(connection):
+        with transaction(connection):
             if self._has(copy):
                 return False
             new = statements.RunLeaseRow(
-                self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account, copy.kind, copy.format
+                *(self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account),
+                *(copy.kind, copy.format, copy.codec, copy.placement),
             )
             held = statements.add_run(connection, copy.run, copy.title, copy.created, new)
             for item in copy.inbox:
@@ -89,8 +100,11 @@ class SqliteTransfer:
             statements.update_run(connection, held, copy.summary, copy.updated)
             if not copy.unread:
                 connection.execute("DELETE FROM unread WHERE run = ?", (held.id,))
-            if copy.account.share != ZERO:
-                statements.add_spending(connection, copy.account.day, copy.account.share)
+            for tenant in NO_LIMIT.of(copy.placement.tenant):
+                if not spends:
+                    statements.cover_spending(connection, tenant, copy.account.day)
+                elif copy.account.share != ZERO:
+                    statements.add_spending(connection, tenant, copy.account.day, copy.account.share)
         self._anchors.note(held.id, copy.run, copy.tip)
         self._anchors.note_message(held.id, copy.last_posted)
         return True
@@ -108,7 +122,8 @@ class SqliteTransfer:
 
 
 @contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Commit what is done within a `with` block, or nothing of it."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -120,15 +135,26 @@ def _transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def open_transfer(path: Path, now: float, use_another: str, *, make: bool) -> Iterator[SqliteTransfer]:
-    """Open a file to copy runs from or to; only with `make` a missing one is made. Raises as `open_sqlite`."""
+    """Open a file to copy runs from or to; only with `make` a missing one is made.
+
+    Raises as `open_sqlite`, and `FloorRaised`.
+    """
     if not make and not path.exists():
         raise UsageProblem("there is no journal here", place=str(path), hint="name a home, or a journal's URL")
+    with open_writer(path, use_another) as (connection, noted):
+        yield SqliteTransfer(connection, noted, now)
+
+
+@contextmanager
+def open_writer(path: Path, use_another: str) -> Iterator[tuple[apsw.Connection, Anchors]]:
+    """Open a file for writing, with its anchors; a missing one is made. Raises as `open_sqlite`."""
     explain = partial(statements.explain, path, use_another)
     try:
         folder.prepare_folder(path.parent, use_another)
         folder.prepare_file(path, use_another)
         with closing(schema.open_writer(path, None, BUSY_SECONDS)) as connection, open_anchors(path) as noted:
-            yield SqliteTransfer(connection, noted, now)
+            codecs.writable_floor(connection, path, CODEC)
+            yield connection, noted
     except (apsw.Error, OSError) as error:
         meaning = explain(error)
         raise meaning from (None if meaning is error else error)

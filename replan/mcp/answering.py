@@ -1,0 +1,63 @@
+"""What a call of a tool comes to on the wire: the checked arguments, the result within its size, errors as one line."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from mcp_types import CallToolResult, InputRequiredResult, TextContent
+from pydantic import ValidationError
+
+from actors.files.suggestions import nearest
+from replan.mcp.calls import Call
+from replan.mcp.toolbox import Entry
+from replan.service.encoding import encoded
+from replan.setup.command_name import program
+from replan.views.errors import line_of_error
+from runtime.core.errors import ReplanError, UsageProblem
+from runtime.logs import log
+
+ANSWER_BYTES_MAX = 1024 * 1024
+"""Bytes of one answer as JSON; it is sent twice, as text and as a structure."""
+
+
+async def answered(entry: Entry, call: Call, arguments: Mapping[str, Any]) -> CallToolResult | InputRequiredResult:
+    """Carry a call out. What is wrong with it is its answer, as an error; a bug is one line, and the log has it."""
+    try:
+        call.desk.check_scope(call.who, entry.scope)
+        wanted = checked(entry, arguments)
+        if entry.scope != "read":
+            call.desk.count_write(call.who)
+        value = await entry.handler(call, wanted)
+        return value if isinstance(value, InputRequiredResult) else sent(value)
+    except ReplanError as error:
+        return failed(line_of_error(error))
+    except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
+        log.get_logger("mcp").exception("call.failed", tool=entry.name)
+        return failed("internal error; the log has the details")
+
+
+def checked(entry: Entry, arguments: Mapping[str, Any]) -> Any:
+    """Return the arguments of a call. Raises `UsageProblem`, whose place is the key."""
+    try:
+        return entry.takes.model_validate(dict(arguments))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "arguments"
+        if first["type"] == "extra_forbidden":
+            hint = nearest(place[:100], entry.takes.model_fields, kind="arguments")
+            raise UsageProblem("there is no such argument", place=place[:200], hint=hint) from None
+        raise UsageProblem(first["msg"], place=place[:200]) from None
+
+
+def sent(value: Mapping[str, Any]) -> CallToolResult:
+    """Return a result. Raises `UsageProblem` for one that is too large."""
+    data = encoded(value)
+    if len(data) > ANSWER_BYTES_MAX:
+        hint = f"`{program()} show RUN --json` prints all of it"
+        raise UsageProblem(f"the answer has {len(data):,} bytes, and {ANSWER_BYTES_MAX:,} are sent", hint=hint)
+    return CallToolResult(content=[TextContent(text=data.decode())], structured_content=orjson.loads(data))
+
+
+def failed(text: str) -> CallToolResult:
+    """Return an error as the answer of a call."""
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)

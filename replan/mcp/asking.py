@@ -1,0 +1,148 @@
+"""Waiting for a run, with its questions asked in between: the client's user gets a form where the client can show one.
+
+Older clients are asked while the call waits. In the version of 2026-07-28 the call returns the forms and what it was
+about, sealed; the client sends both back with the answers, to this process or to the one after it.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import trio
+from mcp.shared.exceptions import MCPError
+from mcp_types import InputRequest, InputRequiredResult
+
+from replan.mcp import bodies
+from replan.mcp.calls import Call
+from replan.mcp.forms import answer_of, form_of, is_shown, message_of, schema_of
+from replan.mcp.reads import open_questions, state_of
+from replan.runs.shown import ShownRun
+from replan.service.messages import answer_question
+from replan.service.refusals import RequestRefused
+from replan.service.waiting import wait_for_rest
+from replan.views.errors import line_of_error
+from runtime.core.errors import UsageProblem
+
+FORMS_MAX = 5
+"""Questions that are asked in one round."""
+FORM_SECONDS = 600.0
+"""How long an older client's user has for one form, while the call stays open."""
+TRIES_MAX = 3
+"""How often one form is shown, where its answers do not fit."""
+STEP_SECONDS = 10.0
+"""How often a client is told that its call still waits for its user."""
+
+
+async def wait(call: Call, wanted: bodies.Wait) -> Mapping[str, Any] | InputRequiredResult:
+    """Return a run once it rests, or as it is after some seconds; ask its questions where the client can."""
+    waits = call.desk.waits
+    if waits.full(call.who.client):
+        raise RequestRefused("too many calls wait already; let one of them end", "too_many")
+    with waits.one(call.who.client):
+        told = await _take_forms(call, wanted.id)
+        end = trio.current_time() + wanted.seconds
+        while True:
+            shown = await _rested(call, wanted.id, end)
+            questions = await open_questions(call, wanted.id)
+            asked = [each for each in questions if is_shown(each) and told.get(_name(each)) != ""][:FORMS_MAX]
+            if not asked or not call.can_ask:
+                return state_of(shown, questions)
+            if call.modern:
+                return _round(wanted.id, asked, told)
+            if not await _ask(call, asked[0]):
+                return state_of(shown, await open_questions(call, wanted.id))
+
+
+async def _rested(call: Call, run: str, end: float) -> ShownRun:
+    async def report(shown: ShownRun) -> None:
+        text = f"{shown.status}, {shown.result.calls} model calls"
+        await call.progress(float(shown.row.last_seq), text)
+
+    return await wait_for_rest(call.desk, run, max(0.0, end - trio.current_time()), report)
+
+
+def _name(question: Mapping[str, Any]) -> str:
+    return str(question["id"]).rpartition("/")[2]
+
+
+def _round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
+    """Return the forms of a round. What stays open although its form came back is not asked again."""
+    forms: dict[str, InputRequest] = {_name(each): form_of(each, told.get(_name(each), "")) for each in asked}
+    return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
+
+
+async def _take_forms(call: Call, run: str) -> dict[str, str]:
+    """Post the answers that came back, of the questions that were asked.
+
+    Return the questions that are not answered by them, each with what does not fit; an empty text where the user has
+    closed the form.
+    """
+    if call.state is None:
+        return {}
+    call.desk.check_scope(call.who, "answer")
+    asked = json.loads(call.state)
+    told: dict[str, str] = {}
+    for name, filled in call.answers.items():
+        if asked["run"] != run or name not in asked["asked"]:
+            raise UsageProblem("an answer belongs to no question of this call", place="inputResponses")
+        if filled.action == "cancel":
+            told[name] = ""
+            continue
+        try:
+            await answer_question(call.desk, f"{run}/{name}", answer_of(filled), via="mcp")
+        except UsageProblem as problem:
+            told[name] = problem.cause
+        except RequestRefused:
+            continue  # Somebody else was first; the run goes on with that.
+    return told
+
+
+async def _ask(call: Call, question: Mapping[str, Any]) -> bool:
+    """Ask an older client's user; return False where there is no answer, so that the question stays open."""
+    trouble = ""
+    for _ in range(TRIES_MAX):
+        filled = await _shown(call, question, trouble)
+        if filled is None or filled.action == "cancel":
+            return filled is None and await _is_closed(call, question)
+        try:
+            await answer_question(call.desk, str(question["id"]), answer_of(filled), via="mcp")
+        except UsageProblem as problem:
+            if await _is_closed(call, question):
+                return True
+            trouble = line_of_error(problem)
+        except RequestRefused:
+            return True
+        else:
+            return True
+    return False
+
+
+async def _shown(call: Call, question: Mapping[str, Any], trouble: str) -> Any:
+    """Show a form, and return what came back; None once the question was answered elsewhere, or after a while."""
+    filled = None
+    with trio.move_on_after(FORM_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_until_closed, call, question, nursery.cancel_scope)
+            with suppress(MCPError):  # The client cannot show it after all: the question stays open.
+                filled = await call.context.session.elicit_form(
+                    message_of(question, trouble), schema_of(question), related_request_id=call.context.request_id
+                )
+            nursery.cancel_scope.cancel()
+    return filled
+
+
+async def _until_closed(call: Call, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
+    """Cancel once a question is not open any more, or the server stops; meanwhile tell the client that it waits."""
+    count = 0
+    while not call.desk.stop.is_set() and not await _is_closed(call, question):
+        count += 1
+        await call.progress(float(count), "waits for your answer")
+        with trio.move_on_after(STEP_SECONDS):
+            await call.desk.stop.wait()
+    scope.cancel()
+
+
+async def _is_closed(call: Call, question: Mapping[str, Any]) -> bool:
+    open_ids = {each["id"] for each in await open_questions(call, str(question["run_id"]))}
+    return question["id"] not in open_ids

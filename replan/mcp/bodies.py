@@ -1,0 +1,166 @@
+"""The arguments that tools take, and the objects that they return. Arguments are checked; other keys are refused."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from actors.acquisition.prepare import GOAL_BYTES_MAX
+from actors.planning.prepare import PROBLEM_BYTES_MAX
+from actors.run.inbox import MESSAGE_MAX
+from actors.values.answers import ANSWER_MAX
+from actors.values.attachments import ATTACHMENT_BYTES_MAX
+from replan.runs.orders import DEFAULT, UPLOADS_MAX
+from replan.service.bodies import Got, Limits, Name, Question, Sent
+
+WAIT_SECONDS_MAX = 50.0
+"""The most seconds of one `wait`: less than the minute after which clients give a call up."""
+GIVEN_MAX = 200
+"""Values that an acquisition is started with."""
+
+RunId = Annotated[str, Field(min_length=1, max_length=64, description="The id of a run.")]
+QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The id of a question, as RUN/QUESTION.")]
+
+
+class Arguments(Sent):
+    """The arguments of a tool. Unlike the bodies of HTTP, a number may be a text: language models write them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+class Ordered(Limits):
+    """What all tools take that start a run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    model: Name = DEFAULT
+    """The name of a model; the resource replan://offer lists them."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key returns the run that the first one has started."""
+
+
+class TextFile(Arguments):
+    """A text file to plan with."""
+
+    name: Annotated[str, Field(max_length=120)]
+    """Its name, without a path."""
+    text: Annotated[str, Field(max_length=2 * ATTACHMENT_BYTES_MAX)]
+    """Its content."""
+
+
+class Plan(Ordered):
+    """A problem to plan for."""
+
+    problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
+    """The problem, as plain text."""
+    workflow: Name = "search"
+    """The name of a workflow; the resource replan://offer lists them."""
+    attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
+    """Text files to plan with."""
+
+
+class Acquire(Ordered):
+    """A schema to fill."""
+
+    profile: Name
+    """The name of a profile; the resource replan://offer lists them."""
+    goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)]
+    """What the schema is to be filled for, in words."""
+    documents: Name | None = None
+    """The name of a folder of documents; without one, the search service of the settings is asked, if there is one."""
+    given: Annotated[Mapping[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=GIVEN_MAX)] = Field(
+        default_factory=dict
+    )
+    """Values that are known, by the path of the field."""
+
+
+class Execute(Ordered):
+    """A plan to execute."""
+
+    id: RunId
+    """The id of the planning run that has made the plan."""
+    tools: Name
+    """The name of a tool set; the resource replan://offer lists them."""
+
+
+class Run(Arguments):
+    """A run."""
+
+    id: RunId
+    """The id of the run."""
+
+
+class Wait(Run):
+    """A run to wait for."""
+
+    seconds: Annotated[float, Field(ge=0, le=WAIT_SECONDS_MAX)] = WAIT_SECONDS_MAX
+    """How long to wait at most."""
+
+
+class MaybeRun(Arguments):
+    """A run, or all runs."""
+
+    id: RunId | None = None
+    """The id of the run; without one, the questions of all runs are listed."""
+
+
+class Answer(Arguments):
+    """An answer to a question, or that there will be none."""
+
+    question: QuestionId
+    """The id of the question, as RUN/QUESTION."""
+    answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
+    """The answer, as the question's answer_schema wants it, as text."""
+    decline: bool = False
+    """Whether there will be no answer, in place of one: the run goes on without."""
+
+
+class Tell(Run):
+    """A message to a run."""
+
+    text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
+    """The message."""
+    kind: Literal["note", "requirement"] = "note"
+    """A note is shown to later prompts; for a requirement the run goes back."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key posts nothing more."""
+
+
+class CheckPlan(Arguments):
+    """A plan to check."""
+
+    plan: Mapping[str, Any]
+    """The plan, a JSON object with initial_state, goal_state and steps."""
+    level: Literal["minimal", "medium", "expansive"] = "medium"
+    """How much is proved."""
+    assurance: Literal["strong", "strong_cyclic", "weak"] = "strong_cyclic"
+    """What `expansive` demands of the traces that do not escalate."""
+    r_max: Annotated[int, Field(ge=1, le=10**6)] = 100
+    """The largest total_retry_budget of the plan."""
+
+
+class State(Got):
+    """What a run is doing."""
+
+    run_id: str
+    kind: str
+    status: Literal["running", "waiting", "parked", "finished"]
+    outcome: str
+    why: str
+    title: str
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    driven: bool
+    next: str
+    questions: list[Question]
+
+
+class Report(Got):
+    """The verdict on a plan, as `replan check --json` prints it."""
+
+    level: str
+    valid: bool
+    assurance: str | None
+    escalations: list[str]
+    findings: list[dict[str, Any]]

@@ -1,0 +1,75 @@
+"""One call of a tool: who makes it, for which server, and what the client sent along."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp_types import ElicitResult, InputResponses
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from replan.service.access import Principal
+from replan.service.limits import Streams
+from replan.service.service import Service
+
+LOCAL = Principal("mcp", "control")
+"""Who calls over stdio: the program that has started the server, which is the user's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk(Service):
+    """What the MCP server has beside the service."""
+
+    allow_execute: bool = False
+    """Whether clients may execute plans."""
+    waits: Streams = field(default_factory=Streams)
+    """The calls that wait, by client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool."""
+
+    desk: Desk
+    """The server."""
+    who: Principal
+    """Who calls."""
+    context: ServerRequestContext[Any, Any]
+    """The request, and the way back to the client."""
+    responses: InputResponses | None = None
+    """What the client answers to the questions of the call before."""
+    state: str | None = None
+    """What the server sent along with them, as it was sealed."""
+
+    @property
+    def modern(self) -> bool:
+        """Whether the client speaks a version in which a call returns questions, rather than asks them itself."""
+        return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client shows its user forms, and may answer for them."""
+        known = self.context.session.client_capabilities
+        offered = None if known is None else known.elicitation
+        # An empty capability stands for forms: that is how it began.
+        return self.who.may("answer") and offered is not None and (offered.form is not None or offered.url is None)
+
+    @property
+    def answers(self) -> Mapping[str, ElicitResult]:
+        """The filled forms that came back, by the question's name."""
+        responses = self.responses or {}
+        return {name: each for name, each in responses.items() if isinstance(each, ElicitResult)}
+
+    async def progress(self, count: float, text: str) -> None:
+        """Tell the client how far the call is, if it wants to know."""
+        await self.context.session.report_progress(count, None, text)
+
+
+def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
+    """Return who has sent a request: over HTTP whose token it carries, over stdio the user's own program."""
+    request = context.request
+    if request is None:
+        return LOCAL
+    who = request.scope["replan.caller"]
+    assert isinstance(who, Principal)
+    return who

@@ -1,0 +1,72 @@
+"""The transport over HTTP: one address, which takes the bearer tokens of the HTTP API, behind the guard of the web."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+from mcp.server import Server
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from replan.mcp.calls import Desk
+from replan.service.access import Principal
+from replan.service.refusals import RequestRefused
+from replan.web.guarding import START_BODY_MAX, Guard
+from replan.web.refused import as_http
+
+PATH = "/mcp"
+"""The path of the address."""
+SESSIONS_MAX = 100
+"""Open sessions of clients that speak an older version; newer ones have none."""
+IDLE_SECONDS = 1800.0
+"""How long such a session lives without a request."""
+
+
+@asynccontextmanager
+async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[ASGIApp]:
+    """Yield the app that serves a server on a port of the loopback address, for the length of a block."""
+    manager = StreamableHTTPSessionManager(
+        server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
+    )
+    hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
+    async with manager.run():
+        yield Guard(_Gate(desk, AuthContextMiddleware(manager.handle_request)), hosts, frozenset({PATH}))
+
+
+class _Gate:
+    """Lets requests with a token through, and says whose they are."""
+
+    def __init__(self, desk: Desk, app: ASGIApp) -> None:
+        self._desk, self._app = desk, app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != PATH:
+            await _refusal(404, f"only {PATH} is served here")(scope, receive, send)
+            return
+        try:
+            who = await self._desk.bearer(Headers(scope=scope).get("authorization", ""), "read")
+        except RequestRefused as refused:
+            error = as_http(refused)
+            response = _refusal(error.status_code, error.detail)
+            response.headers.update(error.headers or {})
+            await response(scope, receive, send)
+            return
+        # A session belongs to the client that has opened it, and what is sealed to the one that it was sent to.
+        await self._app({**scope, "user": _user(who), "replan.caller": who}, receive, send)
+
+
+def _user(who: Principal) -> AuthenticatedUser:
+    # The SDK compares the client's name; the token itself is not kept.
+    return AuthenticatedUser(AccessToken(token="", client_id=who.client, scopes=[who.scope]))
+
+
+def _refusal(status: int, text: str) -> Response:
+    body = {"error": {"kind": HTTPStatus(status).phrase, "message": text}}
+    return Response(json.dumps(body), status, media_type="application/json")

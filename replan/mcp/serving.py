@@ -1,0 +1,108 @@
+"""Serving a home over MCP, and a host beside it, until a stop is requested or the client has gone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import trio
+from mcp.server.request_state import RequestStateSecurity
+
+from replan.mcp.calls import Desk
+from replan.mcp.sealing import security
+from replan.mcp.server import make_server
+from replan.mcp.stdio import serve_stdio
+from replan.runs.cached import CachedReader
+from replan.runs.engine import Engine
+from replan.runs.orders import Offer
+from replan.service.driving import drive_runs
+from replan.service.live import Hub
+from replan.service.resuming import WAITING_MAX
+from replan.service.store import Store
+from replan.setup.home_folder import Home
+from replan.setup.settings import UserConfig
+from runtime.drive.options import Stop
+from runtime.host.notices import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How the server is to be run."""
+
+    port: int | None = None
+    """The port of HTTP, 0 for any that is free; None for standard input and output."""
+    hosts: bool = True
+    """Whether the runs of the home are driven here."""
+    allow_execute: bool = False
+    """Whether clients may execute plans."""
+
+
+async def serve_mcp(
+    engine: Engine,
+    home: Home,
+    config: UserConfig,
+    wish: Wish,
+    *,
+    stop: Stop,
+    report: Report,
+    opened: Callable[[str], None],
+) -> None:
+    """Serve the runs of a home until a stop is requested, over stdio also until the client closes its end.
+
+    `opened` is called with the address once the server listens on one. Raises `UsageProblem` for a port that cannot be
+    used, and as `host` does.
+    """
+    waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
+    desk = Desk(
+        engine=engine,
+        reader=CachedReader(engine.journal, engine.kinds),
+        offer=Offer(config, home.folder, engine.root),
+        store=Store(home.folder),
+        hub=Hub(engine.journal),
+        now=engine.clock.now,
+        waiting=waiting if wish.hosts else None,
+        allow_execute=wish.allow_execute,
+    )
+    sealed = security(home.folder)
+    with waiting, asked:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(desk.hub.watch)
+            async with trio.open_nursery() as both:
+                both.start_soon(_end_waits, stop, desk.stop)
+                if wish.hosts:
+                    both.start_soon(partial(drive_runs, engine, config, asked, stop=stop, report=report))
+                if wish.port is None:
+                    both.start_soon(_over_stdio, desk, sealed, stop)
+                else:
+                    both.start_soon(_over_http, desk, sealed, wish.port, stop, opened)
+            nursery.cancel_scope.cancel()
+
+
+async def _over_stdio(desk: Desk, sealed: RequestStateSecurity, stop: Stop) -> None:
+    """Serve the client on standard input and output; when it has gone, request the stop."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_cancel_at, stop, nursery.cancel_scope)
+        await serve_stdio(make_server(desk, sealed))
+        stop.requested.set()
+
+
+async def _over_http(
+    desk: Desk, sealed: RequestStateSecurity, port: int, stop: Stop, opened: Callable[[str], None]
+) -> None:
+    from replan.mcp.http import PATH, http_app  # noqa: PLC0415 -- stdio needs no web server
+    from replan.web.server import HOST, bound, serve  # noqa: PLC0415
+
+    with bound(port) as listening:
+        port = listening.getsockname()[1]
+        async with http_app(desk, make_server(desk, sealed), port) as app:
+            opened(f"http://{HOST}:{port}{PATH}")
+            await serve(app, listening, stop.requested.wait)
+
+
+async def _end_waits(stop: Stop, waits: trio.Event) -> None:
+    await stop.requested.wait()
+    waits.set()
+
+
+async def _cancel_at(stop: Stop, scope: trio.CancelScope) -> None:
+    await stop.requested.wait()
+    scope.cancel()

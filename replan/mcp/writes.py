@@ -1,0 +1,97 @@
+"""The tools that start runs and post to them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actors.run.kind import PreparedRun
+from replan.mcp import bodies
+from replan.mcp.calls import Call
+from replan.runs.execution_plans import plan_of_run
+from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
+from replan.service import messages
+from replan.service.starting import known_start, mark_of, planned, run_of_key, start_prepared
+from runtime.core.errors import UsageProblem
+
+KEY = "idempotency_key"
+
+
+async def plan(call: Call, wanted: bodies.Plan) -> Mapping[str, Any]:
+    """Start a planning run."""
+    files = tuple([(each.name, each.text.encode("utf-8", "replace")) for each in wanted.attachments])
+    order = Order(problem=wanted.problem, workflow=wanted.workflow, uploads=files, **_limited(wanted))
+    return await _started(call, wanted, "plan", lambda: planned(call.desk, order))
+
+
+async def acquire(call: Call, wanted: bodies.Acquire) -> Mapping[str, Any]:
+    """Start an acquisition."""
+    order = AcquisitionOrder(
+        profile=wanted.profile,
+        goal=wanted.goal,
+        documents=wanted.documents,
+        given=dict(wanted.given),
+        **_limited(wanted),
+    )
+    engine = call.desk.engine
+
+    def prepare() -> PreparedRun:
+        return call.desk.offer.prepare_acquisition(order, engine.registry, engine.environment)
+
+    return await _started(call, wanted, "acquire", prepare)
+
+
+async def execute(call: Call, wanted: bodies.Execute) -> Mapping[str, Any]:
+    """Start the execution of a proved plan."""
+    source = await plan_of_run(call.desk.reader, wanted.id)
+    order = ExecutionOrder(plan=source, tools=wanted.tools, **_limited(wanted))
+    engine = call.desk.engine
+
+    def prepare() -> PreparedRun:
+        return call.desk.offer.prepare_execution(order, engine.registry, engine.environment)
+
+    return await _started(call, wanted, "execute", prepare)
+
+
+async def answer(call: Call, wanted: bodies.Answer) -> Mapping[str, Any]:
+    """Post an answer or a decline; the first one counts."""
+    if (wanted.answer is None) != wanted.decline:
+        raise UsageProblem("either an answer or a decline is needed", place="answer")
+    receipt = await messages.answer_question(call.desk, wanted.question, wanted.answer, via="mcp")
+    return {"question": wanted.question, "result": receipt.result, "answer": receipt.stands}
+
+
+async def tell(call: Call, wanted: bodies.Tell) -> Mapping[str, Any]:
+    """Post a note or a requirement."""
+    key = _hashed(call, wanted.idempotency_key, f"tell {wanted.id}")
+    posted = await messages.tell(call.desk, call.who, wanted.id, wanted.text, wanted.kind, key=key)
+    return {"run_id": wanted.id, "result": posted.result}
+
+
+async def cancel(call: Call, wanted: bodies.Run) -> Mapping[str, Any]:
+    """Cancel a run; one that is cancelled already stays so."""
+    return {"run_id": wanted.id, "cancelled": await messages.cancel(call.desk, wanted.id)}
+
+
+async def _started(
+    call: Call, wanted: bodies.Ordered, tool: str, prepare: Callable[[], PreparedRun]
+) -> Mapping[str, Any]:
+    """Start a run; a call that repeats an idempotency key returns the run that the first one has started."""
+    if wanted.idempotency_key is None:
+        run = await start_prepared(call.desk, call.who, prepare())
+        return {"run_id": run, "result": "accepted", "next": "call `wait`"}
+    key, mark = _hashed(call, wanted.idempotency_key, tool), mark_of(wanted.model_dump_json())
+    async with call.desk.repeating:  # So that a call and its repetition do not both find that nothing was started.
+        known = await known_start(call.desk, call.who, key, mark)
+        if known is not None:
+            return {"run_id": known, "result": "duplicate", "next": "call `wait`"}
+        run = await start_prepared(call.desk, call.who, prepare(), run=run_of_key(key), mark=mark)
+    return {"run_id": run, "result": "accepted", "next": "call `wait`"}
+
+
+def _limited(wanted: bodies.Ordered) -> dict[str, Any]:
+    """Return the model and the limits of an order."""
+    names = ("model", "max_calls", "max_tokens", "max_cost_usd", "active_seconds", "deadline_seconds")
+    return {name: getattr(wanted, name) for name in names}
+
+
+def _hashed(call: Call, key: str | None, action: str) -> str:
+    return "" if key is None else messages.hashed_key(key, call.who, f"mcp {action}", place=KEY)

@@ -1,0 +1,85 @@
+"""Choosing the runs to archive: finished ones with their steps' runs, by age, by count or by size."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from actors.run.ids import is_child
+from replan.runs.deleting import is_over
+from replan.runs.families import family_of, runs_above
+from replan.runs.run_ids import ALL
+from runtime.journal.archive.steps import Family
+from runtime.journal.holding import place_moved_to
+from runtime.journal.port import RunRow
+from runtime.process.identity import is_dead
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What stays in the journal; what any of the limits excludes is archived. At least one of them is set."""
+
+    before: float | None = None
+    """Runs that have not changed since this time (UTC seconds since 1970) are archived."""
+    runs_max: int | None = None
+    """As many runs stay, those of steps not counted: the oldest are archived until then."""
+    bytes_max: int | None = None
+    """So many bytes of records, messages and texts stay: the oldest runs are archived until then."""
+    ended: bool = False
+    """Whether runs are archived too that have ended and could be reopened."""
+
+
+@dataclass
+class Chosen:
+    """What is to be archived."""
+
+    families: list[Family] = field(default_factory=list)
+    """Runs with the runs of their steps; the run that changed least recently is first."""
+    left: dict[str, str] = field(default_factory=dict)
+    """Runs that would be archived, but for a reason."""
+
+
+async def choose(reader: "Reading", wish: Retention, size_of: Callable[[str], int]) -> Chosen:
+    """Choose the runs to archive; `size_of` returns a run's bytes. Nothing is changed.
+
+    Only runs that nobody drives are chosen, and only if they and the runs of their steps have finished.
+    """
+    rows = {row.run: row for row in await reader.journal.runs(ALL)}
+    above, chosen = runs_above(rows), Chosen()
+    over = [row for row in rows.values() if not is_child(row.run) and is_over(row, ended=wish.ended)]
+    over.sort(key=lambda row: row.updated)
+    too_many = _count(rows, wish)
+    too_large = sum(map(size_of, rows)) - wish.bytes_max if wish.bytes_max is not None else 0
+    for row in over:
+        old = wish.before is not None and row.updated < wish.before
+        if not (old or too_many > 0 or too_large > 0):
+            continue
+        if place_moved_to(row.owner) is not None:
+            continue  # It is in another journal, and stays listed here.
+        family = await family_of(reader, row.run, rows, above)
+        obstacle = _obstacle(family, rows)
+        if obstacle:
+            chosen.left[row.run] = obstacle
+            continue
+        chosen.families.append(family)
+        too_many -= 1
+        too_large -= sum(map(size_of, family)) if wish.bytes_max is not None else 0
+    return chosen
+
+
+def _count(rows: Mapping[str, RunRow], wish: Retention) -> int:
+    """Return by how many runs there are too many."""
+    return 0 if wish.runs_max is None else sum(not is_child(run) for run in rows) - wish.runs_max
+
+
+def _obstacle(family: Family, rows: Mapping[str, RunRow]) -> str:
+    """Return why a family is not archived; empty where it is."""
+    members: Sequence[RunRow] = [rows[run] for run in family]
+    for row in members:
+        if row.owner is not None and not is_dead(row.owner):
+            return f"run {row.run} is driven by another process"
+        if row.summary.status != "finished":
+            return f"run {row.run}, a step of it, has not ended"
+    return ""

@@ -1,0 +1,130 @@
+"""Who may use the server: one-time tokens, sessions of browsers, and tokens of programs. Pure functions of `WebState`.
+
+A secret has 256 random bits and is stored as its hash, so looking it up needs no comparison in constant time.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from replan.service.store import Scope, Token, WebState
+from replan.setup.command_name import program
+from runtime.core.errors import UsageProblem
+
+SIGN_IN_SECONDS = 60.0
+"""How long a one-time token can be used."""
+SESSION_SECONDS = 12 * 3600.0
+"""How long a session lasts."""
+SESSIONS_MAX = 100
+"""Sessions at a time; the one that ends first is dropped for a new one."""
+TOKENS_MAX = 100
+"""Tokens of programs."""
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who has sent a request."""
+
+    client: str
+    """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
+    scope: Scope
+    """What they may do."""
+    session: str = ""
+    """The secret id of the browser's session, or what stands for it behind a proxy; empty for a program."""
+
+    def may(self, scope: Scope) -> bool:
+        """Tell whether the scope is included."""
+        return SCOPES.index(self.scope) >= SCOPES.index(scope)
+
+    @property
+    def csrf(self) -> str:
+        """The token that each form of the session carries. It follows from the id, which no other page can read."""
+        return digest(f"csrf {self.session}")
+
+
+def digest(secret: str) -> str:
+    """Return the hash under which a secret is stored."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Compare two texts in a time that does not depend on where they differ."""
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+
+
+def with_sign_in(state: WebState, now: float) -> tuple[WebState, str]:
+    """Return the state with one more one-time token, and the token."""
+    token = secrets.token_urlsafe(32)
+    kept = _living(state.sign_ins, now)
+    return state.model_copy(update={"sign_ins": {**kept, digest(token): now + SIGN_IN_SECONDS}}), token
+
+
+def signed_in(state: WebState, token: str, now: float) -> tuple[WebState, str]:
+    """Return the state in which a one-time token is used, and the id of the new session; empty for a wrong token."""
+    known, key = _living(state.sign_ins, now), digest(token)
+    if key not in known:
+        return state, ""
+    session = secrets.token_urlsafe(32)
+    living = _living(state.sessions, now)
+    kept = dict(sorted(living.items(), key=lambda item: item[1])[-(SESSIONS_MAX - 1) :])
+    sessions = {**kept, digest(session): now + SESSION_SECONDS}
+    left = {name: until for name, until in known.items() if name != key}
+    return state.model_copy(update={"sign_ins": left, "sessions": sessions}), session
+
+
+def signed_out(state: WebState, session: str) -> tuple[WebState, None]:
+    """Return the state without a session; without any session for an empty id."""
+    kept = {name: until for name, until in state.sessions.items() if session and name != digest(session)}
+    return state.model_copy(update={"sessions": kept}), None
+
+
+def of_session(state: WebState, session: str, now: float) -> Principal | None:
+    """Return whose session an id is; None where there is none."""
+    if state.sessions.get(digest(session), 0.0) <= now:
+        return None
+    return Principal("browser", "control", session)
+
+
+def of_token(state: WebState, token: str) -> Principal | None:
+    """Return whose token this is; None where there is none."""
+    key, found = digest(token), None
+    for name, known in state.tokens.items():
+        if same(known.digest, key):
+            found = Principal(f"token:{name}", known.scope)
+    return found
+
+
+def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[WebState, str]:
+    """Return the state with one more token of a program, and the token. Raises `UsageProblem` for a wrong name."""
+    if not _NAME.fullmatch(name):
+        hint = "up to 32 small letters, digits, dots, dashes and underscores"
+        raise UsageProblem(f"{name[:60]!r} cannot name a token", place="NAME", hint=hint)
+    if name in state.tokens:
+        hint = f"`{program()} token revoke {name}` first, or use another name"
+        raise UsageProblem(f"there is a token {name!r} already", place="NAME", hint=hint)
+    if len(state.tokens) >= TOKENS_MAX:
+        raise UsageProblem(f"there are {TOKENS_MAX} tokens already", place="NAME", hint="revoke one that is not used")
+    token = f"rp_{secrets.token_urlsafe(32)}"
+    known = Token(digest=digest(token), scope=scope, created=now)
+    return state.model_copy(update={"tokens": {**state.tokens, name: known}}), token
+
+
+def without_token(state: WebState, name: str) -> tuple[WebState, None]:
+    """Return the state without a token. Raises `UsageProblem` where there is none of this name."""
+    if name not in state.tokens:
+        raise UsageProblem(
+            f"there is no token {name[:60]!r}", place="NAME", hint=f"`{program()} token list` lists them"
+        )
+    kept = {other: token for other, token in state.tokens.items() if other != name}
+    return state.model_copy(update={"tokens": kept}), None
+
+
+def _living(ends: Mapping[str, float], now: float) -> dict[str, float]:
+    return {name: until for name, until in ends.items() if until > now}

@@ -1,0 +1,247 @@
+"""The JSON that programs send and get. What is sent is checked strictly; a kind of runs may add keys to what is got."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
+
+from actors.acquisition.prepare import GOAL_BYTES_MAX
+from actors.planning.prepare import PROBLEM_BYTES_MAX
+from actors.run.inbox import MESSAGE_MAX
+from actors.values.answers import ANSWER_MAX
+from replan.runs.orders import DEFAULT, UPLOADS_MAX
+
+Name = Annotated[str, Field(max_length=100)]
+Count = Annotated[int, Field(ge=1, le=10**12)]
+Seconds = Annotated[float, Field(gt=0, le=10**10, allow_inf_nan=False)]
+Dollars = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
+
+
+class Sent(BaseModel):
+    """A body that a program sends; other keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class AttachedFile(Sent):
+    """A text file to plan with."""
+
+    name: Annotated[str, Field(max_length=120)]
+    """Its name, without a path."""
+    content: Base64Bytes
+    """Its bytes in Base64."""
+
+
+class Limits(Sent):
+    """Limits of a run; what is missing stays as it is."""
+
+    max_calls: Count | None = None
+    """Model calls at most."""
+    max_tokens: Count | None = None
+    """Tokens at most."""
+    max_cost_usd: Dollars | None = None
+    """Dollars at most; the model's price must be known."""
+    active_seconds: Seconds | None = None
+    """Seconds in which models and guards work, at most."""
+    deadline_seconds: Seconds | None = None
+    """Seconds from now until the run ends."""
+
+
+class StartRun(Limits):
+    """A run to start."""
+
+    problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
+    """The problem, as plain text."""
+    workflow: Name = "search"
+    """The name of a workflow; `GET /api/offer` lists them."""
+    model: Name = DEFAULT
+    """The name of a model, likewise."""
+    attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX)] = ()
+    """Text files to plan with."""
+
+
+class StartAcquisition(Limits):
+    """A schema to fill."""
+
+    profile: Name
+    """The name of a profile; `GET /api/offer` lists them."""
+    goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)]
+    """What the schema is to be filled for, in words."""
+    documents: Name | None = None
+    """The name of a folder of documents; without one, the search service of the settings is asked, if there is one."""
+    given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
+        default_factory=dict
+    )
+    """Values that are known, by the path of the field."""
+    model: Name = DEFAULT
+    """The name of a model."""
+
+
+class StartExecution(Limits):
+    """A proved plan to execute."""
+
+    plan_of: Annotated[str, Field(min_length=1, max_length=64)]
+    """The id of the planning run that has made the plan."""
+    tools: Name
+    """The name of a tool set; `GET /api/offer` lists them."""
+    model: Name = DEFAULT
+    """The name of a model."""
+
+
+class Answer(Sent):
+    """An answer to a question, or that there will be none."""
+
+    answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
+    """The answer, as the question's `answer_schema` wants it, as text."""
+    decline: bool = False
+    """Whether there will be no answer, in place of one."""
+
+
+class Message(Sent):
+    """A message to a run."""
+
+    text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
+    """The message."""
+    kind: Literal["note", "requirement"] = "note"
+    """A `note` is shown to later prompts; for a `requirement` the run goes back."""
+
+
+class Nothing(Sent):
+    """A body without content."""
+
+
+class Got(BaseModel):
+    """A body that a program gets."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Run(Got):
+    """A row of the list of runs."""
+
+    run_id: str
+    kind: str
+    status: Literal["running", "waiting", "parked", "finished"]
+    title: str
+    created: str
+    updated: str
+    records: int
+    driven_by: str | None
+
+
+class RunPage(Got):
+    """A page of the list of runs, the newest first."""
+
+    runs: list[Run]
+    total: int
+    page: int
+    next_page: int | None
+
+
+class Result(Got):
+    """What a run has come to, as `replan show --json` prints it, and whether a process drives it or a host would."""
+
+    run_id: str
+    status: Literal["running", "waiting", "parked", "finished"]
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    driven: bool
+
+
+class Started(Got):
+    """The receipt for a run."""
+
+    run_id: str
+    result: Literal["accepted", "duplicate"]
+
+
+class Question(Got):
+    """An open question."""
+
+    id: str
+    run_id: str
+    step: str
+    text: str
+    why: str
+    blocks: list[str]
+    asked: str
+    answer_schema: dict[str, Any]
+    until: str | None = None
+
+
+class Questions(Got):
+    """Open questions."""
+
+    questions: list[Question]
+    problems: list[dict[str, str]] = []
+    more: bool = False
+
+
+class Receipt(Got):
+    """The receipt for an answer or a message: `duplicate` where the same was posted before."""
+
+    result: Literal["accepted", "duplicate"]
+
+
+class Cancelled(Got):
+    """The receipt for a cancel."""
+
+    run_id: str
+    cancelled: bool
+
+
+class Tree(Got):
+    """The search of a run, as `replan show --tree --json` prints it."""
+
+    run_id: str
+
+
+class RecordPage(Got):
+    """Records of a run, at most 200, from the one after `after`."""
+
+    run_id: str
+    records: list[dict[str, Any]]
+    next_after: int | None
+
+
+class UsedOfLimit(Got):
+    """What counts against one limit."""
+
+    name: str
+    spent: float
+    unknown: float
+    reserved: float
+    limit: float | None
+
+
+class Budget(Got):
+    """What a run has used of each limit."""
+
+    run_id: str
+    budget: list[UsedOfLimit]
+
+
+class Attempt(Got):
+    """The prompt that an attempt was asked with, and the replies."""
+
+    run_id: str
+    node: str
+    prompt: dict[str, Any] | None
+    replies: list[dict[str, Any]]
+
+
+class Offer(Got):
+    """The names that a client may use, and its ceilings."""
+
+    workflows: list[str]
+    models: list[str]
+    profiles: list[str]
+    documents: list[str]
+    tools: list[str]
+    ceilings: dict[str, float | None]
+
+
+class Problem(Got):
+    """An error."""
+
+    error: dict[str, Any]

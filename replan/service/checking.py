@@ -1,0 +1,104 @@
+"""Checking a plan for people and programs: the verdict of the guards, and the object that `--json` prints of it."""
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from actors.values.artifacts import Artifact
+from actors.values.findings import Finding, Verdict
+from replan.api.check import check
+from replan.setup.command_name import program
+from runtime.core.errors import UsageProblem
+from runtime.models.replies import Parsed, ReplyCode
+
+UNREADABLE = frozenset(str(code) for code in ReplyCode)
+"""The codes of findings about a text that holds no plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """The settings that every plan is checked against."""
+
+    level: str
+    """`minimal`, `medium` or `expansive`."""
+    assurance: str
+    """The guarantee that `expansive` demands of the traces that do not escalate."""
+    r_max: int
+    """The largest `total_retry_budget` that a plan may have."""
+    guard_catalog: tuple[str, ...] = ()
+    """Guard names that steps may use beside the default ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One plan to check."""
+
+    file: str
+    """The path of its file as the user named it, or `-` for standard input."""
+    text: str
+    """The plan as it stands in the file, JSON or not."""
+    line: int | None = None
+    """The number of its line in a `.jsonl` file, from 1; None for a file with one plan."""
+
+
+def judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
+    """Return the verdict on one plan, what is printed about it, and the guard that each of its steps names."""
+    value = Artifact(artifact_id="plan", step="plan", content=case.text).value
+    plan: Any = value.value if isinstance(value, Parsed) else None
+    case_id: str | None = None
+    if isinstance(plan, dict) and "plan" in plan and "steps" not in plan:
+        if plan["plan"] is None and "run_id" in plan:
+            state = plan.get("outcome") or plan.get("status")
+            raise UsageProblem(
+                f"the run has no plan: {state}", place=case.file, hint=f"`{program()} show RUN` says why"
+            )
+        case_id, plan = plan.get("case_id"), plan["plan"]
+    verdict = check(
+        json.dumps(plan, ensure_ascii=False) if isinstance(value, Parsed) else case.text,
+        level=standard.level,
+        assurance=standard.assurance,
+        r_max=standard.r_max,
+        guard_catalog=standard.guard_catalog,
+    )
+    steps = plan.get("steps") if isinstance(plan, dict) else None
+    guards = {
+        step["step_id"]: str(step.get("guard", ""))
+        for step in (steps if isinstance(steps, list) else ())
+        if isinstance(step, dict) and isinstance(step.get("step_id"), str)
+    }
+    report: dict[str, Any] = {"file": case.file}
+    if case.line is not None:
+        report["line"] = case.line
+    if case_id is not None:
+        report["case_id"] = case_id
+    report |= {
+        "level": standard.level,
+        "valid": verdict.passed,
+        "assurance": verdict.facts.get("assurance"),
+        "escalations": list(verdict.facts.get("escalations", ())),
+        "findings": [_finding(finding, guards, case) for finding in verdict.findings],
+    }
+    return verdict, report, guards
+
+
+def _finding(finding: Finding, ids: Collection[str], case: Case) -> dict[str, Any]:
+    message = _about_file(finding.message, case) if finding.code in UNREADABLE else finding.message
+    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": message}
+    if finding.where:
+        fields["step_id" if finding.where in ids else "where"] = finding.where
+    if finding.tokens:
+        fields["tokens"] = list(finding.tokens)
+    if finding.trace is not None:
+        fields["trace"] = list(finding.trace)
+    return fields
+
+
+def _about_file(message: str, case: Case) -> str:
+    """Return what is said to a model about its reply, as it is said to a person about a file or its line."""
+    advice = re.compile("; (?:answer with one JSON object.*|be briefer)[.]$")
+    subject = "file" if case.line is None else "line"
+    return advice.sub("; a plan is one JSON object of at most 4 MiB.", message).replace(
+        "The reply", f"The {subject}", 1
+    )

@@ -1,0 +1,105 @@
+"""Tells open streams that runs have changed: one task asks the journal, however many streams there are."""
+
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import trio
+
+from runtime.core.errors import JournalError
+from runtime.journal.port import Journal
+
+LOOK_SECONDS = 0.05
+"""How often the journal is asked whether anything was committed; asking costs microseconds."""
+PING_SECONDS = 15.0
+"""How often an idle stream is sent a comment, so that a broken connection is noticed."""
+SHARED_MAX = 64
+"""Answers that streams share at a time; one that no stream has asked for lately is dropped."""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What one stream has asked for, and others get too."""
+
+    lock: trio.Lock = field(default_factory=trio.Lock)
+    version: int | None = None
+    answer: Any = None
+
+
+class Hub:
+    """Wakes the streams when something was committed to the journal."""
+
+    def __init__(self, journal: Journal[Any]) -> None:
+        self._journal, self._version, self._listeners = journal, -1, 0
+        self._changed = trio.Event()
+        self._shared: OrderedDict[Hashable, _Shared] = OrderedDict()
+
+    async def watch(self) -> None:
+        """Ask the journal, while anybody listens, until this is cancelled."""
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            if self._listeners:
+                await self._look()
+
+    async def _look(self) -> None:
+        version = self._version
+        with suppress(JournalError):  # It may be busy, or its disk full; the next look tells.
+            version = await self._journal.version()
+        if version != self._version:
+            self._version = version
+            self._changed.set()
+            self._changed = trio.Event()
+
+    async def shared(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return what `ask` returns, which is asked once after each commit for all streams that ask for the same key.
+
+        For streams only, since the journal is watched while one is open. What `ask` raises is raised.
+        """
+        shared = self._shared.setdefault(key, _Shared())
+        self._shared.move_to_end(key)
+        while len(self._shared) > SHARED_MAX:
+            self._shared.popitem(last=False)
+        async with shared.lock:
+            version = self._version
+            if shared.version != version:
+                shared.answer, shared.version = await ask(), version
+            answer: T = shared.answer
+            return answer
+
+    async def changes(self, stop: trio.Event) -> AsyncGenerator[bool, None]:
+        """Yield True at once and whenever something was committed, and False after `PING_SECONDS` without.
+
+        Ends when `stop` is set.
+        """
+        self._listeners += 1
+        try:
+            await self._look()
+            seen = self._version
+            yield True
+            while not stop.is_set():
+                if self._version == seen:  # Else something was committed while the last change was told.
+                    with trio.move_on_after(PING_SECONDS):
+                        await _either(self._changed, stop)
+                changed, seen = self._version != seen, self._version
+                if not stop.is_set():
+                    yield changed
+        finally:
+            self._listeners -= 1
+            if not self._listeners:
+                self._shared.clear()
+
+
+async def _either(one: trio.Event, other: trio.Event) -> None:
+    """Return once one of two events is set."""
+    async with trio.open_nursery() as nursery:
+
+        async def wait(event: trio.Event) -> None:
+            await event.wait()
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(wait, one)
+        nursery.start_soon(wait, other)

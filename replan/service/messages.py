@@ -1,0 +1,104 @@
+"""What clients post to runs: answers, messages, changed limits and cancels. A repeated post does nothing more."""
+
+import hashlib
+import re
+
+from actors.run.inbox import is_for_people
+from actors.run.questions import Via
+from replan.runs import cancelling
+from replan.runs.changes import Changes, post_changes
+from replan.runs.inbox import Heard, split
+from replan.runs.status import goes_on
+from replan.service.access import Principal
+from replan.service.refusals import RequestRefused
+from replan.service.service import Service
+from replan.service.starting import go_on
+from runtime.core.errors import UsageProblem
+from runtime.journal.port import Posted
+
+KEY_LETTERS = 32
+"""Characters of a hashed idempotency key that are part of a message's name."""
+
+_KEY = re.compile(r"[\x21-\x7e]{1,100}")
+
+
+def hashed_key(key: str, who: Principal, action: str, *, place: str) -> str:
+    """Return the hash of an idempotency key, its client and what is done. Raises `UsageProblem` for a wrong one."""
+    if not _KEY.fullmatch(key):
+        hint = "up to 100 printable characters, another one for each thing that is done"
+        raise UsageProblem("the key is missing or wrong", place=place, hint=hint)
+    return hashlib.sha256(f"{who.client}\n{action}\n{key}".encode()).hexdigest()
+
+
+async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> Heard:
+    """Post a program's answer to the question `RUN/ID`, or a decline for None; `via` is how it came.
+
+    Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as
+    `Engine.answer` does.
+    """
+    run, name = split(question)
+    common = await service.reader.common_with_inbox(run)
+    asked = None if common is None else common.questions.get(name)
+    if asked is not None and asked.open and is_for_people(asked.request):
+        cause = "only a person may answer this: on the web page, or with `replan answer`"
+        raise RequestRefused(cause, "forbidden")
+    engine = service.engine
+    receipt = await (engine.decline(question, via=via) if text is None else engine.answer(question, text, via=via))
+    if receipt.result == "conflict":
+        raise RequestRefused("another answer was given before, and that one counts", "conflict")
+    return receipt
+
+
+async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
+    """Post a note or a requirement; a run that had ended, and is reopened by it, goes on.
+
+    `key` is a hashed idempotency key. Raises `RequestRefused` for another message with the same one, and as
+    `Engine.tell` does.
+    """
+    posted = _unless_conflict(await service.engine.tell(run, text, kind, key=key[:KEY_LETTERS]))
+    await _go_on_where_reopened(service, who, run)
+    return posted
+
+
+async def change_limits(service: Service, who: Principal, run: str, changes: Changes, *, key: str = "") -> Posted:
+    """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on.
+
+    Raises `UsageProblem`, whose place is the limit, and as `tell` does.
+    """
+    if not changes:
+        raise UsageProblem("no limit is given", place="limits", hint="name those that change")
+    service.offer.check_changes(changes)
+    posted = _unless_conflict(await post_changes(service.engine, run, changes, key=key[:KEY_LETTERS]))
+    await _go_on_where_reopened(service, who, run)
+    return posted
+
+
+async def resume(service: Service, who: Principal, run: str) -> None:
+    """Go on with a run that is parked, or that has ended and may go on. Raises `RequestRefused`, `RunNotFound`."""
+    if not await go_on(service, who, run):
+        raise RequestRefused("this server drives no runs: it was started with --no-host", "conflict")
+
+
+async def cancel(service: Service, run: str) -> bool:
+    """Cancel a run; return whether it has ended. One that is cancelled already stays so. Raises as `cancel_run`."""
+    summary = (await service.engine.journal.row(run)).summary
+    if (summary.status, summary.detail) == ("finished", "cancelled"):
+        return True
+    return await cancelling.cancel_run(service.engine, run)
+
+
+async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:
+    """Go on with a run that has ended and may go on now: a host leaves it until a person says so."""
+    finished = (await service.engine.journal.row(run)).summary.status == "finished"
+    if not finished or not goes_on(await service.reader.common_with_inbox(run)):
+        return
+    try:
+        await go_on(service, who, run)
+    except RequestRefused as refused:
+        raise RequestRefused(f"it is recorded, but the run does not go on yet: {refused}", refused.reason) from None
+
+
+def _unless_conflict(posted: Posted) -> Posted:
+    if posted.result == "conflict":
+        raise RequestRefused("something else was posted with this idempotency key", "conflict")
+    return posted

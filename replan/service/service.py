@@ -1,0 +1,94 @@
+"""Everything that the faces of one server share: the runs of a home, what clients may choose, and who they are."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import trio
+
+from replan.runs.cached import CachedReader
+from replan.runs.engine import Engine
+from replan.runs.orders import Offer
+from replan.service.access import Principal, of_token
+from replan.service.limits import FAILURES_MAX, WRITES_MAX, Recent
+from replan.service.live import Hub
+from replan.service.refusals import RequestRefused
+from replan.service.store import Scope, Store, WebState
+
+T = TypeVar("T")
+
+LATE_SECONDS = 1.0
+"""How much later a failed sign-in is answered, after too many of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """One server over one home."""
+
+    engine: Engine
+    """Posts messages and starts runs."""
+    reader: CachedReader
+    """Reads runs."""
+    offer: Offer
+    """What clients may choose."""
+    store: Store
+    """Who may use the server."""
+    hub: Hub
+    """Tells those who wait that a run has changed."""
+    now: Callable[[], float]
+    """The wall clock, in UTC seconds since 1970."""
+    waiting: trio.MemorySendChannel[str] | None = None
+    """Takes the runs that are to be gone on with; None where this server drives no runs."""
+    starting: trio.Lock = field(default_factory=trio.Lock)
+    """Held while a run is started for a client."""
+    repeating: trio.Lock = field(default_factory=trio.Lock)
+    """Held while a request that may be a repetition starts a run."""
+    stop: trio.Event = field(default_factory=trio.Event)
+    """Set when the server stops: streams and waits end."""
+    failures: Recent = field(default_factory=lambda: Recent(FAILURES_MAX, trio.current_time))
+    """Failed tries to sign in."""
+    writes: Recent = field(default_factory=lambda: Recent(WRITES_MAX, trio.current_time))
+    """Writes of each client."""
+
+    async def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
+        """Change the store as `Store.change` does, in a thread, since another process may hold the lock."""
+        return await trio.to_thread.run_sync(partial(self.store.change, work))
+
+    def go_on(self, run: str) -> bool:
+        """Have a run gone on with that a host leaves alone; return whether this server drives runs."""
+        if self.waiting is None:
+            return False
+        with suppress(trio.WouldBlock):  # Then very many are asked for, and the person may ask again.
+            self.waiting.send_nowait(run)
+        return True
+
+    async def bearer(self, authorization: str, scope: Scope) -> Principal:
+        """Return whose token the value of a header `Authorization` carries.
+
+        Raises `RequestRefused` for none, and for one of a smaller scope.
+        """
+        scheme, _, token = authorization.partition(" ")
+        who = of_token(self.store.read(), token.strip()) if scheme.lower() == "bearer" else None
+        if who is None:
+            await self.failed()
+            raise RequestRefused("a bearer token is needed", "unauthorized")
+        self.check_scope(who, scope)
+        return who
+
+    def check_scope(self, who: Principal, scope: Scope) -> None:
+        """Raise `RequestRefused` where a client may not do what a scope allows."""
+        if not who.may(scope):
+            raise RequestRefused(f"this needs the scope {scope}, and {who.client} has {who.scope}", "forbidden")
+
+    async def failed(self) -> None:
+        """Count a failed try. Raises `RequestRefused`, after a while, where there were too many in the last minute."""
+        if not self.failures.add("all"):
+            await trio.sleep(LATE_SECONDS)
+            raise RequestRefused("too many wrong tokens; try again in a minute", "too_many", retry_after=60)
+
+    def count_write(self, who: Principal) -> None:
+        """Count a write. Raises `RequestRefused` where there were too many in the last minute."""
+        if not self.writes.add(who.client):
+            raise RequestRefused(f"more than {WRITES_MAX} writes in a minute", "too_many", retry_after=60)

@@ -1,0 +1,131 @@
+"""Starting runs for clients: as many at once and in a day as the settings allow, and each order once."""
+
+import hashlib
+from functools import partial
+
+from actors.run.kind import PreparedRun
+from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
+from replan.runs.run_ids import new_run_id
+from replan.service.access import Principal
+from replan.service.refusals import RequestRefused
+from replan.service.service import Service
+from replan.service.store import Start, WebState
+from runtime.core.errors import RunNotFound
+
+DAY = 86_400.0
+UNDER_WAY = ("running",)
+"""The statuses in rows of runs that count as under way."""
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+ID_LETTERS = 16
+"""Letters of the id of a run that is started with an idempotency key: enough that no two keys lead to one id."""
+
+
+async def start(service: Service, who: Principal, order: Order) -> str:
+    """Record the start of a planning run that a client has ordered; return its id. Raises as `start_prepared`."""
+    return await start_prepared(service, who, planned(service, order))
+
+
+def planned(service: Service, order: Order) -> PreparedRun:
+    """Return an ordered planning run, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    return service.offer.prepare(order, service.engine.registry, service.engine.environment).request
+
+
+async def start_prepared(
+    service: Service, who: Principal, prepared: PreparedRun, *, run: str = "", mark: str = ""
+) -> str:
+    """Record the start of a run that a client has ordered; return its id. `mark` is the hash of the order.
+
+    Raises `RunExists` for an id that is taken, and `RequestRefused` for a client that has started too many.
+    """
+    name = run or new_run_id()
+    async with service.starting:  # So that two requests at a time do not both find room for one.
+        await _check_room(service, who)
+        await _check_busy(service, who)
+        await service.change(partial(_noted, client=who.client, start=Start(run=name, at=service.now(), order=mark)))
+        return await service.engine.admit(prepared, run=name)
+
+
+def acquired(service: Service, order: AcquisitionOrder) -> PreparedRun:
+    """Return an ordered acquisition, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    return service.offer.prepare_acquisition(order, service.engine.registry, service.engine.environment)
+
+
+def executed(service: Service, order: ExecutionOrder) -> PreparedRun:
+    """Return an ordered execution, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    return service.offer.prepare_execution(order, service.engine.registry, service.engine.environment)
+
+
+async def go_on(service: Service, who: Principal, run: str) -> bool:
+    """Have a run gone on with that rests, for a client; return whether this server drives runs.
+
+    It counts as one that the client has started. Raises `RequestRefused` for a client with too many under way.
+    """
+    async with service.starting:
+        if (await service.engine.journal.row(run)).summary.status not in UNDER_WAY:
+            await _check_busy(service, who)
+            if all(known.run != run for known in service.store.read().starts.get(who.client, ())):
+                start = Start(run=run, at=service.now())
+                await service.change(partial(_noted, client=who.client, start=start))
+        return service.go_on(run)
+
+
+async def known_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
+    """Return the run that the hash of an idempotency key has started already; None where it has started none.
+
+    Raises `RequestRefused` where it was another order. Hold `service.repeating` until the run is started.
+    """
+    run = run_of_key(key)
+    for known in service.store.read().starts.get(who.client, ()):
+        if known.run == run and await _exists(service, run):
+            if known.order != mark:
+                raise RequestRefused("another run was started with this idempotency key", "conflict")
+            return run
+    return None
+
+
+def run_of_key(key: str) -> str:
+    """Return the id of the run that the hash of an idempotency key starts."""
+    number, letters = int(key, 16), ""
+    for _ in range(ID_LETTERS):
+        number, place = divmod(number, len(LETTERS))
+        letters += LETTERS[place]
+    return letters
+
+
+def mark_of(order: str) -> str:
+    """Return the hash by which an order is compared with the one that came first with its idempotency key."""
+    return hashlib.sha256(order.encode()).hexdigest()
+
+
+async def _exists(service: Service, run: str) -> bool:
+    try:
+        await service.engine.journal.row(run)
+    except RunNotFound:
+        return False  # Its start was refused or cut off after it was noted.
+    return True
+
+
+async def _check_room(service: Service, who: Principal) -> None:
+    clients = service.offer.config.clients
+    started = service.store.read().starts.get(who.client, ())
+    if len([each for each in started if each.at > service.now() - DAY]) >= clients.runs_per_day:
+        cause = f"{clients.runs_per_day} runs were started within 24 hours, the most of one client"
+        raise RequestRefused(cause, "too_many")
+
+
+async def _check_busy(service: Service, who: Principal) -> None:
+    clients, busy = service.offer.config.clients, 0
+    for each in service.store.read().starts.get(who.client, ()):
+        try:
+            busy += (await service.engine.journal.row(each.run)).summary.status in UNDER_WAY
+        except RunNotFound:
+            continue  # It was deleted, or its start failed.
+    if busy >= clients.runs_at_once:
+        cause = f"{busy} runs are under way, the most of one client at once; wait for one, or end one"
+        raise RequestRefused(cause, "too_many")
+
+
+def _noted(state: WebState, *, client: str, start: Start) -> tuple[WebState, None]:
+    known = state.starts.get(client, ())
+    kept = tuple([each for each in known if each.at > start.at - 30 * DAY][-1000:])
+    return state.model_copy(update={"starts": {**state.starts, client: (*kept, start)}}), None

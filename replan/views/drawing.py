@@ -1,0 +1,142 @@
+"""A graph as a drawing: boxes in layers, arrows as curves. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from actors.values.flow import Flow, FlowEdge, FlowNode
+from runtime.logs.terminal_text import clean
+
+NODES_MAX = 200
+"""Boxes of a graph that is drawn; a text says what a larger one has."""
+WIDTH, HEIGHT, GAP, DROP = 190, 48, 20, 44
+"""The size of a box and the distances between boxes, in pixels."""
+SIDE = 14
+"""The distance between two arrows that go back beside the boxes, in pixels."""
+CHARACTERS = 23
+"""Characters of a box's lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A node."""
+
+    id: str
+    """The node's id, or its note, cut to fit; empty where the name says it already."""
+    name: str
+    """The node's name, cut to fit."""
+    title: str
+    """The id, the whole name, the state and the note."""
+    x: int
+    """The left edge."""
+    y: int
+    """The upper edge."""
+    style: str
+    """The node's state, and `contingent` where only a failure makes it necessary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """An edge."""
+
+    path: str
+    """The curve, as SVG has it."""
+    style: str
+    """`recovery`, `taken`, both or neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A graph as boxes and arrows."""
+
+    width: int
+    """The width in pixels."""
+    height: int
+    """The height in pixels."""
+    boxes: tuple[Box, ...]
+    """The nodes."""
+    arrows: tuple[Arrow, ...]
+    """The edges; those that were taken come last, and so lie above the others."""
+    contingent: bool
+    """Whether some boxes are needed only after a failure."""
+    path: bool
+    """Whether some edges are known to be taken."""
+
+
+def draw(flow: Flow | None) -> Drawing | None:
+    """Return the drawing of a graph; None for none, and for one of more than `NODES_MAX` nodes."""
+    if flow is None or not 0 < len(flow.nodes) <= NODES_MAX:
+        return None
+    rows = _rows(flow)
+    width = max(len(row) for row in rows) * (WIDTH + GAP) + GAP
+    places: dict[str, tuple[int, int]] = {}
+    boxes = []
+    for layer, row in enumerate(rows):
+        left = (width - len(row) * (WIDTH + GAP) + GAP) // 2
+        for place, node in enumerate(row):
+            x, y = left + place * (WIDTH + GAP), GAP + layer * (HEIGHT + DROP)
+            places[node.id] = x, y
+            boxes.append(_box(node, x, y))
+    beside = _lanes(flow, places)
+    arrows = [Arrow(_curve(edge, places, width, beside), _style(edge)) for edge in flow.edges]
+    height = 2 * GAP + len(rows) * (HEIGHT + DROP) - DROP
+    return Drawing(
+        width + (GAP + SIDE * len(set(beside.values())) if beside else 0),
+        height,
+        tuple(boxes),
+        tuple(sorted(arrows, key=lambda arrow: "taken" in arrow.style)),
+        any(node.contingent for node in flow.nodes) or any(edge.recovery for edge in flow.edges),
+        any(edge.taken for edge in flow.edges),
+    )
+
+
+def _rows(flow: Flow) -> list[list[FlowNode]]:
+    """Return the nodes in layers: each lies below all nodes that an edge leads from, but those that go back."""
+    before: dict[str, list[str]] = {node.id: [] for node in flow.nodes}
+    for edge in flow.edges:
+        if not edge.back and not edge.recovery:
+            before[edge.end].append(edge.begin)
+    layers: dict[str, int] = {}
+    waiting = list(flow.nodes)
+    while waiting:
+        ready = [node for node in waiting if all(name in layers for name in before[node.id])]
+        for node in ready or waiting:  # A cycle, which there should not be, ends the layers and not the program.
+            layers[node.id] = 1 + max((layers.get(name, -1) for name in before[node.id]), default=-1)
+        waiting = [node for node in waiting if node.id not in layers]
+    rows: list[list[FlowNode]] = [[] for _ in range(1 + max(layers.values()))]
+    for node in flow.nodes:
+        rows[layers[node.id]].append(node)
+    return [row for row in rows if row]
+
+
+def _box(node: FlowNode, x: int, y: int) -> Box:
+    name, below = clean(node.name, one_line=True), clean(node.note or node.id, one_line=True)
+    facts = [clean(text, one_line=True) for text in (node.state, node.note)]
+    title = ", ".join(filter(None, (f"{clean(node.id, one_line=True)}: {name}", *facts)))
+    same = below.replace("_", " ") == name
+    return Box("" if same else _cut(below), _cut(name), title, x, y, f"{node.state}{' contingent' * node.contingent}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CHARACTERS else f"{text[: CHARACTERS - 1]}…"
+
+
+def _style(edge: FlowEdge) -> str:
+    return " ".join(name for name, of in (("recovery", edge.recovery), ("taken", edge.taken)) if of)
+
+
+def _lanes(flow: Flow, places: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+    """Return the lane right of all boxes in which the edges that go back to a node rise, by that node."""
+    ends = dict.fromkeys(edge.end for edge in flow.edges if places[edge.end][1] <= places[edge.begin][1])
+    return {name: number for number, name in enumerate(ends)}
+
+
+def _curve(edge: FlowEdge, places: Mapping[str, tuple[int, int]], width: int, lanes: Mapping[str, int]) -> str:
+    begin, end = places[edge.begin], places[edge.end]
+    shift = 24 if edge.recovery else 0
+    x, y, to_x, to_y = begin[0] + WIDTH // 2 + shift, begin[1] + HEIGHT, end[0] + WIDTH // 2 + shift, end[1]
+    if to_y > y:
+        middle = (y + to_y) // 2
+        return f"M{x},{y} C{x},{middle} {to_x},{middle} {to_x},{to_y}"
+    # Back, or beside: down out of the box, up right of all boxes, and into the other box from above.
+    lane, low, high = width + SIDE * lanes[edge.end], y + DROP // 3, to_y - DROP // 3
+    return f"M{x},{y} V{low} H{lane} V{high} H{to_x + SIDE} V{to_y}"

@@ -1,0 +1,66 @@
+"""The long parts of a run's page: made once after each record, and shared by all browsers that look at the run."""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from actors.run.rebuilt_prompt import calls_of
+from actors.run.views import Tree
+from actors.values.flow import Checklist, Flow
+from actors.values.lines import Line
+from replan.runs.shown import ShownRun
+from replan.setup.command_name import program
+from replan.views.drawing import Drawing, draw
+
+RUNS_MAX = 8
+"""Runs whose parts are kept; those of the run that was looked at least recently are dropped first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What is shown of a run at length."""
+
+    tree: Tree
+    """Its actions."""
+    flow: Flow | None
+    """What it makes or goes through; None where there is nothing yet."""
+    drawing: Drawing | None
+    """The same as a drawing; None for a long one too."""
+    checklist: Checklist | None
+    """What it carries out; None for a kind without."""
+    calls: Sequence[str]
+    """The nodes of its calls of models, where the tree names none."""
+    lines: Sequence[Line]
+    """What it came to."""
+
+
+class PartsMaker:
+    """Makes the parts of runs, and keeps the last ones."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
+
+    def parts(self, shown: ShownRun) -> RunParts:
+        """Return the parts of a run. They follow from its records, its status and the unread messages of its inbox."""
+        if shown.with_inbox is not shown.loaded.state:
+            return _made(shown)
+        run, place = shown.row.run, (shown.row.created, shown.loaded.seq, shown.status)
+        known = self._kept.get(run)
+        if known is None or known[0] != place:
+            known = place, _made(shown)
+            self._kept[run] = known
+        self._kept.move_to_end(run)
+        while len(self._kept) > RUNS_MAX:
+            self._kept.popitem(last=False)
+        return known[1]
+
+
+def _made(shown: ShownRun) -> RunParts:
+    loaded, views = shown.loaded, shown.loaded.kind.views
+    interrupted = shown.status == "parked"
+    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
+    flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
+    lines = views.lines(shown.result, program(), full=flow is not None)
+    named = any(child.key for child in tree.tree.children)
+    calls = () if named else tuple(dict.fromkeys(call.node for _, call in calls_of(loaded.records)))
+    return RunParts(tree, flow, draw(flow), checklist, calls, lines)

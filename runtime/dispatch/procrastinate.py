@@ -1,0 +1,161 @@
+"""Procrastinate as the engine that places runs: one worker's view of its queues.
+
+Procrastinate's `JobManager` only awaits its connector. So with a connector on a thread of its own it works under trio
+as it is: no event loop of asyncio, and no worker loop that would fetch more jobs than there are free slots.
+"""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import trio
+from procrastinate.connector import BaseAsyncConnector
+from procrastinate.manager import JobManager
+from psycopg.rows import dict_row
+
+from runtime.core.errors import JournalError
+from runtime.dispatch import tables
+from runtime.dispatch.port import Job
+from runtime.journal.kinds import Formats
+from runtime.journal.port import Dead
+from runtime.journal.postgres import reading
+from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.connecting import NOW, Connection, Link, end
+from runtime.journal.postgres.failures import explain
+from runtime.journal.postgres.transaction import begun
+from runtime.journal.thread import ConnectionThread, open_thread
+from runtime.journal.versions import CODEC
+
+T = TypeVar("T")
+
+STALLED_SECONDS = 30.0
+"""A worker that has not told for so long that it lives has left its jobs behind."""
+
+_PATH = f"SELECT set_config('search_path', '{tables.SCHEMA}, pg_catalog', true)"
+
+_QUEUES = (
+    "SELECT queue_name FROM (SELECT queue_name, max(priority) AS priority, min(id) AS oldest FROM procrastinate_jobs"
+    " WHERE status = 'todo' AND task_name = %(task)s GROUP BY queue_name) AS waiting ORDER BY priority DESC,"
+    " (SELECT count(*) FROM replan.runs WHERE owner IS NOT NULL AND lease_end > %(now)s"
+    " AND queue_name = CASE WHEN tenant = '' THEN %(queue)s ELSE %(queue)s || '/' || tenant END), oldest"
+)
+_PLACE = (
+    "SELECT count(*) FROM (SELECT replan_jobs.place(run, tenant, priority) AS placed FROM (SELECT run, tenant, priority"
+    " FROM replan.runs WHERE {due} AND run <> ALL(%(skip)s::text[]) AND NOT EXISTS (SELECT FROM procrastinate_jobs"
+    " WHERE queueing_lock = run AND status = 'todo') ORDER BY priority DESC, id LIMIT %(limit)s"
+    " FOR NO KEY UPDATE SKIP LOCKED) AS due) AS made WHERE placed"
+)
+
+
+@asynccontextmanager
+async def open_dispatcher(address: Address) -> AsyncIterator["ProcrastinateDispatcher"]:
+    """Open the engine in a journal's database for one worker, and make its tables if they are missing.
+
+    Raises `JournalUnreachable`, `JournalUnreadable`.
+    """
+    async with open_thread("dispatcher", partial(Link, address), partial(explain, address)) as thread:
+        await thread.do(lambda link: tables.make(link.connection(), address.place))
+        dispatcher = ProcrastinateDispatcher(thread)
+        await dispatcher.begin()
+        try:
+            yield dispatcher
+        finally:
+            with trio.CancelScope(shield=True), suppress(JournalError):  # Else the others find out after a while.
+                await dispatcher.leave()
+
+
+class ProcrastinateDispatcher:
+    """The queues of all tenants, for one worker."""
+
+    def __init__(self, thread: ConnectionThread[Link]) -> None:
+        """Take a thread with a link to the journal's database."""
+        self._thread, self._jobs, self._worker = thread, JobManager(_OnThread(thread)), 0
+
+    async def begin(self) -> None:
+        """Register this worker."""
+        self._worker = await self._jobs.register_worker()
+
+    async def leave(self) -> None:
+        """Remove this worker, and what it has left."""
+        await self._jobs.unregister_worker(self._worker)
+        await self._remove_stalled()
+
+    async def fetch(self) -> Job | None:
+        """As `Dispatcher.fetch`."""
+        for queue in await self._thread.do(partial(_in_transaction, _queues)):
+            job = await self._jobs.fetch_job([queue], self._worker)
+            if job is not None and job.id is not None and job.queueing_lock is not None:
+                return Job(job.id, job.queueing_lock)
+        return None
+
+    async def finish(self, job: Job) -> None:
+        """As `Dispatcher.finish`; a job that is not there any more needs nothing."""
+        await self._thread.do(partial(_in_transaction, partial(_delete, job.id)))
+
+    async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
+        """As `Dispatcher.sweep`."""
+        sweep = partial(_sweep, limit=limit, dead=dead, kinds=kinds, skip=list(skip))
+        return await self._thread.do(partial(_in_transaction, sweep))
+
+    async def beat(self) -> None:
+        """As `Dispatcher.beat`."""
+        await self._jobs.update_heartbeat(self._worker)
+        await self._jobs.prune_stalled_workers(STALLED_SECONDS)
+        await self._remove_stalled()
+
+    async def _remove_stalled(self) -> None:
+        for job in await self._jobs.get_stalled_jobs(task_name=tables.TASK, seconds_since_heartbeat=STALLED_SECONDS):
+            if job.id is not None:
+                await self._thread.do(partial(_in_transaction, partial(_delete, job.id)))
+
+
+class _OnThread(BaseAsyncConnector):
+    """Runs Procrastinate's statements on a thread, each in a transaction of its own."""
+
+    def __init__(self, thread: ConnectionThread[Link]) -> None:
+        self._thread = thread
+
+    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
+        await self.execute_query_all_async(query, **arguments)
+
+    async def execute_query_one_async(self, query: Any, **arguments: Any) -> dict[str, Any]:
+        return (await self.execute_query_all_async(query, **arguments))[0]
+
+    async def execute_query_all_async(self, query: Any, **arguments: Any) -> list[dict[str, Any]]:
+        def work(connection: Connection) -> list[dict[str, Any]]:
+            with connection.cursor(row_factory=dict_row) as cursor:
+                return cursor.execute(query, arguments).fetchall()
+
+        return await self._thread.do(partial(_in_transaction, work))
+
+
+def _in_transaction(work: Callable[[Connection], T], link: Link) -> T:
+    """Run a function in a transaction that finds Procrastinate's tables. Raises `psycopg.Error`."""
+    connection = link.connection()
+    try:
+        batch = begun(connection)
+        batch.add(_PATH)
+        batch.run()
+        result = work(connection)
+        connection.execute("COMMIT")
+        return result
+    finally:
+        end(connection)
+
+
+def _queues(connection: Connection) -> list[str]:
+    ((now,),) = connection.execute(NOW).fetchall()
+    asked = {"task": tables.TASK, "queue": tables.QUEUE, "now": now}
+    return [queue for (queue,) in connection.execute(_QUEUES, asked).fetchall()]
+
+
+def _delete(job: int, connection: Connection) -> None:
+    connection.execute("DELETE FROM procrastinate_jobs WHERE id = %s AND status = 'doing'", (job,))
+
+
+def _sweep(connection: Connection, *, limit: int, dead: Dead, kinds: Formats | None, skip: list[str]) -> int:
+    with connection.cursor() as cursor:
+        asked = reading.asked(cursor, reading.server_now(cursor), dead, kinds, CODEC)
+        found = cursor.execute(_PLACE.format(due=reading.DUE), {**asked, "limit": limit, "skip": skip}).fetchall()
+    return int(found[0][0])

@@ -1,0 +1,35 @@
+"""A server with a database for workers, emptied before each test; its engine's tables are made once."""
+
+import pytest
+
+from runtime.dispatch import tables
+from runtime.journal.postgres import connecting, schema
+from runtime.journal.postgres.address import parse_address
+from tests.postgres.conftest import TABLES
+from tests.support.postgres import running_server
+
+DATABASE = "workers"
+
+
+@pytest.fixture(scope="session")
+def server():
+    with running_server() as server:
+        server.execute("postgres", f"CREATE DATABASE {DATABASE}")
+        connection = connecting.connect(parse_address(server.url(DATABASE)))
+        schema.check(connection, "tests")
+        tables.make(connection, "tests")
+        connection.close()
+        yield server
+
+
+@pytest.fixture
+def url(server):
+    """The URL of an empty journal, with an empty queue."""
+    deletes = [f"DELETE FROM replan.{table}" for table in TABLES]
+    server.execute(DATABASE, "; ".join([*deletes, "TRUNCATE replan_jobs.procrastinate_jobs CASCADE"]))
+    return server.url(DATABASE)
+
+
+@pytest.fixture
+def address(url):
+    return parse_address(url)

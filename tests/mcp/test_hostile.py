@@ -1,0 +1,216 @@
+"""Hostile clients: wrong tokens, other sites, names that are paths, raised limits, and messages that are too large."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import httpx2
+import pytest
+import trio
+
+from replan.mcp.answering import ANSWER_BYTES_MAX
+from replan.mcp.stdio import LINE_BYTES_MAX
+from replan.runs.run_ids import ALL
+from replan.service.access import without_token
+from replan.service.store import Store
+from replan.web.guarding import START_BODY_MAX
+from tests.cli.samples import PROBLEM
+from tests.mcp.world import House, at_rest, called, refused, served
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+}
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+async def post(home, token, *, headers=None, content=None, path=""):
+    """Send a request, as no client of the SDK would."""
+    sent = {
+        "content-type": "application/json",
+        **ACCEPT,
+        **({"authorization": token} if token else {}),
+        **(headers or {}),
+    }
+    body = json.dumps(INITIALIZE) if content is None else content
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
+        return await client.post(home.address + path, content=body, headers=sent)
+
+
+async def test_wrong_tokens_are_refused_and_too_many_of_them_answered_late(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.service.service.LATE_SECONDS", 0.01)
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        right = home.house.token()
+        assert (await post(home, f"Bearer {right}")).status_code == 200
+        found = [(await post(home, token)) for token in ("", "Bearer x", f"Basic {right}", f"Bearer {right}x")]
+        assert {answer.status_code for answer in found} == {401}
+        assert found[0].headers["www-authenticate"] == "Bearer"
+        codes = [(await post(home, f"Bearer guess{number}")).status_code for number in range(10)]
+        assert codes[-1] == 429
+        assert (await post(home, f"Bearer {right}")).status_code == 200
+
+
+async def test_a_token_that_is_revoked_ends_what_its_session_may_do(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        token = home.house.token(name="gone")
+        opened = await post(home, f"Bearer {token}")
+        session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+        other = home.house.token(name="other")
+        stolen = await post(home, f"Bearer {other}", headers=session)
+        assert stolen.status_code == 404
+        Store(home.house.home).change(lambda state: without_token(state, "gone"))
+        assert (await post(home, f"Bearer {token}", headers=session)).status_code == 401
+
+
+async def test_other_hosts_and_origins_and_paths_are_refused(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        token = f"Bearer {home.house.token()}"
+        for headers, status in (
+            ({"host": "evil.example"}, 421),
+            ({"origin": "https://evil.example"}, 403),
+            ({"origin": "null"}, 403),
+            ({"sec-fetch-site": "cross-site"}, 403),
+        ):
+            assert (await post(home, token, headers=headers)).status_code == status
+        assert (await post(home, token, path="/../api/runs")).status_code == 404
+        assert (await post(home, token, path="x")).status_code == 404
+        assert (await post(home, token, content="[" * 100_000)).status_code == 400
+        assert (await post(home, token, content=b"x" * (START_BODY_MAX + 1))).status_code == 413
+
+
+PATHS = ("/etc/passwd", "../../home/config.yaml", "http://127.0.0.1:1/x", "scripted:/tmp/x.yaml")
+NAMES = (*PATHS, "gpt-4", "", "x" * 101)
+
+
+async def test_names_are_never_paths_addresses_or_models_of_the_clients_own(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False, allow_execute=True) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        for name in NAMES:
+            await refused(client, "plan", problem=PROBLEM, model=name)
+            await refused(client, "plan", problem=PROBLEM, workflow=name)
+            await refused(client, "acquire", profile=name, goal="x")
+            await refused(client, "acquire", profile="market_size", goal="x", documents=name)
+            await refused(client, "execute", id=run, tools=name)
+            for tool in ("status", "wait", "result", "cancel"):
+                await refused(client, tool, id=name)
+        for path in PATHS:
+            await refused(client, "plan", problem=PROBLEM, attachments=[{"name": path, "text": "x"}])
+        rows = await home.engine.rows(ALL)
+        assert [row.run for row, _ in rows] == [run]
+
+
+async def test_a_client_lowers_limits_and_never_raises_them(tmp_path, monkeypatch):
+    limits = {"max_calls": 20, "max_tokens": 1000, "max_cost_usd": 1, "active_seconds": 60}
+    async with served(tmp_path, monkeypatch, hosts=False, **limits) as home, home.client() as client:
+        for name, most in limits.items():
+            text = await refused(client, "plan", problem=PROBLEM, model="plans", **{name: most * 2})
+            assert text.startswith(f"{name}: the most that clients may ask for is")
+            await refused(client, "acquire", profile="market_size", goal="x", **{name: most * 2})
+        await refused(client, "plan", problem=PROBLEM, model="plans", max_calls=-1)
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        state, _ = await home.engine.load(run)
+        assert state.run.ledger.limits.calls <= 20
+        assert state.run.ledger.limits.tokens == 1000
+        order = {"profile": "market_size", "goal": "x", "model": "rules"}
+        state, _ = await home.engine.load((await called(client, "acquire", **order))["run_id"])
+        assert state.run.ledger.limits.calls == 20
+
+
+async def test_texts_that_are_too_long_are_refused_by_the_argument(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        assert (await refused(client, "plan", problem="x" * 1_100_000)).startswith("problem: ")
+        assert (await refused(client, "tell", id=run, text="x" * 200_000)).startswith("text: ")
+        assert (await refused(client, "answer", question=f"{run}/q1", answer="x" * 200_000)).startswith("answer: ")
+        files = [{"name": f"f{number}.txt", "text": "x"} for number in range(21)]
+        assert (await refused(client, "plan", problem="x", attachments=files)).startswith("attachments: ")
+        assert "no such argument" in await refused(client, "plan", problem="x", plugins=["x.py"])
+
+
+async def test_an_answer_that_is_too_large_is_an_error_and_not_sent(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.mcp.answering.ANSWER_BYTES_MAX", 500)
+    async with served(tmp_path, monkeypatch) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        await home.settled(run, "finished")
+        assert "show RUN --json" in await refused(client, "result", id=run)
+    assert ANSWER_BYTES_MAX > 500
+
+
+async def test_a_bug_is_one_line_without_its_text(tmp_path, monkeypatch):
+    async def broken(call, wanted):
+        raise RuntimeError("sk-secret-in-an-exception")
+
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        monkeypatch.setattr("replan.mcp.server.answered", _with(broken))
+        async with home.client() as client:
+            assert await refused(client, "status", id="x") == "internal error; the log has the details"
+
+
+def _with(handler):
+    from dataclasses import replace
+
+    from replan.mcp.answering import answered
+
+    async def changed(entry, call, arguments):
+        return await answered(replace(entry, handler=handler), call, arguments)
+
+    return changed
+
+
+async def test_writes_are_limited_in_a_minute(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.service.limits.WRITES_MAX", 2)
+    async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
+        home_writes = 0
+        while "writes in a minute" not in await refused(client, "cancel", id="nobody22"):
+            home_writes += 1
+            assert home_writes <= 60
+
+
+@pytest.mark.parametrize("ending", ["close", "term"])
+async def test_over_stdio_the_runs_are_parked_for_the_next_host_when_the_client_or_a_signal_ends_it(tmp_path, ending):
+    house = House(tmp_path)
+    async with house.over_stdio() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+        assert (await at_rest(client, run))["status"] == "waiting"
+        if ending == "term":
+            os.kill(house.processes[-1], signal.SIGTERM)
+            await _ended(house.processes[-1])
+    async with house.over_stdio("--no-host") as client:
+        state = await called(client, "status", id=run)
+        assert (state["status"], state["driven"]) == ("waiting", False)
+
+
+async def _ended(pid):
+    """Return once a process has ended, whether or not its parent has taken notice."""
+    with trio.fail_after(20):
+        for _ in range(10_000):
+            if await trio.to_thread.run_sync(_has_ended, pid):
+                return
+            await trio.sleep(0.05)
+
+
+def _has_ended(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_over_stdio_a_line_that_is_too_long_ends_the_connection_and_nothing_else_is_printed(tmp_path):
+    house = House(tmp_path)
+    lines = b"no json\n" + json.dumps(INITIALIZE).encode() + b"\n"
+    done = subprocess.run(
+        house.words("--no-host"),
+        input=lines + b"x" * (LINE_BYTES_MAX + 100_000),
+        env=house.environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    [answer] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answer["result"]["serverInfo"]["name"] == "replan"

@@ -1,0 +1,291 @@
+"""The tools and resources: what each takes and gives, whom they obey, and what they refuse."""
+
+import json
+
+import pytest
+import trio
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitResult, InputRequiredResult
+
+from replan.mcp.sealing import NAME, security
+from replan.mcp.toolbox import ENTRIES
+from replan.setup.settings import read_user_config
+from runtime.core.errors import UsageProblem
+from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM
+from tests.mcp.world import ANSWER, ERAS, answering, at_rest, called, filled, first_form, refused, served
+from tests.web.test_hostile_texts import REVIEWED
+from tests.web.world import PLANS
+
+CHOICE = {"question": "Which version is it?", "choices": ["3.11", "3.12"]}
+
+
+async def test_every_tool_is_described_with_schemas_and_hints(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, allow_execute=True) as home, home.client() as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert [*listed] == [entry.name for entry in ENTRIES]
+        for tool in listed.values():
+            assert tool.description
+            assert tool.input_schema["additionalProperties"] is False
+            assert tool.output_schema["type"] == "object"
+        assert {name for name, tool in listed.items() if tool.annotations.read_only_hint} == {
+            "status",
+            "questions",
+            "result",
+            "check_plan",
+        }
+        assert {name for name, tool in listed.items() if tool.annotations.destructive_hint} == {"cancel", "execute"}
+
+
+async def test_without_the_option_there_is_no_tool_that_executes(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client() as client:
+        assert "execute" not in {tool.name for tool in (await client.list_tools()).tools}
+        assert "no tool 'execute'" in await refused(client, "execute", id="k7m2x9qa", tools="all")
+
+
+async def test_a_plan_is_checked_without_a_run(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client("read") as client:
+        report = await called(client, "check_plan", plan=PLAN)
+        assert report["valid"] is True
+        rejected = await called(client, "check_plan", plan=LOST, level="expansive")
+        assert rejected["findings"][0]["code"] == "plan.precondition_unsatisfied"
+        assert (await called(client, "check_plan", plan={"steps": 7}))["valid"] is False
+        assert "level" in await refused(client, "check_plan", plan=PLAN, level="maximal")
+
+
+async def test_resources_show_what_may_be_chosen_the_runs_the_plan_and_the_search(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, max_calls=50) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        await at_rest(client, run)
+        read = {}
+        for name in ("offer", "runs", f"runs/{run}/plan", f"runs/{run}/tree", f"runs/{run}/result"):
+            [content] = (await client.read_resource(f"replan://{name}")).contents
+            assert content.mime_type == "application/json"
+            read[name] = json.loads(content.text)
+        assert read["offer"]["models"] == ["default", "rules", "asks", "plans"]
+        assert read["offer"]["ceilings"]["max_calls"] == 50
+        assert read["offer"]["tools"] == []
+        assert [row["run_id"] for row in read["runs"]["runs"]] == [run]
+        assert read[f"runs/{run}/plan"]["plan_id"] == "p1"
+        assert [node["step"] for node in read[f"runs/{run}/tree"]["nodes"]][-1] == "g_plan"
+        for wrong in ("replan://runs/nobody22/plan", "replan://runs/../../etc/passwd", "file:///etc/passwd"):
+            with pytest.raises(MCPError):
+                await client.read_resource(wrong)
+
+
+async def test_scopes_of_tokens_hold_for_tools(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home:
+        async with home.client("control") as client:
+            run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+            [question] = (await at_rest(client, run))["questions"]
+        fill, shown = answering(filled(ANSWER))
+        async with home.client("read", elicitation_callback=fill) as client:
+            assert (await called(client, "wait", id=run))["status"] == "waiting"
+            assert shown == []
+            for tool, arguments in (
+                ("plan", {"problem": "x"}),
+                ("acquire", {"profile": "market_size", "goal": "x"}),
+                ("answer", {"question": question["id"], "answer": "x"}),
+                ("tell", {"id": run, "text": "x"}),
+                ("cancel", {"id": run}),
+            ):
+                assert "needs the scope" in await refused(client, tool, **arguments)
+        async with home.client("answer") as client:
+            assert "needs the scope control" in await refused(client, "cancel", id=run)
+            assert (await called(client, "answer", question=question["id"], answer=ANSWER))["result"] == "accepted"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_form_is_declined_closed_or_shown_again_where_its_answer_does_not_fit(tmp_path, monkeypatch, era):
+    asking = {**PLANS, "g_analysis": [{**ANALYSIS, "open_questions": [CHOICE]}, ANALYSIS, ANALYSIS]}
+    async with served(tmp_path, monkeypatch, scripts={"choice": asking}) as home:
+        fill, shown = answering(filled("2.7"), ElicitResult(action="cancel"))
+        async with home.client(mode=era, elicitation_callback=fill) as client:
+            run = (await called(client, "plan", problem=PROBLEM, model="choice"))["run_id"]
+            assert (await called(client, "wait", id=run))["status"] == "waiting"
+            assert shown[0].requested_schema["properties"]["answer"]["enum"] == ["3.11", "3.12"]
+            assert shown[1].message.startswith("That answer does not fit")
+        fill, shown = answering(ElicitResult(action="decline"))
+        async with home.client(name="other", mode=era, elicitation_callback=fill) as client:
+            assert (await called(client, "wait", id=run))["outcome"] == "success"
+            assert len(shown) == 1
+
+
+async def test_a_form_that_was_answered_elsewhere_is_taken_back_from_an_older_client(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home:
+
+        async def never(context, params):
+            await home.engine.answer(f"{run}/q1", ANSWER)
+            await trio.sleep_forever()
+
+        async with home.client(mode="legacy", elicitation_callback=never) as client:
+            run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+            with trio.fail_after(60):
+                assert (await called(client, "wait", id=run))["outcome"] == "success"
+
+
+async def test_what_is_sealed_is_refused_from_another_client_for_another_run_and_when_it_was_changed(
+    tmp_path, monkeypatch
+):
+    async with served(tmp_path, monkeypatch) as home:
+        async with home.client(elicitation_callback=answering()[0]) as client:
+            run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+            other = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+            asked = await first_form(client, run)
+            forms = {"q1": filled(ANSWER)}
+            for state, arguments in (
+                (asked.request_state[:-2] + "AA", {"id": run}),
+                (asked.request_state, {"id": other}),
+                ("v1.AAAA", {"id": run}),
+            ):
+                with pytest.raises(MCPError):
+                    await client.session.call_tool("wait", arguments, input_responses=forms, request_state=state)
+            strange = {"q9": filled(ANSWER)}
+            result = await client.session.call_tool(
+                "wait", {"id": run}, input_responses=strange, request_state=asked.request_state
+            )
+            assert result.is_error
+        async with home.client(name="other", elicitation_callback=answering()[0]) as client:
+            with pytest.raises(MCPError):
+                await client.session.call_tool(
+                    "wait", {"id": run}, input_responses=forms, request_state=asked.request_state
+                )
+        assert (await home.engine.result(run)).status == "waiting"
+
+
+def test_the_key_of_the_seal_is_private_and_stays(tmp_path):
+    one, other = security(tmp_path), security(tmp_path)
+    assert other.codec.unseal(one.codec.seal(b"text")) == b"text"
+    assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+    (tmp_path / NAME).chmod(0o644)
+    with pytest.raises(UsageProblem, match="others than you"):
+        security(tmp_path)
+    (tmp_path / NAME).chmod(0o600)
+    (tmp_path / NAME).write_bytes(b"short")
+    with pytest.raises(UsageProblem, match="32 bytes"):
+        security(tmp_path)
+
+
+async def test_only_a_person_answers_a_review_and_a_form_never_shows_it(tmp_path, monkeypatch):
+    workflow = tmp_path / "reviewed.yaml"
+    workflow.write_text(REVIEWED)
+    scripts = {"one": {"g_plan": [PLAN, PLAN]}}
+    async with served(tmp_path, monkeypatch, scripts=scripts, workflows={"reviewed": str(workflow)}) as home:
+        fill, shown = answering(filled("approve"))
+        async with home.client(elicitation_callback=fill) as client:
+            run = (await called(client, "plan", problem=PROBLEM, workflow="reviewed", model="one"))["run_id"]
+            state = await at_rest(client, run)
+            [question] = state["questions"]
+            assert question["people_only"] is True
+            assert "artifact" not in question
+            assert "a person has to answer" in state["next"]
+            assert shown == []
+            assert "only a person" in await refused(client, "answer", question=question["id"], answer="approve")
+
+
+async def test_a_repeated_key_starts_one_run_and_another_order_with_it_is_refused(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
+        order = {"problem": PROBLEM, "model": "plans", "idempotency_key": "first"}
+        one, again = await called(client, "plan", **order), await called(client, "plan", **order)
+        assert (one["result"], again["result"]) == ("accepted", "duplicate")
+        assert one["run_id"] == again["run_id"]
+        assert "idempotency key" in await refused(client, "plan", **{**order, "problem": "Another one."})
+        note = {"id": one["run_id"], "text": "Only 3.12.", "idempotency_key": "n"}
+        assert (await called(client, "tell", **note))["result"] == "accepted"
+        assert (await called(client, "tell", **note))["result"] == "duplicate"
+
+
+async def test_without_a_host_status_says_that_nobody_drives_the_run(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        state = await called(client, "wait", id=run)
+        assert (state["status"], state["driven"]) == ("parked", False)
+        assert "nobody drives this run" in state["next"]
+        assert (await called(client, "cancel", id=run))["cancelled"] is True
+        assert (await called(client, "status", id=run))["outcome"] == "cancelled"
+
+
+async def test_a_client_has_a_daily_cap_and_as_many_runs_at_once_as_the_settings_say(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False, runs_at_once=2, runs_per_day=3) as home:
+        async with home.client() as client:
+            first = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+            await called(client, "plan", problem=PROBLEM, model="plans")
+            assert "under way" in await refused(client, "plan", problem=PROBLEM, model="plans")
+            await called(client, "cancel", id=first)
+            await called(client, "plan", problem=PROBLEM, model="plans")
+            assert "within 24 hours" in await refused(client, "plan", problem=PROBLEM, model="plans")
+        async with home.client(name="other") as client:
+            await called(client, "plan", problem=PROBLEM, model="plans")
+
+
+async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    named = {"market": str(tmp_path / "docs")}
+    async with served(tmp_path, monkeypatch, documents=named) as home, home.client() as client:
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "rules"}
+        run = (await called(client, "acquire", documents="market", **order))["run_id"]
+        state = await at_rest(client, run)
+        assert (state["kind"], state["status"]) == ("acquisition", "waiting")
+        assert state["questions"]
+        assert "no documents" in await refused(client, "acquire", documents="/etc", **order)
+        assert "no profile" in await refused(client, "acquire", profile="./x.yaml", goal="x")
+
+
+async def test_wait_returns_after_the_seconds_that_it_was_given(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        monkeypatch.setattr("replan.service.waiting.at_rest", lambda *_: False)
+        begun = trio.current_time()
+        await called(client, "wait", id=run, seconds=0.2)
+        assert 0.2 <= trio.current_time() - begun < 20
+        assert "seconds" in await refused(client, "wait", id=run, seconds=51)
+
+
+async def test_a_run_that_steps_back_is_shown_with_its_tree(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, scripts={"back": BACKTRACKS}) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="back"))["run_id"]
+        assert (await at_rest(client, run))["status"] == "finished"
+        [content] = (await client.read_resource(f"replan://runs/{run}/tree")).contents
+        assert len(json.loads(content.text)["nodes"]) > 4
+
+
+async def test_a_modern_call_with_forms_returns_before_anything_is_held_open(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client(elicitation_callback=answering()[0]) as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+        result = await first_form(client, run)
+        assert isinstance(result, InputRequiredResult)
+        assert [*result.input_requests] == ["q1"]
+
+
+async def test_an_answer_says_how_it_came_and_the_same_one_in_another_way_is_a_duplicate(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+        [question] = (await at_rest(client, run))["questions"]
+        await called(client, "answer", question=question["id"], answer=ANSWER)
+        assert (await home.engine.answer(question["id"], ANSWER, via="web")).result == "duplicate"
+        assert (await home.engine.answer(question["id"], "2.7", via="web")).result == "conflict"
+        assert (await home.engine.decline(question["id"], via="cli")).result == "conflict"
+        await at_rest(client, run)
+        loaded = await home.engine.read(run)
+        told = [each.event for each in loaded.records if each.event.kind == "clarification_answered"]
+        assert [(each.answer, each.via) for each in told] == [(ANSWER, "mcp")]
+        texts = [loaded.kind.views.record_text(each.event, loaded.state) for each in loaded.records]
+        assert any("answered by a program, over MCP" in str(text) for text in texts)
+
+
+async def test_a_declined_question_says_so_too_and_what_nobody_knows_is_left_empty(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        run = await home.engine.admit(_prepared(home))
+        await home.engine.resume(run)
+        body = {"kind": "decline", "question": "q1", "via": "a stranger"}
+        await home.engine.journal.post(run, "answer:q1", json.dumps(body))
+        await home.engine.resume(run)
+        loaded = await home.engine.read(run)
+        assert [each.event.via for each in loaded.records if each.event.kind == "clarification_declined"] == [""]
+
+
+def _prepared(home):
+    from replan.runs.orders import Offer, Order
+
+    offer = Offer(read_user_config(home.house.home / "config.yaml"), home.house.home, home.engine.root)
+    return offer.prepare(Order(problem=PROBLEM, model="asks"), home.engine.registry).request

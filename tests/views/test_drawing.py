@@ -1,0 +1,81 @@
+"""Graphs as drawings."""
+
+from actors.acquisition.path_flow import path_flow
+from actors.plans.plan_flow import plan_flow
+from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
+from replan.views.drawing import HEIGHT, NODES_MAX, draw
+from tests.acquisition import states
+from tests.cli.samples import PLAN
+
+
+class Nowhere:
+    """The result of a run that has left no node yet."""
+
+    path = ()
+    status = "running"
+
+
+def flow(count, *edges):
+    """Return a graph of numbered nodes."""
+    return Flow(
+        tuple(FlowNode(str(n), f"node {n}") for n in range(count)), tuple(FlowEdge(*map(str, e)) for e in edges)
+    )
+
+
+def test_a_node_lies_below_all_nodes_before_it():
+    drawing = draw(flow(4, (0, 1), (1, 2), (0, 2), (2, 3)))
+    below = [box.y for box in drawing.boxes]
+    assert below == sorted(set(below))
+    assert not drawing.path
+
+
+def test_neighbours_do_not_overlap_and_all_boxes_are_inside():
+    drawing = draw(flow(6, *((0, n) for n in range(1, 6))))
+    places = {(box.x, box.y) for box in drawing.boxes}
+    assert len(places) == 6
+    assert all(0 <= box.x <= drawing.width - 190 and 0 <= box.y <= drawing.height - HEIGHT for box in drawing.boxes)
+
+
+def test_an_edge_back_is_drawn_and_does_not_move_nodes():
+    nodes = flow(3, (0, 1), (1, 2))
+    back = Flow(nodes.nodes, (*nodes.edges, FlowEdge("2", "0", back=True, taken=True)))
+    assert [(box.x, box.y) for box in draw(back).boxes] == [(box.x, box.y) for box in draw(nodes).boxes]
+    assert draw(back).arrows[-1].style == "taken"
+    assert draw(back).width > draw(nodes).width
+
+
+def test_a_cycle_that_should_not_be_is_drawn_all_the_same():
+    assert len(draw(flow(3, (0, 1), (1, 2), (2, 0))).boxes) == 3
+
+
+def test_nothing_and_too_much_are_not_drawn():
+    assert draw(None) is None
+    assert draw(flow(0)) is None
+    assert draw(flow(NODES_MAX + 1)) is None
+    assert draw(flow(NODES_MAX)) is not None
+
+
+def test_a_long_or_evil_name_is_cut_and_cleaned():
+    drawing = draw(Flow((FlowNode("x", f"\u202e{'a' * 100}\n<b>"),), ()))
+    assert len(drawing.boxes[0].name) <= 23
+    assert "\u202e" not in drawing.boxes[0].title
+    assert "\n" not in drawing.boxes[0].title
+
+
+def test_a_plans_steps_have_their_states_and_the_way_that_was_taken():
+    states = {"find": NodeState.FAILED, "ask": NodeState.DONE, "fix": NodeState.CURRENT}
+    drawn = plan_flow(PLAN, states)
+    assert {node.id: node.state for node in drawn.nodes} == states
+    assert [node.id for node in drawn.nodes if node.contingent] == ["ask"]
+    assert {(edge.begin, edge.end) for edge in drawn.edges if edge.taken} == {("find", "ask")}
+    assert not any(edge.taken for edge in plan_flow(PLAN).edges)
+    for no_plan in (None, {}, {"steps": []}, [], "x"):
+        assert plan_flow(no_plan) is None
+
+
+def test_the_graph_of_an_acquisition_leads_downwards_and_only_loops_back():
+    drawn = path_flow(states.state("search"), Nowhere())
+    places = {box.title.partition(":")[0]: box.y for box in draw(drawn).boxes}
+    assert all(places[edge.begin] < places[edge.end] for edge in drawn.edges if not edge.back)
+    assert {edge.end for edge in drawn.edges if edge.back} == {"enter_iteration"}
+    assert [node.id for node in drawn.nodes if node.state is NodeState.CURRENT] == ["search"]
