@@ -1,8 +1,8 @@
 """The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
-A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
-`{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A
-question's answer and its decline share one key of the inbox, so that the first of them stands.
+A message is JSON: `{"kind": "answer", "question", "answer", "via"?}`, `{"kind": "decline", "question", "via"?}`,
+`{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for
+a requirement. A question's answer and its decline share one key of the inbox, so that the first of them stands.
 """
 
 import json
@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
-from actors.run.questions import ClarificationAnswered, ClarificationDeclined, ClarificationRequested, Questions
+from actors.run.questions import (
+    VIAS,
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationRequested,
+    Questions,
+    Via,
+)
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
 from actors.run.tools import OUTCOME_SCHEMA
@@ -136,16 +143,21 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
             answer = fitting_answer(questions, question, body.get("answer"))
-            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer)
+            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer, via=_via(body))
         case "decline":
             check_decline(questions, question)
-            return ClarificationDeclined(question_id=question, at=at, mono=mono)
+            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=_via(body))
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":
             return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case _:
             raise UsageProblem("not a message that a run understands")
+
+
+def _via(body: dict[str, Any]) -> Via:
+    """Return how an answer came; empty where its message does not say it in a way that is known here."""
+    return next((via for via in VIAS if via == body.get("via")), "")
 
 
 def fitting_answer(questions: Questions, name: str, answer: object) -> str:

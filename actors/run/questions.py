@@ -8,7 +8,7 @@ or withdrawn question is still recorded, and later prompts show it.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -20,6 +20,10 @@ from actors.values.artifacts import Clarified
 from runtime.core.events import Event
 from runtime.core.machine import Work
 
+Via = Literal["", "cli", "web", "api", "mcp", "python"]
+"""How an answer came: command line, web page, HTTP API, MCP server or Python; empty where nobody has said."""
+VIAS: tuple[Via, ...] = get_args(Via)
+"""All of them."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 
@@ -56,19 +60,25 @@ class ClarificationAnswered(TimedEvent):
     """The user answered a question; the answer fits the question's schema."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
+    added_fields: ClassVar[tuple[str, ...]] = ("via",)
     kind: Literal["clarification_answered"] = "clarification_answered"
     question_id: str
     """The id of the question."""
     answer: str
     """The answer, normalized by the question's schema."""
+    via: Via = ""
+    """How it came."""
 
 
 class ClarificationDeclined(TimedEvent):
     """The user will not answer a question: the step that asked goes on without."""
 
+    added_fields: ClassVar[tuple[str, ...]] = ("via",)
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
+    via: Via = ""
+    """How it came."""
 
 
 class ClarificationWithdrawn(Event):

@@ -44,7 +44,7 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
     if common.finished is not None and not current.answer:
         return True
     try:
-        receipt = await engine.answer(full, answer)
+        receipt = await engine.answer(full, answer, via="cli")
     except UsageProblem as problem:
         progress.note(problem.cause)
         return not current.open

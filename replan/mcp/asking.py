@@ -90,7 +90,7 @@ async def _take_forms(call: Call, run: str) -> dict[str, str]:
             told[name] = ""
             continue
         try:
-            await answer_question(call.desk, f"{run}/{name}", answer_of(filled))
+            await answer_question(call.desk, f"{run}/{name}", answer_of(filled), via="mcp")
         except UsageProblem as problem:
             told[name] = problem.cause
         except RequestRefused:
@@ -106,7 +106,7 @@ async def _ask(call: Call, question: Mapping[str, Any]) -> bool:
         if filled is None or filled.action == "cancel":
             return filled is None and await _is_closed(call, question)
         try:
-            await answer_question(call.desk, str(question["id"]), answer_of(filled))
+            await answer_question(call.desk, str(question["id"]), answer_of(filled), via="mcp")
         except UsageProblem as problem:
             if await _is_closed(call, question):
                 return True

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
 from actors.run.kind import PreparedRun
+from actors.run.questions import Via
 from actors.run.result import RunResult
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
@@ -147,17 +148,17 @@ class Engine(Reading):
             result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
 
-    async def answer(self, question: str, text: str) -> Heard:
-        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
+    async def answer(self, question: str, text: str, *, via: Via = "") -> Heard:
+        """Post an answer to the question `RUN/ID`; it is in the journal when this returns. `via` is how it came.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
         `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
-        return await self._post(question, partial(inbox.post_answer, text=text))
+        return await self._post(question, partial(inbox.post_answer, text=text, via=via))
 
-    async def decline(self, question: str) -> Heard:
+    async def decline(self, question: str, *, via: Via = "") -> Heard:
         """Post that a question will not be answered: the run goes on without. Raises as `answer` does."""
-        return await self._post(question, inbox.post_decline)
+        return await self._post(question, partial(inbox.post_decline, via=via))
 
     async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
         run, name = inbox.split(question)

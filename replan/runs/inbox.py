@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from actors.run.inbox import KINDS, check_decline, check_message, fitting_answer
-from actors.run.questions import Status
+from actors.run.questions import Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
@@ -37,8 +37,8 @@ class Heard:
     """The answer that counts; None where the question was declined."""
 
 
-async def post_answer(journal: Journal[Any], common: Common, run: str, name: str, *, text: str) -> Heard:
-    """Post an answer to a question of a run. Raises `UsageProblem` for one that cannot be accepted."""
+async def post_answer(journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "") -> Heard:
+    """Post an answer, which came `via` a face. Raises `UsageProblem` for one that cannot be accepted."""
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
     try:
@@ -52,11 +52,10 @@ async def post_answer(journal: Journal[Any], common: Common, run: str, name: str
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
         raise _placed(problem, place) from None
-    body = {"kind": "answer", "question": name, "answer": answer}
-    return _receipt(await _post(journal, run, f"answer:{name}", body))
+    return await _post_once(journal, run, name, {"kind": "answer", "question": name, "answer": answer}, via)
 
 
-async def post_decline(journal: Journal[Any], common: Common, run: str, name: str) -> Heard:
+async def post_decline(journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "") -> Heard:
     """Post that a question will not be answered. Raises `UsageProblem` where it cannot be declined."""
     question = None if common is None else common.questions.get(name)
     if question is None or question.status not in CLOSED_BY_PEOPLE:
@@ -65,7 +64,7 @@ async def post_decline(journal: Journal[Any], common: Common, run: str, name: st
             check_decline(open_run.questions, name)
         except UsageProblem as problem:
             raise _placed(problem, f"{run}/{name}") from None
-    return _receipt(await _post(journal, run, f"answer:{name}", {"kind": "decline", "question": name}))
+    return await _post_once(journal, run, name, {"kind": "decline", "question": name}, via)
 
 
 async def post_message(
@@ -122,8 +121,12 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
     return await journal.post(run, key, json.dumps(body))
 
 
-def _receipt(posted: Posted) -> Heard:
-    return Heard(posted.result, json.loads(posted.body).get("answer"))
+async def _post_once(journal: Journal[Any], run: str, name: str, body: Mapping[str, Any], via: Via) -> Heard:
+    """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
+    posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if via else body)
+    stands = json.loads(posted.body)
+    same = {key: value for key, value in stands.items() if key != "via"} == body
+    return Heard("duplicate" if posted.result == "conflict" and same else posted.result, stands.get("answer"))
 
 
 def _unfinished(run: str, common: Common) -> RunState[Any]:

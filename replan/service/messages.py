@@ -4,6 +4,7 @@ import hashlib
 import re
 
 from actors.run.inbox import is_for_people
+from actors.run.questions import Via
 from replan.runs import cancelling
 from replan.runs.changes import Changes, post_changes
 from replan.runs.inbox import Heard, split
@@ -29,8 +30,8 @@ def hashed_key(key: str, who: Principal, action: str, *, place: str) -> str:
     return hashlib.sha256(f"{who.client}\n{action}\n{key}".encode()).hexdigest()
 
 
-async def answer_question(service: Service, question: str, text: str | None) -> Heard:
-    """Post a program's answer to the question `RUN/ID`, or a decline for None.
+async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> Heard:
+    """Post a program's answer to the question `RUN/ID`, or a decline for None; `via` is how it came.
 
     Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as
     `Engine.answer` does.
@@ -41,7 +42,8 @@ async def answer_question(service: Service, question: str, text: str | None) -> 
     if asked is not None and asked.open and is_for_people(asked.request):
         cause = "only a person may answer this: on the web page, or with `replan answer`"
         raise RequestRefused(cause, "forbidden")
-    receipt = await (service.engine.decline(question) if text is None else service.engine.answer(question, text))
+    engine = service.engine
+    receipt = await (engine.decline(question, via=via) if text is None else engine.answer(question, text, via=via))
     if receipt.result == "conflict":
         raise RequestRefused("another answer was given before, and that one counts", "conflict")
     return receipt

@@ -83,7 +83,7 @@ async def answer(site: Site, request: Request, who: Principal, body: bodies.Answ
     full = f"{request.path_params['run']}/{request.path_params['name']}"
     if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
-    receipt = await messages.answer_question(site, full, body.answer)
+    receipt = await messages.answer_question(site, full, body.answer, via="api")
     return answered({"question": full, "result": receipt.result, "answer": receipt.stands})
 
 

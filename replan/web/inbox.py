@@ -66,10 +66,10 @@ async def answer(site: Site, request: Request, who: Principal, form: Form) -> Re
         raise HTTPException(409, "the question has changed since the page was opened; open it again")
     try:
         if form.text("do") == "decline":
-            receipt = await site.engine.decline(full)
+            receipt = await site.engine.decline(full, via="web")
         else:
             text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
-            receipt = await site.engine.answer(full, text)
+            receipt = await site.engine.answer(full, text, via="web")
         check_heard(receipt, full)
     except UsageProblem as error:
         if question is None:

@@ -38,7 +38,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
             prefix, name = split(question or "")
             run = await run_named(engine, prefix)
         full = f"{run}/{name}"
-        receipt = await (engine.decline(full) if text is None else engine.answer(full, text))
+        receipt = await (engine.decline(full, via="cli") if text is None else engine.answer(full, text, via="cli"))
         check_heard(receipt, full)
         row = await engine.journal.row(run)
         hosted = await engine.hosted(row.kind, row.format)
