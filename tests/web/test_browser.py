@@ -134,8 +134,8 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
         run, asking = await web.start("backtracks"), await web.start("two")
         await web.settled(run, "finished")
         await web.settled(asking, "waiting")
-        paths = ["/", "/runs", "/new", "/new/acquisition", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
-        paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
+        paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
+        paths += ["/new/acquisition", f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
         paths += [f"/runs/{name}" for name in await of_other_kinds(web, tmp_path / "project")]
         page = await signed_in(browser, web)
         for path in paths:
