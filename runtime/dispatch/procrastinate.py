@@ -4,26 +4,24 @@ Procrastinate's `JobManager` only awaits its connector. So with a connector on a
 as it is: no event loop of asyncio, and no worker loop that would fetch more jobs than there are free slots.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import trio
-from procrastinate.connector import BaseAsyncConnector
 from procrastinate.manager import JobManager
-from psycopg.rows import dict_row
 
 from runtime.core.errors import JournalError
 from runtime.dispatch import tables
+from runtime.dispatch.connector import OnThread, in_transaction
 from runtime.dispatch.port import Job
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead
 from runtime.journal.postgres import reading
 from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.connecting import NOW, Connection, Link, end
+from runtime.journal.postgres.connecting import NOW, Connection, Link
 from runtime.journal.postgres.failures import explain
-from runtime.journal.postgres.transaction import begun
 from runtime.journal.thread import ConnectionThread, open_thread
 from runtime.journal.versions import CODEC
 
@@ -31,8 +29,6 @@ T = TypeVar("T")
 
 STALLED_SECONDS = 30.0
 """A worker that has not told for so long that it lives has left its jobs behind."""
-
-_PATH = f"SELECT set_config('search_path', '{tables.SCHEMA}, pg_catalog', true)"
 
 _QUEUES = (
     "SELECT queue_name FROM (SELECT queue_name, max(priority) AS priority, min(id) AS oldest FROM procrastinate_jobs"
@@ -70,7 +66,7 @@ class ProcrastinateDispatcher:
 
     def __init__(self, thread: ConnectionThread[Link]) -> None:
         """Take a thread with a link to the journal's database."""
-        self._thread, self._jobs, self._worker = thread, JobManager(_OnThread(thread)), 0
+        self._thread, self._jobs, self._worker = thread, JobManager(OnThread(thread)), 0
 
     async def begin(self) -> None:
         """Register this worker."""
@@ -83,7 +79,7 @@ class ProcrastinateDispatcher:
 
     async def fetch(self) -> Job | None:
         """As `Dispatcher.fetch`."""
-        for queue in await self._thread.do(partial(_in_transaction, _queues)):
+        for queue in await self._thread.do(partial(in_transaction, _queues)):
             job = await self._jobs.fetch_job([queue], self._worker)
             if job is not None and job.id is not None and job.queueing_lock is not None:
                 return Job(job.id, job.queueing_lock)
@@ -91,12 +87,12 @@ class ProcrastinateDispatcher:
 
     async def finish(self, job: Job) -> None:
         """As `Dispatcher.finish`; a job that is not there any more needs nothing."""
-        await self._thread.do(partial(_in_transaction, partial(_delete, job.id)))
+        await self._thread.do(partial(in_transaction, partial(_delete, job.id)))
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
         """As `Dispatcher.sweep`."""
         sweep = partial(_sweep, limit=limit, dead=dead, kinds=kinds, skip=list(skip))
-        return await self._thread.do(partial(_in_transaction, sweep))
+        return await self._thread.do(partial(in_transaction, sweep))
 
     async def beat(self) -> None:
         """As `Dispatcher.beat`."""
@@ -107,41 +103,7 @@ class ProcrastinateDispatcher:
     async def _remove_stalled(self) -> None:
         for job in await self._jobs.get_stalled_jobs(task_name=tables.TASK, seconds_since_heartbeat=STALLED_SECONDS):
             if job.id is not None:
-                await self._thread.do(partial(_in_transaction, partial(_delete, job.id)))
-
-
-class _OnThread(BaseAsyncConnector):
-    """Runs Procrastinate's statements on a thread, each in a transaction of its own."""
-
-    def __init__(self, thread: ConnectionThread[Link]) -> None:
-        self._thread = thread
-
-    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
-        await self.execute_query_all_async(query, **arguments)
-
-    async def execute_query_one_async(self, query: Any, **arguments: Any) -> dict[str, Any]:
-        return (await self.execute_query_all_async(query, **arguments))[0]
-
-    async def execute_query_all_async(self, query: Any, **arguments: Any) -> list[dict[str, Any]]:
-        def work(connection: Connection) -> list[dict[str, Any]]:
-            with connection.cursor(row_factory=dict_row) as cursor:
-                return cursor.execute(query, arguments).fetchall()
-
-        return await self._thread.do(partial(_in_transaction, work))
-
-
-def _in_transaction(work: Callable[[Connection], T], link: Link) -> T:
-    """Run a function in a transaction that finds Procrastinate's tables. Raises `psycopg.Error`."""
-    connection = link.connection()
-    try:
-        batch = begun(connection)
-        batch.add(_PATH)
-        batch.run()
-        result = work(connection)
-        connection.execute("COMMIT")
-        return result
-    finally:
-        end(connection)
+                await self._thread.do(partial(in_transaction, partial(_delete, job.id)))
 
 
 def _queues(connection: Connection) -> list[str]:
