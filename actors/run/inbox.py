@@ -2,7 +2,8 @@
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
 `{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A
-question's answer and its decline share one key of the inbox, so that the first of them stands.
+question's answer and its decline share one key of the inbox, so that the first of them stands. From codec 2 on they say
+on which way they came, as `via`; a question for people is refused to programs here, wherever they ask.
 """
 
 import json
@@ -15,6 +16,7 @@ from actors.run.questions import ClarificationAnswered, ClarificationDeclined, C
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
 from actors.run.tools import OUTCOME_SCHEMA
+from actors.run.via import PEOPLE, via_of
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger
@@ -30,6 +32,10 @@ MESSAGES_MAX = 100
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
 """The kinds of messages that a user may send without being asked."""
+
+
+class ForPeopleOnly(UsageProblem):
+    """A program may not answer or decline this question."""
 
 
 class NoteTold(TimedEvent):
@@ -130,16 +136,16 @@ def _refused(message: "Mailed", reason: str) -> MailRefused:
 
 def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
-    question = str(body.get("question", ""))
+    question, via = str(body.get("question", "")), via_of(body.get("via"))
     match body.get("kind"):
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
-            answer = fitting_answer(questions, question, body.get("answer"))
-            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer)
+            answer = fitting_answer(questions, question, body.get("answer"), via)
+            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer, via=via)
         case "decline":
-            check_decline(questions, question)
-            return ClarificationDeclined(question_id=question, at=at, mono=mono)
+            check_decline(questions, question, via)
+            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=via)
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":
@@ -148,13 +154,14 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
             raise UsageProblem("not a message that a run understands")
 
 
-def fitting_answer(questions: Questions, name: str, answer: object) -> str:
-    """Return an answer in the one spelling that it is kept in.
+def fitting_answer(questions: Questions, name: str, answer: object, via: str) -> str:
+    """Return an answer in the one spelling that it is kept in; `via` is the way on which it came, empty for unknown.
 
     An answer to a question that was withdrawn or has expired meanwhile is taken: what a person has said is not lost.
-    Raises `UsageProblem` with the reason for one that cannot be taken; the question stays as it is.
+    Raises `UsageProblem` with the reason for one that cannot be taken, `ForPeopleOnly` for a program's; the question
+    stays as it is.
     """
-    _check_open(questions, name, "clarification_answered")
+    _check_open(questions, name, "clarification_answered", via)
     return normal_answer(questions[name].request.answer_schema, answer)
 
 
@@ -163,9 +170,9 @@ def is_for_people(request: ClarificationRequested) -> bool:
     return request.for_people or request.review or request.answer_schema == OUTCOME_SCHEMA
 
 
-def check_decline(questions: Questions, name: str) -> None:
-    """Raise `UsageProblem` if a question cannot be declined."""
-    _check_open(questions, name, "clarification_declined")
+def check_decline(questions: Questions, name: str, via: str) -> None:
+    """Raise `UsageProblem` if a question cannot be declined, `ForPeopleOnly` if a program may not do that."""
+    _check_open(questions, name, "clarification_declined", via)
 
 
 def check_message(messages: Messages, text: object) -> str:
@@ -179,7 +186,7 @@ def check_message(messages: Messages, text: object) -> str:
     return storable(text).strip()
 
 
-def _check_open(questions: Questions, name: str, kind: str) -> None:
+def _check_open(questions: Questions, name: str, kind: str, via: str) -> None:
     question = questions.get(name)
     if question is None:
         raise UsageProblem(f"there is no open question {name!r}")
@@ -187,6 +194,8 @@ def _check_open(questions: Questions, name: str, kind: str) -> None:
         raise UsageProblem(f"question {name!r} is answered already: {question.answer[:200]!r}")
     if not question.can(kind):
         raise UsageProblem(f"question {name!r} is closed: it was {question.status}")
+    if via and via not in PEOPLE and is_for_people(question.request):
+        raise ForPeopleOnly("only a person may answer this")
 
 
 def _body(text: str) -> dict[str, Any]:

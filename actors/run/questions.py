@@ -56,19 +56,25 @@ class ClarificationAnswered(TimedEvent):
     """The user answered a question; the answer fits the question's schema."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
+    added_fields: ClassVar[tuple[str, ...]] = ("via",)
     kind: Literal["clarification_answered"] = "clarification_answered"
     question_id: str
     """The id of the question."""
     answer: str
     """The answer, normalized by the question's schema."""
+    via: str = ""
+    """The way on which it was given (`actors.run.via`); empty in runs of codec 1."""
 
 
 class ClarificationDeclined(TimedEvent):
     """The user will not answer a question: the step that asked goes on without."""
 
+    added_fields: ClassVar[tuple[str, ...]] = ("via",)
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
+    via: str = ""
+    """The way on which it was declined; empty in runs of codec 1."""
 
 
 class ClarificationWithdrawn(Event):

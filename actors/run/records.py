@@ -74,15 +74,19 @@ def _question_text(event: Any) -> str:
         case ClarificationRequested():
             return f"question {event.question_id} ({event.why}): {event.text}"
         case ClarificationAnswered():
-            return f"question {event.question_id} answered"
+            return f"question {event.question_id} answered{_by(event.via)}"
         case ClarificationDeclined():
-            return f"question {event.question_id} declined; {_WITHOUT}"
+            return f"question {event.question_id} declined{_by(event.via)}; {_WITHOUT}"
         case ClarificationWithdrawn():
             return f"question {event.question_id} withdrawn, since its step is redone"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_WITHOUT}"
         case _:
             return _tool_text(event)
+
+
+def _by(via: str) -> str:
+    return f" via {via}" if via else ""
 
 
 def _tool_text(event: Any) -> str:

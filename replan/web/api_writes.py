@@ -6,6 +6,7 @@ What a key stands for is durable: the id of a started run and the name of a post
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.run.via import Via
 from replan.runs.changes import Changes
 from replan.runs.orders import Order
 from replan.service import bodies, messages
@@ -52,7 +53,7 @@ async def answer(site: Site, request: Request, who: Principal, body: bodies.Answ
     full = f"{request.path_params['run']}/{request.path_params['name']}"
     if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
-    receipt = await messages.answer_question(site, full, body.answer)
+    receipt = await messages.answer_question(site, full, body.answer, Via.API)
     return answered({"question": full, "result": receipt.result, "answer": receipt.stands})
 
 

@@ -57,7 +57,7 @@ async def make_runs(engine, home):
     for run in ("asks", "silent"):
         home.reject.append("requirements.missing")
         await engine.begin(run_request("a", "b"), run=run)
-    await engine.answer("asks/q1", "the version is 3.12")
+    await engine.answer("asks/q1", "the version is 3.12", via="cli")
     await interrupt(engine, "parked", lambda stop, _: stop.requested.set())
     await interrupt(engine, "going", lambda _, scope: scope.cancel())
     await engine.admit(run_request("a", "b"), run="admitted")
@@ -129,7 +129,7 @@ async def test_the_runs_of_an_earlier_journal_go_on_where_they_stopped(tmp_path,
         assert await content(engine.journal) == contents
         assert (await engine.journal.due(10)).runs == DUE
         await serve_until_finished(engine, home, DUE)
-        await engine.answer("silent/q1", "3.12")
+        await engine.answer("silent/q1", "3.12", via="cli")
         assert all([(await engine.resume(run)).succeeded for run in ("silent", "parked")])
         result = await content(engine.journal)
         for run, (_, records, _) in result.items():

@@ -3,6 +3,7 @@
 import trio
 
 from actors.run.ending import FINAL
+from actors.run.via import Via
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_resume, more_questions
 from replan.cli.home import opened
@@ -38,7 +39,8 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
             prefix, name = split(question or "")
             run = await run_named(engine, prefix)
         full = f"{run}/{name}"
-        receipt = await (engine.decline(full) if text is None else engine.answer(full, text))
+        posting = engine.decline(full, via=Via.CLI) if text is None else engine.answer(full, text, via=Via.CLI)
+        receipt = await posting
         check_heard(receipt, full)
         row = await engine.journal.row(run)
         hosted = await engine.hosted(row.kind, row.format)
