@@ -4,9 +4,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROBLEM ?= configs/problems/login_timeout.md
 SHARE ?= 1
+DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak lab bench peers docs lock clean
+.PHONY: help setup run test lint conformance soak lab bench peers docs pictures lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,9 +67,14 @@ benchmarks/.venv/.ready: benchmarks/requirements-peers.txt
 docs: $(READY) ## regenerate the generated pages
 	@$(BIN)/python docs/generate.py
 
-lock: ## resolve the dependencies anew into requirements.lock (needs uv)
+pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chromium)
+	@$(BIN)/python docs/pictures.py
+
+lock: ## resolve the dependencies anew into the two lock files (needs uv)
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --all-extras --upgrade --universal \
 	  --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links -q -o requirements.lock
+	@UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml $(DEPLOYED) --constraints requirements.lock --universal \
+	  --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate -q -o requirements-deploy.lock
 
 clean: ## remove .venv and all that tools have left
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,6 +9,7 @@ from actors.acquisition.record_text import news_text, record_text
 from actors.acquisition.result import Result, result_of
 from actors.acquisition.result_lines import outcome_lines
 from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.tracing import TRACING
 from actors.run.views import Document, Views, budget_line
 from actors.values.lines import Line
 
@@ -47,5 +48,6 @@ VIEWS: Views[AcquisitionState, AcquisitionEvent] = Views(
     news_text=news_text,
     progress=_progress,
     documents={"markdown": _report, "mermaid": _graph},
+    tracing=TRACING,
 )
 """How acquisition runs are shown."""

@@ -11,6 +11,7 @@ from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines,
 from actors.execution.sent_prompt import sent_prompt
 from actors.execution.state import ExecutionState, State
 from actors.execution.story import shown_revisions
+from actors.execution.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
@@ -107,5 +108,6 @@ VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     prompt=sent_prompt,
     question=_question,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    tracing=TRACING,
 )
 """How executions are shown to people and as JSON."""

@@ -12,6 +12,7 @@ from actors.planning.result_lines import brief_lines, outcome_lines
 from actors.planning.search_tree import search_tree
 from actors.planning.sent_prompt import sent_prompt
 from actors.planning.state import PlanningState, State
+from actors.planning.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
@@ -99,5 +100,6 @@ VIEWS: Views[PlanningState, PlanningEvent] = Views(
     progress=_progress,
     prompt=sent_prompt,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    tracing=TRACING,
 )
 """How planning runs are shown."""

@@ -11,6 +11,7 @@ from actors.run import records
 from actors.run.advice import advice
 from actors.run.questions import Question
 from actors.run.result import RunResult, RunView, common_lines, question_json, result_fields
+from actors.run.traced import Tracing
 from actors.values.flow import Checklist, Flow
 from actors.values.format import counted, money
 from actors.values.lines import Line, LineTree, line
@@ -156,6 +157,9 @@ class Views(Generic[S, E]):
     `wanted` names its node or its request; with `near` (`Near`, or None) not all records need be folded. Raises
     `UsageProblem` for a call that was not made.
     """
+
+    tracing: Tracing[E] = field(default_factory=Tracing)
+    """What traces and metrics show of its events, beside calls, tools, questions and waits."""
 
     def lines(self, result: Any, program: str, *, full: bool) -> list[Line]:
         """Return what a run came to, for people: in short, or in full."""

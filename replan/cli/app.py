@@ -50,6 +50,7 @@ _COMMANDS = {
     "workflow": "Look at workflows and what they can cost.",
     "policy": "Look at policies: how far back a failure goes.",
     "journal": "Check, copy and upgrade journals.",
+    "telemetry": "Export traces to OpenTelemetry that are left over.",
     "doctor": "Say what this installation uses, and what is wrong with it.",
     "explain": "Explain a term that this program prints.",
     "completion": "Print what makes your shell complete commands, ids and names.",

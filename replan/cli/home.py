@@ -1,5 +1,6 @@
 """The first lines of most commands: open the home with its log."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 
@@ -12,6 +13,7 @@ from replan.runs.home import is_writable, open_home
 from replan.setup.database import database_url
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import UserConfig, read_user_config
+from replan.telemetry.running import exporting
 from runtime.core.errors import UsageProblem
 
 
@@ -36,7 +38,8 @@ async def opened(
         home = locate_home()
         kept = home.journal.exists() or (database_url() is not None and home.folder.exists())
         with logging_to(invocation) if kept and is_writable(home) else nullcontext():
-            yield engine
+            async with exporting(engine, os.environ, notice) if drives else nullcontext():
+                yield engine
 
 
 @asynccontextmanager

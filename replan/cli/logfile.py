@@ -14,6 +14,7 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import Lossy
 from replan.cli.tracebacks import shown_tracebacks
 from replan.setup.home_folder import locate_home
+from replan.telemetry.settings import telemetry_settings
 from runtime.core.errors import UsageProblem
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
@@ -30,19 +31,18 @@ def log_path() -> Path:
 @contextmanager
 def logging_to(invocation: Invocation) -> Iterator[None]:
     """Log as the user wants, for the length of a block. The home must exist."""
-    redactor = Redactor(secrets_in(os.environ))
+    redactor, traced = Redactor(secrets_in(os.environ)), telemetry_settings(os.environ).traces
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
-        log.configure(
-            stream=cast("TextIO", Lossy(sys.stderr)), json=invocation.log_json, level=level, redactor=redactor
-        )
+        stderr = cast("TextIO", Lossy(sys.stderr))
+        log.configure(stream=stderr, json=invocation.log_json, level=level, redactor=redactor, traced=traced)
         try:
             yield
         finally:
             log.reset()
         return
     with LogFile(log_path()) as stream:
-        log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor)
+        log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor, traced=traced)
         try:
             with shown_tracebacks(invocation, redactor):
                 yield

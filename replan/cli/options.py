@@ -126,6 +126,16 @@ def plugins_option(function: F) -> F:
     )(function)
 
 
+def health_option(function: F) -> F:
+    """Add `--health-port`."""
+    return click.option(
+        "--health-port",
+        type=click.IntRange(1, 65535),
+        metavar="N",
+        help="Answer /livez and /readyz on this port, for this machine only.",
+    )(function)
+
+
 def no_input_option(function: F) -> F:
     """Add `--no-input`."""
     return click.option("--no-input", is_flag=True, help="Never ask: a run that needs an answer waits (exit 6).")(

@@ -13,8 +13,8 @@ from runtime.journal.port import Readable, RunRow
 if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
-RECORDS_MAX = 50_000
-"""Records of the runs that are kept in memory, all together; the run that was read least recently is dropped first."""
+RECORDS_MAX = 20_000
+"""Records of the runs that are kept in memory, all together, of about 5 KiB each; the run read least recently goes."""
 MARK = 200
 """A state is kept after so many records each, so that a page of records need not fold the run from its beginning."""
 

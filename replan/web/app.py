@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import Guard
+from replan.web.health import Health, health_routes
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
 from replan.web.site import Site
@@ -22,7 +23,7 @@ CACHED = "public, max-age=31536000, immutable"
 """How long browsers keep the files that pages load: their addresses change with their content."""
 
 
-def make_app(site: Site) -> ASGIApp:
+def make_app(site: Site, health: Health) -> ASGIApp:
     """Return the app of a site."""
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -31,7 +32,8 @@ def make_app(site: Site) -> ASGIApp:
         response.headers.update(error.headers or {})
         return response
 
-    app = Starlette(routes=[*pages(site), *api_routes(site)], exception_handlers={HTTPException: refused})
+    routes = [*health_routes(health), *pages(site), *api_routes(site)]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
     origin = None if site.proxy is None else site.proxy.origin
     return Guard(app, site.hosts_named, LARGE, origin)
 

@@ -68,13 +68,23 @@ class Guard:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        started = False
+        started, unread = False, _has_body(scope)
+
+        async def receiving() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message.get("more_body", False)
+            return message
 
         async def sending(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": with_headers(message.get("headers", ()))}
+                headers = with_headers(message.get("headers", ()))
+                if unread and all(name != b"connection" for name, _ in headers):
+                    # The server closes the connection then, and a client must not send another request on it.
+                    headers.append((b"connection", b"close"))
+                message = {**message, "headers": headers}
             await send(message)
 
         refused = self._refused(scope)
@@ -82,7 +92,7 @@ class Guard:
             await refused(scope, receive, sending)
             return
         try:
-            await self.app(scope, self._limited(scope, receive), sending)
+            await self.app(scope, self._limited(scope, receiving), sending)
         except HTTPException as error:  # The body was too large or too slow where nothing else answers for it.
             if not started:
                 await _plain(error.status_code, error.detail)(scope, receive, sending)
@@ -138,6 +148,11 @@ class Guard:
             return message
 
         return limited
+
+
+def _has_body(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -39,8 +39,11 @@ GRACE_SECONDS = 3.0
 """How long requests in flight may take when the server stops."""
 
 
-def bound(port: int, host: str = HOST) -> socket.socket:
-    """Return a socket that listens on a port of an address; 0 takes a free port. Raises `UsageProblem`."""
+def bound(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
+    """Return a socket that listens on a port of an address; 0 takes a free port. Raises `UsageProblem`.
+
+    `option` is the one that names the port, for the message.
+    """
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -49,7 +52,7 @@ def bound(port: int, host: str = HOST) -> socket.socket:
     except OSError as error:
         listening.close()
         cause = f"port {port} of {host} cannot be used: {(error.strerror or str(error)).lower()}"
-        raise UsageProblem(cause, place="--port", hint="name another port, or 0 for any that is free") from None
+        raise UsageProblem(cause, place=option, hint="name another port, or 0 for any that is free") from None
     listening.setblocking(False)
     return listening
 

@@ -19,6 +19,7 @@ from replan.setup.home_folder import Home
 from replan.setup.proxy import ProxyEntry
 from replan.setup.settings import UserConfig
 from replan.web.app import make_app
+from replan.web.health import Health
 from replan.web.proxied import with_key
 from replan.web.server import HOST, bound, serve
 from replan.web.site import Site
@@ -69,7 +70,8 @@ async def serve_home(
         proxy=proxy,
         form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )
-    address = f"http://{HOST}:{port}"
+    health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
+    report, address = health.hearing(report), f"http://{HOST}:{port}"
     trusted = None if proxy is None else proxy.trusts
     try:
         if proxy is None:
@@ -81,7 +83,7 @@ async def serve_home(
             nursery.start_soon(hub.watch)
             opened(announced)
             async with trio.open_nursery() as both:
-                both.start_soon(serve, make_app(site), listening, stop.requested.wait, trusted)
+                both.start_soon(serve, make_app(site, health), listening, stop.requested.wait, trusted)
                 both.start_soon(_end_streams, stop, site.stop)
                 if hosts:
                     both.start_soon(partial(drive_runs, engine, config, asked, stop=stop, report=report))

@@ -6,9 +6,10 @@ from typing import Any
 import trio
 
 from runtime.core.crash_points import reached
-from runtime.core.errors import JournalError
+from runtime.core.errors import Fenced, JournalError
 from runtime.core.events import Record
 from runtime.core.machine import Summary
+from runtime.core.measured import LEASE_LOST, measured
 from runtime.drive.options import Admission, LeaseTerms
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
@@ -25,7 +26,7 @@ class LeaseKeeper:
         self.epoch = 0
         """The epoch that the run is held under; 0 while it is not."""
         self._end = (0.0, 0.0)
-        self._claimed = 0.0
+        self._claimed, self._is_lost = 0.0, False
 
     async def claim(self) -> None:
         """Take the run. Raises `RunNotFound`, `KindUnknown`, `Held`."""
@@ -88,10 +89,19 @@ class LeaseKeeper:
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
 
+    def lost(self) -> None:
+        """Note that another driver has taken the run."""
+        if not self._is_lost:
+            self._is_lost = True
+            measured(LEASE_LOST, 1)
+
     async def _renewed(self) -> bool:
         end = self._end_from_now()
         try:
             await self._journal.renew(self._run, self.epoch, self._terms.ttl)
+        except Fenced:
+            self.lost()
+            raise
         except JournalError as error:
             if not error.passing:
                 raise

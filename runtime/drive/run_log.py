@@ -14,10 +14,11 @@ from typing import Any, Generic, TypeVar, assert_never
 import trio
 
 from runtime.core.crash_points import reached
-from runtime.core.errors import HomeBudgetSpent, JournalBusy, JournalError, JournalUnreachable, StorageFull
+from runtime.core.errors import Fenced, HomeBudgetSpent, JournalBusy, JournalError, JournalUnreachable, StorageFull
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO
-from runtime.core.machine import Machine, Refused, fold, settle
+from runtime.core.machine import Machine, Refused, Summary, fold, settle
+from runtime.core.measured import APPEND_SECONDS, measured
 from runtime.core.messages import stamped
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.options import Admission, Stop
@@ -174,13 +175,7 @@ class RunLog(Generic[S, E]):
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)
         reached("append.before")
-        if self._admission is not None:
-            records = await self._lease.admit(self._admission, facts, summary, overdraw=overdraw)
-            self._admission = None
-        else:
-            records = await self._journal.append(
-                self._run, after=self.seq, epoch=self._lease.epoch, facts=facts, summary=summary, overdraw=overdraw
-            )
+        records = await self._appended(facts, summary, overdraw=overdraw)
         reached("append.after")
         self.state, self.summary, self.seq = state, summary, records[-1].seq
         for record in records:
@@ -189,3 +184,20 @@ class RunLog(Generic[S, E]):
                 self._on_record(record, state)
         if summary.status == "finished":
             reached("finish.after")
+
+    async def _appended(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
+        """Write facts, and measure how long that takes. Raises as `append` does."""
+        begun = trio.current_time()
+        if self._admission is not None:
+            records = await self._lease.admit(self._admission, facts, summary, overdraw=overdraw)
+            self._admission = None
+        else:
+            try:
+                records = await self._journal.append(
+                    self._run, after=self.seq, epoch=self._lease.epoch, facts=facts, summary=summary, overdraw=overdraw
+                )
+            except Fenced:
+                self._lease.lost()
+                raise
+        measured(APPEND_SECONDS, trio.current_time() - begun)
+        return records

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runtime.core.events import Event, Record
+from runtime.core.trace_ids import span_id, trace_id
 from runtime.logs.redact import Redactor
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ ITEMS_MAX = 20
 _PRODUCT = "replan"
 _JOURNAL = logging.getLogger(f"{_PRODUCT}.journal")
 _RESERVED = frozenset({"event", "level", "logger", "timestamp", "exception", "exc_info", "stack_info", "run_id", "seq"})
-_CHATTY = ("anyio", "asyncio", "httpcore2", "httpx2", "hypercorn", "mcp", "openai")
+_CHATTY = ("anyio", "asyncio", "httpcore2", "httpx2", "hypercorn", "mcp", "openai", "opentelemetry", "urllib3")
 _IDENTIFIER = re.compile(r"[\w.:/@+-]{1,96}")
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -51,17 +52,18 @@ logging.getLogger(_PRODUCT).addHandler(
 )  # Otherwise the standard library prints unredacted warnings.
 
 
-def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
+def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor, traced: bool = False) -> None:
     """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
 
     A second call replaces the first. Verbose libraries are logged from one level higher; at `DEBUG` they show `INFO`,
-    because their debug lines hold whole requests. Other handlers are not changed.
+    because their debug lines hold whole requests. Other handlers are not changed. With `traced`, a line about a run has
+    the ids of its trace and of the span of the whole run.
     """
     global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
     reset()
     number = logging.getLevelNamesMapping()[level.upper()] if isinstance(level, str) else level
     handler = _Handler(stream)
-    handler.setFormatter(_formatter(redactor, json=json, colors=not json and _colourful(stream)))
+    handler.setFormatter(_formatter(redactor, json=json, colors=not json and _colourful(stream), traced=traced))
     root = logging.getLogger()
     _installed = _Installed(handler, root.level, {name: logging.getLogger(name).level for name in _CHATTY})
     root.addHandler(handler)
@@ -155,7 +157,7 @@ class _Handler(logging.StreamHandler[TextIO]):
             return  # The stream itself is gone: a closed pipe must not fail a run.
 
 
-def _formatter(redactor: Redactor, *, json: bool, colors: bool) -> logging.Formatter:
+def _formatter(redactor: Redactor, *, json: bool, colors: bool, traced: bool) -> logging.Formatter:
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     def redact(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> Any:
@@ -165,6 +167,8 @@ def _formatter(redactor: Redactor, *, json: bool, colors: bool) -> logging.Forma
         return stdlib_json.dumps(line)  # ASCII only: no control character of any kind reaches the stream.
 
     processors: list[_Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if traced:
+        processors.append(_with_trace)
     if json:
         tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
         processors += [structlog.processors.ExceptionRenderer(tracebacks), redact, render_json]
@@ -187,6 +191,14 @@ def _shared() -> list[_Processor]:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
     ]
+
+
+def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Add the ids of the run's trace and span, as hexadecimal, to a line that names a run."""
+    run = line.get("run_id")
+    if isinstance(run, str):
+        line["trace_id"], line["span_id"] = f"{trace_id(run):032x}", f"{span_id(run, 1):016x}"
+    return line
 
 
 def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 __all__ = ["MARK", "Redactor", "secrets_in", "written_forms"]
 
@@ -70,8 +70,16 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of the variables whose names say that they hold a secret, such as `OPENAI_API_KEY`."""
-    return frozenset(value for name, value in environ.items() if _VARIABLE.fullmatch(name))
+    """Return the values of the variables whose names say that they hold a secret, such as `OPENAI_API_KEY`.
+
+    A variable with headers, such as `OTEL_EXPORTER_OTLP_HEADERS`, holds one in each `NAME=VALUE`.
+    """
+    secrets = {value for name, value in environ.items() if _VARIABLE.fullmatch(name)}
+    for name, value in environ.items():
+        if name.upper().endswith("_HEADERS"):
+            values = [pair.partition("=")[2].strip() for pair in value.split(",")]
+            secrets |= {value, *values, *map(unquote, values)} - {""}
+    return frozenset(secrets)
 
 
 class Redactor:

@@ -18,11 +18,12 @@ TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-t
 """The pages that people begin with."""
 LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
 PROCESSES = dict.fromkeys(
-    ("host.md", "use-the-web-page.md", "connect-an-mcp-client.md"),
+    ("deploy.md", "host.md", "use-the-web-page.md", "connect-an-mcp-client.md"),
     "a command must be a process of its own to be ended by a signal",
 )
 """The pages whose commands do not fork from the warm program, and why."""
 ELSEWHERE = {
+    "back-up.md": "tests/deploy/test_page.py: it needs a server",
     "add-an-agent.md": "test_add_an_agent.py: it installs a package",
     "run-workers.md": "tests/dispatch/test_page.py: it needs a server",
     "use-postgres.md": "tests/postgres/test_page.py: it needs a server",

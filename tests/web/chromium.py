@@ -38,6 +38,13 @@ MIDDLE = """(() => {
 })()"""
 """Where the middle of an element is, once it is scrolled into view."""
 
+BOX = """(() => {
+  const box = document.querySelector(SELECTOR).getBoundingClientRect(), margin = 12;
+  const y = Math.max(0, box.y + scrollY - margin);
+  return {x: 0, y, width: innerWidth, height: box.bottom + scrollY + margin - y, scale: 1};
+})()"""
+"""Where an element is on the page, over the whole width of the window."""
+
 
 def find_chromium():
     """Return the path of an installed Chromium; None for none."""
@@ -178,10 +185,12 @@ class Page:
             place_of = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
             await self.call("Input.dispatchMouseEvent", type=kind, **place_of)
 
-    async def screenshot(self, path):
-        """Write a picture of the whole page."""
-        data = await self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        await trio.Path(path).write_bytes(b64decode(data["data"]))
+    async def picture(self, selector, *, height):
+        """Return a picture of an element in the width of the window, at most so many points high, as PNG."""
+        await self.call("Emulation.setScrollbarsHidden", hidden=True)
+        clip = await self.evaluate(BOX.replace("SELECTOR", json.dumps(selector)))
+        clip["height"] = min(clip["height"], height)
+        return b64decode((await self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip))["data"])
 
 
 class Process:

@@ -130,6 +130,16 @@ async def test_a_large_body_is_refused_whether_or_not_its_length_is_named(tmp_pa
         assert (await web.browser.get("/")).status_code == 200
 
 
+async def test_an_answer_before_the_body_was_read_says_that_the_connection_is_closed(tmp_path):
+    async with served(tmp_path, signed_in=False) as web:
+        request = head(web, "POST /runs HTTP/1.1", "Content-Length: 5").replace(b"Connection: close\r\n", b"")
+        early = await raw(web, request)
+        assert early.startswith(b"HTTP/1.1 303")
+        assert b"\r\nconnection: close\r\n" in early.lower()
+        whole = await web.client.post("/sign-in", data={"token": "x"})
+        assert (whole.status_code, whole.headers.get("connection")) == (403, None)
+
+
 async def test_a_body_that_trickles_in_is_cut_off(tmp_path, monkeypatch):
     monkeypatch.setattr(guarding, "BODY_START_SECONDS", 0.2)
     async with served(tmp_path) as web:

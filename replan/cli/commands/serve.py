@@ -12,6 +12,7 @@ import trio
 from actors.files.suggestions import nearest
 from actors.values.format import clock, stamp
 from replan.cli.exits import Exit
+from replan.cli.health import watched
 from replan.cli.home import opened
 from replan.cli.host_notices import reporter, watch_signals
 from replan.cli.options import Invocation
@@ -37,6 +38,8 @@ class Address(NamedTuple):
     """The address that the server listens on."""
     proxy: str | None
     """The name of the proxy in the settings; None for none."""
+    health: int | None
+    """The port of the health endpoints beside those on `port`; None for none."""
 
 
 def serve_page(invocation: Invocation, where: Address, *, hosts: bool, as_json: bool) -> int:
@@ -69,8 +72,9 @@ async def _serve(invocation: Invocation, where: Address, hosts: bool, as_json: b
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
+            heard = watched(engine, stop, report, where.health, nursery, serving=not hosts)
             where_to = partial(serve_home, port=where.port, listen=where.listen, proxy=proxy, hosts=hosts)
-            await where_to(engine, home, config, stop=stop, report=report, opened=announce)
+            await where_to(engine, home, config, stop=stop, report=heard, opened=announce)
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK

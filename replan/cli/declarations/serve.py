@@ -2,7 +2,7 @@
 
 import click
 
-from replan.cli.options import Invocation, common, examples, plugins_option
+from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 from runtime.core.errors import UsageProblem
 
 PORT = 8430
@@ -18,11 +18,20 @@ PORT = 8430
 @click.option("--no-host", is_flag=True, help="Show and answer only; another process drives the runs.")
 @click.option("--sign-in", is_flag=True, help="Print a new one-time address of the server that runs, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@health_option
 @plugins_option
 @common
 @click.pass_obj
 def serve(
-    invocation: Invocation, *, port: int, proxy: str | None, listen: str, no_host: bool, sign_in: bool, as_json: bool
+    invocation: Invocation,
+    *,
+    port: int,
+    proxy: str | None,
+    listen: str,
+    no_host: bool,
+    sign_in: bool,
+    health_port: int | None,
+    as_json: bool,
 ) -> int:
     """Serve the home to a browser on this machine, and drive its runs as `replan host` does.
 
@@ -40,4 +49,4 @@ def serve(
 
     if sign_in:
         return print_sign_in(as_json=as_json)
-    return serve_page(invocation, Address(port, listen, proxy), hosts=not no_host, as_json=as_json)
+    return serve_page(invocation, Address(port, listen, proxy, health_port), hosts=not no_host, as_json=as_json)

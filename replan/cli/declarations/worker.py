@@ -2,7 +2,7 @@
 
 import click
 
-from replan.cli.options import Invocation, common, examples, plugins_option
+from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 
 
 @click.command(epilog=examples("replan worker --concurrency 50", "replan worker --json | jq -r .event"))
@@ -13,10 +13,11 @@ from replan.cli.options import Invocation, common, examples, plugins_option
     help="The most runs that this worker drives at once; by default `runs_max` of the config file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@health_option
 @plugins_option
 @common
 @click.pass_obj
-def worker(invocation: Invocation, *, concurrency: int | None, as_json: bool) -> int:
+def worker(invocation: Invocation, *, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
     """Drive runs of a journal in Postgres (REPLAN_JOURNAL), beside other workers on any number of machines.
 
     A queue in the same database places runs on the workers that have room. It holds only hints: what is to be done is
@@ -27,4 +28,4 @@ def worker(invocation: Invocation, *, concurrency: int | None, as_json: bool) ->
     """
     from replan.cli.commands.worker import work
 
-    return work(invocation, concurrency, as_json=as_json)
+    return work(invocation, concurrency, health_port, as_json=as_json)

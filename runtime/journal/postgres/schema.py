@@ -170,10 +170,7 @@ READER = ("GRANT USAGE ON SCHEMA replan TO {role}", "GRANT SELECT ON ALL TABLES 
 APP = (
     *READER,
     *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
-    *(
-        f"GRANT UPDATE ON replan.{table} TO {{role}}"
-        for table in ("runs", "spending", "hosts", "writers", "cursors", "positions")
-    ),
+    *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in _CHANGING),
     *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers")),
 )
 ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))

@@ -1,0 +1,169 @@
+"""Makes the pictures of the page about the web page: `make pictures`. Needs Chromium.
+
+A home with fixed runs is made, with ids, times and models of its own, and served by the real server; a browser takes
+each picture in light and in dark. The pictures are in `docs/how-to/pictures`, with few colours, so that they are small.
+"""
+# ruff: noqa: INP001, T201 -- a script, not a package
+
+import io
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import trio
+import yaml
+from PIL import Image
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from actors.acquisition.prepare import AcquisitionInput  # noqa: E402
+from actors.planning.prepare import RunOptions  # noqa: E402
+from actors.run.result import RunResult  # noqa: E402
+from replan.runs.acquiring import prepare_to_acquire  # noqa: E402
+from replan.runs.executing import ExecutionOptions, prepare_to_execute  # noqa: E402
+from replan.runs.execution_plans import read_plan_file  # noqa: E402
+from replan.runs.home import open_home  # noqa: E402
+from replan.runs.prepare import prepare  # noqa: E402
+from replan.runs.shipped_examples import example_named  # noqa: E402
+from replan.setup.home_folder import locate_home  # noqa: E402
+from replan.setup.plugins import registry  # noqa: E402
+from replan.setup.settings import UserConfig  # noqa: E402
+from replan.web.serving import serve_home  # noqa: E402
+from runtime.core.clock import SystemClock  # noqa: E402
+from runtime.drive.options import Stop  # noqa: E402
+from tests.web.chromium import chromium  # noqa: E402
+
+OUT = ROOT / "docs" / "how-to" / "pictures"
+WIDTH, COLOURS = 1000, 96
+"""The width of a window in points, and the colours of a picture."""
+LOGIN, EXECUTION, APPROVAL, VAGUE, MARKET = "k7m2x9qa", "f3v8rd2p", "w9c4nh6t", "p5q7bz3j", "t2y6kg8s"
+"""The ids of the runs."""
+PICTURES = {
+    "inbox": ("/", "body", 820),
+    "search": (f"/runs/{LOGIN}?tree=0", "section[aria-labelledby=h-tree]", 700),
+    "execution": (f"/runs/{EXECUTION}", "body", 1000),
+    "acquisition": (f"/runs/{MARKET}", "section[aria-labelledby=h-flow]", 672),
+}
+"""The address of each picture, the part of the page, and the most points that it is high."""
+
+
+class Earlier(SystemClock):
+    """The system's clock, so many minutes ago."""
+
+    def __init__(self, minutes: float) -> None:
+        self._seconds = minutes * 60.0
+
+    def now(self) -> float:
+        """Return the time."""
+        return time.time() - self._seconds
+
+
+async def main(folder: Path) -> None:
+    """Make the runs, serve them, and take the pictures."""
+    os.environ["REPLAN_HOME"] = str(folder / "home")
+    await fill(folder)
+    stop, opened, is_open = Stop(handover=True), list[str](), trio.Event()
+
+    def open_at(address: str) -> None:
+        opened.append(address)
+        is_open.set()
+
+    async with open_home(config=UserConfig(), registry=registry()) as engine, trio.open_nursery() as nursery:
+
+        async def serve() -> None:
+            home, none = locate_home(), UserConfig()
+            await serve_home(engine, home, none, port=0, hosts=True, stop=stop, report=lambda _: None, opened=open_at)
+
+        nursery.start_soon(serve)
+        await is_open.wait()
+        async with chromium() as browser:
+            page = await browser.page()
+            await page.go(opened[0])
+            await page.until("location.pathname === '/'")
+            for name, (path, part, height) in PICTURES.items():
+                for dark in (False, True):
+                    await page.look(width=WIDTH, dark=dark)
+                    await page.go(f"{opened[0].partition('/sign-in')[0]}{path}")
+                    picture = await page.picture(part, height=height)
+                    await trio.to_thread.run_sync(save, picture, OUT / f"{name}{'-dark' if dark else ''}.png")
+        stop.requested.set()
+        stop.forced.set()
+
+
+def save(data: bytes, path: Path) -> None:
+    """Write a picture with few colours."""
+    with Image.open(io.BytesIO(data)) as picture:
+        small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    path.parent.mkdir(exist_ok=True)
+    small.save(path, optimize=True)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
+
+
+async def fill(folder: Path) -> None:
+    """Make a home with a search, executions and an acquisition."""
+    problem = (ROOT / "configs" / "problems" / "login_timeout.md").read_text(encoding="utf-8")
+    script = write_script(folder, await replies_of_rules(problem))
+    await planned(problem, script, LOGIN, minutes=190)
+    await planned(
+        (ROOT / "configs" / "problems" / "too_thin.md").read_text(encoding="utf-8"), "rules", VAGUE, minutes=150
+    )
+    await executed(folder / "approval", APPROVAL, approval="each", minutes=95)
+    await executed(folder / "repair", EXECUTION, approval="none", minutes=41)
+    async with open_home(clock=Earlier(12), config=UserConfig(), registry=registry()) as engine:
+        goal = "EV charging stations for apartment buildings in Portugal"
+        wish = AcquisitionInput(goal=goal, profile="market_size")
+        documents = str(ROOT / "docs" / "examples" / "market")
+        prepared = prepare_to_acquire(wish, documents, "rules", registry=registry(), environment=os.environ)
+        await engine.begin(prepared.request, run=MARKET)
+
+
+async def planned(problem: str, model: str, run: str, *, minutes: float) -> RunResult:
+    """Drive a planning run that began some minutes ago."""
+    async with open_home(clock=Earlier(minutes), config=UserConfig(), registry=registry()) as engine:
+        prepared = prepare(problem, RunOptions(), model, registry=registry(), environment=os.environ)
+        return await engine.begin(prepared.request, run=run)
+
+
+async def executed(workspace: Path, run: str, *, approval: Literal["each", "none"], minutes: float) -> None:
+    """Drive the execution of a shipped example that began some minutes ago."""
+    example = example_named("repair")
+    example.copy_project(workspace)
+    chosen = ExecutionOptions(tools=example.tools, workspace=str(workspace), approval=approval, workflow="single")
+    async with open_home(clock=Earlier(minutes), config=UserConfig(), registry=registry()) as engine:
+        plan = read_plan_file(example.plan)
+        prepared = prepare_to_execute(plan, chosen, example.model, registry=registry(), environment=os.environ)
+        await engine.begin(prepared.request, run=run)
+
+
+async def replies_of_rules(problem: str) -> dict[str, list[Any]]:
+    """Return the replies of the model `rules`, after a plan with a gap and a reply without a plan."""
+    result = await planned(problem, "rules", "sample00", minutes=300)
+    made = {item.step: item.value for item in result.path}
+    gap = json.loads(json.dumps(made["g_plan"]))
+    gap["steps"][-1]["preconditions"].append("change_announced")
+    async with open_home(config=UserConfig(), registry=registry()) as engine:
+        await engine.journal.delete({"sample00": (await engine.journal.row("sample00")).last_seq})
+    first = {**made["g_strategy"], "rationale": "The quickest way to a fix."}
+    return {
+        "g_analysis": [made["g_analysis"]],
+        "g_recon": [made["g_recon"]],
+        "g_strategy": [first, made["g_strategy"]],
+        "g_plan": [gap, "I would first look at the logs.", made["g_plan"]],
+    }
+
+
+def write_script(folder: Path, script: dict[str, list[Any]]) -> str:
+    """Write replies into a file, and return the model that gives them."""
+    path = folder / "replies.yaml"
+    path.write_text(yaml.safe_dump(json.loads(json.dumps(script))), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="replan-pictures-") as name:
+        trio.run(main, Path(name))

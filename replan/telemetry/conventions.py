@@ -1,0 +1,62 @@
+"""The names of spans' and metrics' attributes: OpenTelemetry's conventions for generative AI, and our own.
+
+The conventions are in development, and their Python package marks its constants for them as deprecated. So the names
+that are used stand here alone: those of open-telemetry/semantic-conventions-genai, first release of 2026.
+"""
+
+AGENT_NAME = "gen_ai.agent.name"
+CONVERSATION_ID = "gen_ai.conversation.id"
+ERROR_TYPE = "error.type"
+EVALUATION_LABEL = "gen_ai.evaluation.score.label"
+EVALUATION_NAME = "gen_ai.evaluation.name"
+EVALUATION_SCORE = "gen_ai.evaluation.score.value"
+FINISH_REASONS = "gen_ai.response.finish_reasons"
+INPUT_MESSAGES = "gen_ai.input.messages"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OPERATION = "gen_ai.operation.name"
+OUTPUT_MESSAGES = "gen_ai.output.messages"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+OUTPUT_TYPE = "gen_ai.output.type"
+PROVIDER = "gen_ai.provider.name"
+REQUEST_MODEL = "gen_ai.request.model"
+RESPONSE_MODEL = "gen_ai.response.model"
+SYSTEM_INSTRUCTIONS = "gen_ai.system_instructions"
+TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 -- a name, not a secret
+TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_CALL_ID = "gen_ai.tool.call.id"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_RESULT = "gen_ai.tool.call.result"
+TOOL_TYPE = "gen_ai.tool.type"
+
+CHAT = "chat"
+EXECUTE_TOOL = "execute_tool"
+INVOKE_AGENT = "invoke_agent"
+
+OPERATION_DURATION = "gen_ai.client.operation.duration"
+TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105 -- a name, not a secret
+DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+"""The bounds that the conventions advise for durations of operations, in seconds."""
+TOKEN_BUCKETS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
+"""The bounds that the conventions advise for tokens."""
+
+CALLS = "replan.calls"
+COST = "replan.cost_usd"
+EPOCH = "replan.epoch"
+KIND = "replan.kind"
+LEVEL = "replan.level"
+NODE = "replan.node"
+OUTCOME = "replan.outcome"
+REASON = "replan.reason"
+REQUEST_ID = "replan.request_id"
+RULE = "replan.rule"
+RUN = "replan.run"
+SEQ = "replan.seq"
+STATUS = "replan.status"
+STEP = "replan.step"
+TOKENS = "replan.tokens"
+TRY = "replan.try"
+OWN = "replan."
+"""The start of the names that are our own."""
+
+SCOPE = "replan"
+"""The name of the instrumentation scope."""

@@ -1,0 +1,284 @@
+"""The exporter: sends the spans of new records, and moves a cursor behind them. It never touches a run.
+
+It reads the journal as any reader does, in a task of its own, and sends in a thread; so a collector that is away, slow
+or wrong delays only the spans. What was sent and not noted, because the process died in between, is sent again, and is
+the same. One process of a journal exports at a time.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import trio
+
+from replan.setup.kinds import Kinds
+from replan.telemetry.collector import Collector, Sent
+from replan.telemetry.measures import Measure, measures_of
+from replan.telemetry.metrics import Metrics
+from replan.telemetry.settings import TelemetrySettings
+from replan.telemetry.spans import Span, Trace, spans_of
+from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, RunNotFound, UsageProblem
+from runtime.journal.cursors import Behind
+from runtime.journal.port import Journal
+from runtime.logs import log
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.process.identity import identity, is_dead
+
+CURSOR = "telemetry"
+"""The name of the cursor."""
+LEASE_SECONDS = 60.0
+"""How long a process holds the cursor without a sign of life."""
+BATCH_SPANS = 512
+"""How many spans are sent at a time, as the specification advises."""
+TRACES_KEPT = 256
+"""How many runs are kept in memory between two looks; others are read again from their beginning."""
+YIELD_RECORDS = 50
+"""After how many records other tasks have a turn."""
+SEND_SECONDS_MAX = 30.0
+"""How long one batch may take before it is given up and sent again."""
+PAUSE_SECONDS_MAX = 60.0
+"""The longest pause after a batch that was not taken."""
+LEAVE_SECONDS = 2.0
+"""How long leaving the cursor may take."""
+TALLY_SECONDS = 15.0
+"""How often the states of runs are counted."""
+
+
+@dataclass
+class Batch:
+    """What is sent together, and what holds once it was taken."""
+
+    spans: list[Span] = field(default_factory=list)
+    """The spans, in the order in which they were completed."""
+    positions: dict[str, int] = field(default_factory=dict)
+    """How far the cursor moves, by run."""
+    measures: list[Measure] = field(default_factory=list)
+    """What is counted then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an exporter has done since it began."""
+
+    spans: int = 0
+    """How many spans were taken."""
+    refused: int = 0
+    """How many spans the collector does not want."""
+    problem: str = ""
+    """Why spans are left over; empty where none are."""
+    held: bool = True
+    """Whether this process could export; False where another one does."""
+
+
+class Exporter:
+    """Exports the journal of a home."""
+
+    def __init__(
+        self,
+        journal: Journal[Any],
+        kinds: Kinds,
+        settings: TelemetrySettings,
+        environment: Mapping[str, str],
+        *,
+        metrics: Metrics | None = None,
+    ) -> None:
+        """Take what is exported, and where to; the SDK reads the addresses from the process's own environment."""
+        self._journal, self._kinds, self._settings, self._metrics = journal, kinds, settings, metrics
+        self._redactor = Redactor(secrets_in(environment))
+        self._collector = Collector(self._redactor) if settings.traces else None
+        self._limiter = trio.CapacityLimiter(1)
+        self._traces: OrderedDict[str, Trace] = OrderedDict()
+        self._pending: Batch | None = None
+        self._skipped: set[str] = set()
+        self._held_until, self._version, self._tallied = -1.0, -1, -TALLY_SECONDS
+        self._spans, self._refused, self._failures = 0, 0, 0
+        self._owner = identity()
+
+    @property
+    def report(self) -> Report:
+        """What was done so far."""
+        problem = "" if self._pending is None or self._collector is None else self._collector.problem
+        held = self._held_until > trio.current_time()
+        return Report(self._spans, self._refused, problem, held)
+
+    async def run(self, stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Export until a stop is requested, and once more then. It raises nothing that is not a cancellation."""
+        started = False
+        while True:
+            last = stop.is_set()
+            self._tallied = -TALLY_SECONDS if last else self._tallied  # What is sent at the end is not old.
+            try:
+                if await self._hold() and not started:
+                    started = True
+                    task_status.started()
+                await self.export()
+            except Exception as error:  # noqa: BLE001 -- whatever fails here, no run may fail or wait for it
+                self._fail(str(error) if isinstance(error, JournalError) else f"{type(error).__name__}", error)
+            if not started:
+                started = True
+                task_status.started()
+            if last:
+                return
+            with trio.move_on_after(self._pause()):
+                await stop.wait()
+
+    async def export(self) -> None:
+        """Send all spans that are complete, as far as the collector takes them. Raises `JournalError`."""
+        if not await self._hold():
+            self._forget()
+            return
+        await self._count_runs()
+        if self._pending is not None and not await self._send(self._pending):
+            return
+        version = await self._journal.version()
+        if version == self._version:
+            return
+        beyond, batch = 0, Batch()
+        while rows := await self._journal.behind(CURSOR, beyond=beyond):
+            beyond = rows[-1].number
+            for row in rows:
+                if row.run not in self._skipped and not await self._take(row, batch):
+                    return
+        if (batch.positions or batch.spans) and not await self._send(batch):
+            return
+        self._version = version
+
+    async def send_again(self, runs: Sequence[str]) -> None:
+        """Send all complete spans of some runs, whatever was sent before; the cursor stays.
+
+        Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
+        """
+        for run in runs:
+            row = await self._journal.row(run)
+            kind, records = self._kinds.get(run, row.kind, row.format), await self._journal.read(run)
+            spans = spans_of(kind, records, content=self._settings.content)
+            for start in range(0, len(spans), BATCH_SPANS):
+                self._pending = Batch(spans[start : start + BATCH_SPANS])
+                if not await self._sent(self._pending):
+                    return
+                self._note(self._pending)
+
+    async def leave(self) -> None:
+        """Let another process export."""
+        if self._held_until > 0:
+            with trio.move_on_after(LEAVE_SECONDS):  # Else the hold ends by itself.
+                await self._journal.leave_cursor(CURSOR, self._owner)
+        if self._collector is not None:
+            self._collector.close()
+
+    async def _hold(self) -> bool:
+        """Hold the cursor; tell whether this process does. A new one has passed what had ended before."""
+        now = trio.current_time()
+        if self._held_until - now < LEASE_SECONDS / 2:
+            skip = frozenset({"finished"})
+            held = await self._journal.hold_cursor(CURSOR, self._owner, LEASE_SECONDS, dead=is_dead, skip=skip)
+            self._held_until = now + LEASE_SECONDS if held else -1.0
+        return self._held_until > 0
+
+    async def _take(self, row: Behind, batch: Batch) -> bool:
+        """Add the spans of a run's new records to the batch. Send it when it is full; return False if that fails."""
+        try:
+            trace, records = await self._read(row)
+        except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem) as error:
+            self._skipped.add(row.run)  # The cursor stays: another process may know its kind.
+            log.get_logger("telemetry").warning("run.left_out", run_id=row.run, reason=str(error))
+            return True
+        kind = self._kinds.get(row.run, row.kind, row.format)
+        for count, record in enumerate(records, 1):
+            completed = trace.take(record)
+            if record.seq > row.position:
+                batch.spans += completed if self._collector is not None else []
+                batch.measures += measures_of(kind, record, by_child=trace.by_child(record.event))
+                batch.positions[row.run] = record.seq
+            if count % YIELD_RECORDS == 0:
+                await trio.lowlevel.checkpoint()
+            if len(batch.spans) >= BATCH_SPANS:
+                full = Batch(batch.spans, batch.positions, batch.measures)
+                batch.spans, batch.positions, batch.measures = [], {}, []
+                if not await self._send(full):
+                    self._traces.pop(row.run, None)  # The rest of its records is read again.
+                    return False
+        return True
+
+    async def _read(self, row: Behind) -> tuple[Trace, list[Any]]:
+        """Return the run's fold so far and the records that follow it. Raises as `Journal.read`, `UsageProblem`."""
+        kind = self._kinds.get(row.run, row.kind, row.format)
+        trace = self._traces.pop(row.run, None)
+        if trace is None or trace.seq != row.position:  # Another process has exported in between.
+            trace = Trace(kind, row.run, content=self._settings.content)
+        records = await self._journal.read(row.run, trace.seq)
+        self._traces[row.run] = trace
+        while len(self._traces) > TRACES_KEPT:
+            self._traces.popitem(last=False)
+        return trace, records
+
+    async def _send(self, batch: Batch) -> bool:
+        """Send a batch and move the cursor; where that fails, keep the batch for the next time and return False."""
+        self._pending = batch
+        if not await self._sent(batch):
+            return False
+        if not await self._journal.move_cursor(CURSOR, self._owner, batch.positions):
+            self._forget()
+            return False
+        self._note(batch)
+        return True
+
+    async def _sent(self, batch: Batch) -> bool:
+        """Send the spans of a batch in a thread; return False, and note why, where they were not taken."""
+        sent = Sent.TAKEN
+        if batch.spans and self._collector is not None:
+            sent = Sent.FAILED
+            with trio.move_on_after(SEND_SECONDS_MAX) as limit:
+                send = partial(self._collector.send, batch.spans)
+                sent = await trio.to_thread.run_sync(send, abandon_on_cancel=True, limiter=self._limiter)
+            if limit.cancelled_caught:
+                self._renew_collector()
+        if sent is Sent.FAILED:
+            self._fail("" if self._collector is None else self._collector.problem)
+        return sent is not Sent.FAILED
+
+    def _note(self, batch: Batch) -> None:
+        """Note that a batch was taken."""
+        self._pending = None
+        self._spans += len(batch.spans)
+        if self._metrics is not None:
+            self._metrics.count(batch.measures)
+        if self._collector is not None and self._collector.rejected > self._refused:
+            refused, self._refused = self._collector.rejected - self._refused, self._collector.rejected
+            log.get_logger("telemetry").warning("spans.refused", count=refused)
+        if self._failures:
+            self._failures = 0
+            log.get_logger("telemetry").info("export.goes_on")
+
+    def _fail(self, problem: str, error: Exception | None = None) -> None:
+        """Count a failure, and log the first one of several."""
+        self._failures += 1
+        if self._failures == 1:
+            unexpected = error if error is not None and not isinstance(error, JournalError) else None
+            log.get_logger("telemetry").warning("export.failed", problem=problem, exc_info=unexpected)
+
+    def _forget(self) -> None:
+        """Drop what was read: another process exports, and what it has sent is not known here."""
+        self._held_until, self._version, self._pending = -1.0, -1, None
+        self._traces.clear()
+        if self._metrics is not None:
+            self._metrics.show(())
+
+    def _renew_collector(self) -> None:
+        """Begin with new connections: a thread may wait for an answer for as long as a server likes."""
+        self._collector, self._limiter = Collector(self._redactor), trio.CapacityLimiter(1)
+        self._collector.problem = "no answer in time"
+
+    def _pause(self) -> float:
+        """Return the seconds until the next look: longer after failures in a row."""
+        delay = self._settings.delay_seconds
+        return delay if not self._failures else min(PAUSE_SECONDS_MAX, delay * 2 ** min(self._failures - 1, 10))
+
+    async def _count_runs(self) -> None:
+        """Read the states that gauges show, now and then."""
+        now = trio.current_time()
+        if self._metrics is not None and now - self._tallied >= TALLY_SECONDS:
+            self._tallied = now
+            self._metrics.show(await self._journal.tally())

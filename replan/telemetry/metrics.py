@@ -1,0 +1,106 @@
+"""The metrics: counters of facts, histograms, and gauges of states that are read from the journal."""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
+
+from replan.telemetry import conventions as names
+from replan.telemetry import measures
+from replan.telemetry.collector import metrics_session, quiet_sdk, resource
+from replan.telemetry.measures import Measure
+from runtime.core.measured import APPEND_SECONDS, LEASE_LOST, observe
+from runtime.journal.cursors import Tally
+
+APPEND_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+"""The bounds of the durations of appends, in seconds."""
+
+APPEND = "replan.journal.append.duration"
+LEASES = "replan.lease.losses"
+QUESTION_AGE = "replan.questions.age"
+QUEUE_AGE = "replan.queue.age"
+RUNS = "replan.runs"
+
+_COUNTERS = {
+    measures.CALLS: ("{call}", "Model calls that are charged, and tries that failed."),
+    measures.TOKENS: ("{token}", "Tokens that are charged, input and output together."),
+    measures.COST: ("{USD}", "US dollars that are charged."),
+    measures.DECISIONS: ("{decision}", "Decisions about failures, by the rule that was applied."),
+    measures.ENDED: ("{run}", "Ends of runs, by outcome."),
+    measures.TOOLS: ("{call}", "Calls of tools that ended, by outcome."),
+}
+_HISTOGRAMS = {
+    names.OPERATION_DURATION: ("s", "How long a call took.", names.DURATION_BUCKETS),
+    names.TOKEN_USAGE: ("{token}", "Tokens of a call, as the provider reports them.", names.TOKEN_BUCKETS),
+    APPEND: ("s", "How long an append to the journal took.", APPEND_BUCKETS),
+}
+
+
+class Metrics:
+    """The instruments of this process. The SDK sends them in a thread of its own."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """Begin to measure; `now` is the journal's clock. The exporter reads the environment."""
+        quiet_sdk()
+        self._now, self._tallies = now, tuple[Tally, ...]()
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(session=metrics_session()))
+        views = [
+            View(instrument_name=name, aggregation=ExplicitBucketHistogramAggregation(bounds))
+            for name, (_, _, bounds) in _HISTOGRAMS.items()
+        ]
+        # Two processes count apart: a collector tells their streams apart by the instance.
+        about = resource({"service.instance.id": str(uuid.uuid4())})
+        self._provider = MeterProvider([reader], about, shutdown_on_exit=False, views=views)
+        meter = self._provider.get_meter(names.SCOPE)
+        self._counters = {name: meter.create_counter(name, *about) for name, about in _COUNTERS.items()}
+        self._histograms = {
+            name: meter.create_histogram(name, unit, text) for name, (unit, text, _) in _HISTOGRAMS.items()
+        }
+        self._leases = meter.create_counter(LEASES, "{lease}", "Runs that another driver took while driven here.")
+        meter.create_observable_gauge(RUNS, [self._runs], "{run}", "Runs by kind and status.")
+        meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "Since when a due run waits for a driver.")
+        meter.create_observable_gauge(QUESTION_AGE, [self._question_age], "s", "Since when a run waits for a person.")
+        observe(self._measured)
+
+    def count(self, counted: Iterable[Measure]) -> None:
+        """Add what records say."""
+        for each in counted:
+            if each.instrument in self._counters:
+                self._counters[each.instrument].add(each.value, {**each.attributes})
+            else:
+                self._histograms[each.instrument].record(each.value, {**each.attributes})
+
+    def show(self, tallies: Sequence[Tally]) -> None:
+        """Take the states that gauges show from now on; none where another process shows them."""
+        self._tallies = tuple(tallies)
+
+    def close(self, seconds: float) -> None:
+        """Send what is left, for at most this time, and end. It blocks."""
+        observe(None)
+        self._provider.shutdown(timeout_millis=seconds * 1000)
+
+    def _measured(self, name: str, value: float) -> None:
+        if name == APPEND_SECONDS:
+            self._histograms[APPEND].record(value)
+        elif name == LEASE_LOST:
+            self._leases.add(value)
+
+    def _runs(self, _: CallbackOptions) -> list[Observation]:
+        return [Observation(each.runs, {names.KIND: each.kind, names.STATUS: each.status}) for each in self._tallies]
+
+    def _queue_age(self, _: CallbackOptions) -> list[Observation]:
+        return self._age(each.undriven_since for each in self._tallies)
+
+    def _question_age(self, _: CallbackOptions) -> list[Observation]:
+        return self._age(each.waiting_since for each in self._tallies)
+
+    def _age(self, times: Iterable[float | None]) -> list[Observation]:
+        """Return how long ago the first of the times was; 0 for none, so that an alarm ends."""
+        if not self._tallies:
+            return []
+        since = min((time for time in times if time is not None), default=None)
+        return [Observation(0.0 if since is None else max(0.0, self._now() - since))]

@@ -1,0 +1,100 @@
+"""Exporting beside whatever a process does, and exporting what is left over, once."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import trio
+
+from replan.runs.engine import Engine
+from replan.telemetry.settings import TelemetrySettings, telemetry_settings
+from runtime.core.errors import UsageProblem, root_cause
+
+if TYPE_CHECKING:
+    from replan.telemetry.exporter import Exporter, Report
+    from replan.telemetry.metrics import Metrics
+
+FLUSH_SECONDS = 2.0
+"""How long a process that is about to end may wait for the collector. What is left over is sent by the next one."""
+INSTALL = "install it: pip install 'replan[otel]'"
+
+
+@asynccontextmanager
+async def exporting(
+    engine: Engine, environment: Mapping[str, str], notice: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """Export the journal for the length of a block, where the environment asks for it; else do nothing.
+
+    `notice` is called with what is asked for and not possible. Nothing of this delays or fails the block; only its end
+    waits for the collector, at most `FLUSH_SECONDS`.
+    """
+    settings = telemetry_settings(environment)
+    for problem in settings.problems:
+        notice(f"telemetry: {problem}")
+    if settings.wanted and not is_installed():
+        notice(f"telemetry: OpenTelemetry is asked for, and its packages are not here; {INSTALL}")
+        settings = TelemetrySettings()
+    if not settings.wanted:
+        yield
+        return
+    exporter, metrics = _made(engine, settings, environment)
+    stop = trio.Event()
+    try:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(exporter.run, stop)
+            try:
+                yield
+            finally:
+                stop.set()
+                nursery.cancel_scope.deadline = trio.current_time() + FLUSH_SECONDS
+    except BaseExceptionGroup as group:
+        raise root_cause(group) from group
+    finally:
+        await _closed(exporter, metrics)
+
+
+async def export_once(engine: Engine, environment: Mapping[str, str], *, again: tuple[str, ...] = ()) -> "Report":
+    """Send what is left over, or all spans of some runs `again`; return what was done.
+
+    Raises `UsageProblem` where the environment asks for no traces, and for a run that cannot be read.
+    """
+    settings = telemetry_settings(environment)
+    problem = settings.problems[0] if settings.problems else "no traces are exported"
+    if not settings.traces:
+        raise UsageProblem(problem, place="OTEL_EXPORTER_OTLP_ENDPOINT", hint="set it to your collector's address")
+    if not is_installed():
+        raise UsageProblem("the packages of OpenTelemetry are not here", place="replan telemetry", hint=INSTALL)
+    exporter, _ = _made(engine, TelemetrySettings(traces=True, content=settings.content), environment)
+    try:
+        if again:
+            await exporter.send_again(again)
+        else:
+            await exporter.export()
+        return exporter.report
+    finally:
+        await _closed(exporter, None)
+
+
+def is_installed() -> bool:
+    """Tell whether the packages of the extra `otel` are here."""
+    return find_spec("opentelemetry") is not None and find_spec("opentelemetry.exporter") is not None
+
+
+def _made(
+    engine: Engine, settings: TelemetrySettings, environment: Mapping[str, str]
+) -> "tuple[Exporter, Metrics | None]":
+    from replan.telemetry.exporter import Exporter  # noqa: PLC0415 -- the SDK takes 0.3 s to import
+    from replan.telemetry.metrics import Metrics  # noqa: PLC0415 -- as above
+
+    metrics = Metrics(engine.journal.now) if settings.metrics else None
+    return Exporter(engine.journal, engine.kinds, settings, environment, metrics=metrics), metrics
+
+
+async def _closed(exporter: "Exporter", metrics: "Metrics | None") -> None:
+    with trio.CancelScope(shield=True):
+        await exporter.leave()
+        if metrics is not None:
+            with trio.move_on_after(FLUSH_SECONDS * 2):
+                await trio.to_thread.run_sync(partial(metrics.close, FLUSH_SECONDS), abandon_on_cancel=True)

@@ -1,0 +1,95 @@
+"""Health endpoints: whether a process lives, and whether it is ready, for those who start it. There is no data in them.
+
+`/livez` answers as soon as the event loop runs, whatever the journal does: a process that does not answer has to be
+started again. `/readyz` answers 200 where the journal can be read, a host has begun to serve, and no stop is requested.
+"""
+
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from replan.web.guarding import Guard
+from replan.web.server import HOST, serve
+from runtime.core.errors import JournalError
+from runtime.host.notices import Notice, Ready, Report
+from runtime.journal.port import Journal
+
+ASK_SECONDS = 2.0
+"""How long the journal may take to answer."""
+AGE_SECONDS = 1.0
+"""How long an answer of the journal counts: requests cannot make it busy."""
+
+
+@dataclass
+class Health:
+    """What is known about this process's health."""
+
+    journal: Journal[Any]
+    """The journal that it serves."""
+    stopping: Callable[[], bool]
+    """Whether a stop is requested."""
+    serving: bool = False
+    """Whether it serves: a host does once it is present in the journal."""
+    _asked: float = field(default=float("-inf"), init=False)
+    _answers: bool = field(default=False, init=False)
+    _asking: trio.Lock = field(default_factory=trio.Lock, init=False)
+
+    def hearing(self, report: Report) -> Report:
+        """Return the report, which also tells this one when the host serves."""
+
+        def heard(notice: Notice) -> None:
+            self.serving |= isinstance(notice, Ready)
+            report(notice)
+
+        return heard
+
+    async def problem(self) -> str:
+        """Return why this process is not ready, in a word or two that hold no data; empty where it is."""
+        if self.stopping():
+            return "stopping"
+        if not self.serving:
+            return "starting"
+        async with self._asking:
+            if trio.current_time() - self._asked > AGE_SECONDS:
+                self._answers = await self._ask()
+                self._asked = trio.current_time()
+        return "" if self._answers else "no journal"
+
+    async def _ask(self) -> bool:
+        with trio.move_on_after(ASK_SECONDS):
+            try:
+                await self.journal.spent_today()
+            except JournalError:
+                return False
+            return True
+        return False
+
+
+def health_routes(health: Health) -> Sequence[BaseRoute]:
+    """Return the routes of the endpoints; they ask for no token."""
+
+    async def live(_: Request) -> Response:
+        return PlainTextResponse("ok\n", headers=_FRESH)
+
+    async def ready(_: Request) -> Response:
+        problem = await health.problem()
+        return PlainTextResponse(f"{problem or 'ok'}\n", 503 if problem else 200, headers=_FRESH)
+
+    return [Route("/livez", live), Route("/readyz", ready)]
+
+
+_FRESH = {"cache-control": "no-store"}
+
+
+async def serve_health(health: Health, listening: socket.socket, until: Callable[[], Awaitable[object]]) -> None:
+    """Serve the endpoints alone, on a socket of the loopback address, until `until` returns."""
+    port = listening.getsockname()[1]
+    names = frozenset(f"{name}:{port}" for name in (HOST, "localhost"))
+    await serve(Guard(Starlette(routes=health_routes(health)), names, frozenset()), listening, until)
