@@ -7,6 +7,7 @@ from typing import Any
 from mcp_types import Resource, ResourceTemplate
 
 from replan.mcp.calls import Desk
+from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
 from replan.views.rows import row_to_json
@@ -85,13 +86,4 @@ async def read_resource(desk: Desk, uri: str) -> Any:
 
 def offer_of(desk: Desk) -> Mapping[str, Any]:
     """Return the names that clients may use, and their ceilings."""
-    offer, clients = desk.offer, desk.offer.config.clients
-    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "runs_at_once", "runs_per_day")
-    return {
-        "workflows": list(offer.workflows),
-        "models": list(offer.models),
-        "profiles": list(offer.profiles),
-        "documents": list(offer.documents),
-        "tools": list(clients.tools) if desk.allow_execute else [],
-        "ceilings": {name: getattr(clients, name) for name in names},
-    }
+    return offered(desk.offer, allow_execute=desk.allow_execute)

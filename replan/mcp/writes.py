@@ -63,7 +63,7 @@ async def answer(call: Call, wanted: bodies.Answer) -> Mapping[str, Any]:
 async def tell(call: Call, wanted: bodies.Tell) -> Mapping[str, Any]:
     """Post a note or a requirement."""
     key = _hashed(call, wanted.idempotency_key, f"tell {wanted.id}")
-    posted = await messages.tell(call.desk, wanted.id, wanted.text, wanted.kind, key=key)
+    posted = await messages.tell(call.desk, call.who, wanted.id, wanted.text, wanted.kind, key=key)
     return {"run_id": wanted.id, "result": posted.result}
 
 

@@ -210,6 +210,20 @@ class Offer:
                 raise UsageProblem(f"the most that clients may ask for is {ceiling:,}", place=name, hint=hint)
 
 
+def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
+    """Return the names and ceilings of clients as plain data, with tool sets only where they may execute."""
+    clients = offer.config.clients
+    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "runs_at_once", "runs_per_day")
+    return {
+        "workflows": list(offer.workflows),
+        "models": list(offer.models),
+        "profiles": list(offer.profiles),
+        "documents": list(offer.documents),
+        "tools": list(clients.tools) if allow_execute else [],
+        "ceilings": {name: getattr(clients, name) for name in names},
+    }
+
+
 def _named(name: str, known: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
     if name not in known:
         hint = nearest(name[:100], known, kind=f"{place}s") or ", ".join(known)

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 
+from actors.acquisition.prepare import GOAL_BYTES_MAX
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
@@ -56,6 +57,34 @@ class StartRun(Limits):
     """The name of a model, likewise."""
     attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
+
+
+class StartAcquisition(Limits):
+    """A schema to fill."""
+
+    profile: Name
+    """The name of a profile; `GET /api/offer` lists them."""
+    goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)]
+    """What the schema is to be filled for, in words."""
+    documents: Name | None = None
+    """The name of a folder of documents; without one, the search service of the settings is asked, if there is one."""
+    given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
+        default_factory=dict
+    )
+    """Values that are known, by the path of the field."""
+    model: Name = DEFAULT
+    """The name of a model."""
+
+
+class StartExecution(Limits):
+    """A proved plan to execute."""
+
+    plan_of: Annotated[str, Field(min_length=1, max_length=64)]
+    """The id of the planning run that has made the plan."""
+    tools: Name
+    """The name of a tool set; `GET /api/offer` lists them."""
+    model: Name = DEFAULT
+    """The name of a model."""
 
 
 class Answer(Sent):
@@ -205,6 +234,9 @@ class Offer(Got):
 
     workflows: list[str]
     models: list[str]
+    profiles: list[str]
+    documents: list[str]
+    tools: list[str]
     ceilings: dict[str, float | None]
 
 

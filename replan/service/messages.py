@@ -8,9 +8,11 @@ from actors.run.via import Via
 from replan.runs import cancelling
 from replan.runs.changes import Changes, post_changes
 from replan.runs.inbox import Heard
+from replan.runs.status import goes_on
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.service.service import Service
+from replan.service.starting import go_on
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Posted
 
@@ -46,18 +48,18 @@ async def answer_question(service: Service, question: str, text: str | None, via
     return receipt
 
 
-async def tell(service: Service, run: str, text: str, kind: str, *, key: str = "") -> Posted:
+async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
     """Post a note or a requirement; a run that had ended, and is reopened by it, goes on.
 
     `key` is a hashed idempotency key. Raises `RequestRefused` for another message with the same one, and as
     `Engine.tell` does.
     """
     posted = _unless_conflict(await service.engine.tell(run, text, kind, key=key[:KEY_LETTERS]))
-    await go_on_where_finished(service, run)
+    await _go_on_where_reopened(service, who, run)
     return posted
 
 
-async def change_limits(service: Service, run: str, changes: Changes, *, key: str = "") -> Posted:
+async def change_limits(service: Service, who: Principal, run: str, changes: Changes, *, key: str = "") -> Posted:
     """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on.
 
     Raises `UsageProblem`, whose place is the limit, and as `tell` does.
@@ -66,14 +68,13 @@ async def change_limits(service: Service, run: str, changes: Changes, *, key: st
         raise UsageProblem("no limit is given", place="limits", hint="name those that change")
     service.offer.check_changes(changes)
     posted = _unless_conflict(await post_changes(service.engine, run, changes, key=key[:KEY_LETTERS]))
-    await go_on_where_finished(service, run)
+    await _go_on_where_reopened(service, who, run)
     return posted
 
 
-async def resume(service: Service, run: str) -> None:
+async def resume(service: Service, who: Principal, run: str) -> None:
     """Go on with a run that is parked, or that has ended and may go on. Raises `RequestRefused`, `RunNotFound`."""
-    await service.engine.journal.row(run)
-    if not service.go_on(run):
+    if not await go_on(service, who, run):
         raise RequestRefused("this server drives no runs: it was started with --no-host", "conflict")
 
 
@@ -85,10 +86,15 @@ async def cancel(service: Service, run: str) -> bool:
     return await cancelling.cancel_run(service.engine, run)
 
 
-async def go_on_where_finished(service: Service, run: str) -> None:
-    """Go on with a run that had ended, where this server drives runs: a host leaves it until a person says so."""
-    if (await service.engine.journal.row(run)).summary.status == "finished":
-        service.go_on(run)
+async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:
+    """Go on with a run that has ended and may go on now: a host leaves it until a person says so."""
+    finished = (await service.engine.journal.row(run)).summary.status == "finished"
+    if not finished or not goes_on(await service.reader.common_with_inbox(run)):
+        return
+    try:
+        await go_on(service, who, run)
+    except RequestRefused as refused:
+        raise RequestRefused(f"it is recorded, but the run does not go on yet: {refused}", refused.reason) from None
 
 
 def _unless_conflict(posted: Posted) -> Posted:

@@ -4,7 +4,7 @@ import hashlib
 from functools import partial
 
 from actors.run.kind import PreparedRun
-from replan.runs.orders import Order
+from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.runs.run_ids import new_run_id
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
@@ -40,8 +40,33 @@ async def start_prepared(
     name = run or new_run_id()
     async with service.starting:  # So that two requests at a time do not both find room for one.
         await _check_room(service, who)
+        await _check_busy(service, who)
         await service.change(partial(_noted, client=who.client, start=Start(run=name, at=service.now(), order=mark)))
         return await service.engine.admit(prepared, run=name)
+
+
+def acquired(service: Service, order: AcquisitionOrder) -> PreparedRun:
+    """Return an ordered acquisition, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    return service.offer.prepare_acquisition(order, service.engine.registry, service.engine.environment)
+
+
+def executed(service: Service, order: ExecutionOrder) -> PreparedRun:
+    """Return an ordered execution, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
+    return service.offer.prepare_execution(order, service.engine.registry, service.engine.environment)
+
+
+async def go_on(service: Service, who: Principal, run: str) -> bool:
+    """Have a run gone on with that rests, for a client; return whether this server drives runs.
+
+    It counts as one that the client has started. Raises `RequestRefused` for a client with too many under way.
+    """
+    async with service.starting:
+        if (await service.engine.journal.row(run)).summary.status not in UNDER_WAY:
+            await _check_busy(service, who)
+            if all(known.run != run for known in service.store.read().starts.get(who.client, ())):
+                start = Start(run=run, at=service.now())
+                await service.change(partial(_noted, client=who.client, start=start))
+        return service.go_on(run)
 
 
 async def known_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
@@ -81,12 +106,16 @@ async def _exists(service: Service, run: str) -> bool:
 
 
 async def _check_room(service: Service, who: Principal) -> None:
-    clients, busy = service.offer.config.clients, 0
+    clients = service.offer.config.clients
     started = service.store.read().starts.get(who.client, ())
     if len([each for each in started if each.at > service.now() - DAY]) >= clients.runs_per_day:
         cause = f"{clients.runs_per_day} runs were started within 24 hours, the most of one client"
         raise RequestRefused(cause, "too_many")
-    for each in started:
+
+
+async def _check_busy(service: Service, who: Principal) -> None:
+    clients, busy = service.offer.config.clients, 0
+    for each in service.store.read().starts.get(who.client, ()):
         try:
             busy += (await service.engine.journal.row(each.run)).summary.status in UNDER_WAY
         except RunNotFound:

@@ -66,7 +66,7 @@ def _models(operation: Operation) -> list[type[BaseModel]]:
 def _described(operation: Operation) -> dict[str, Any]:
     answer = operation.answer
     content = {answer: {"schema": {"type": "string"}}} if isinstance(answer, str) else _json(answer)
-    status = "201" if operation.summary == "Start a run." else "200"
+    status = "201" if operation.answer is bodies.Started else "200"
     described: dict[str, Any] = {
         "operationId": operation.handler.__name__ + ("_of_run" if operation.path.endswith("/{run}/questions") else ""),
         "summary": operation.summary,
@@ -97,14 +97,9 @@ def _others(operation: Operation) -> list[dict[str, Any]]:
     ]
     if operation.body is not None:
         meaning = "Names what is done: repeated with the same key, it is done once."
-        found.append(
-            {"name": "Idempotency-Key", "in": "header", "required": True, "description": meaning, "schema": text}
-        )
+        found.append(_header("Idempotency-Key", meaning, required=True))
     if operation.answer == "text/event-stream":
-        meaning = "The id of the last event that was received."
-        found.append(
-            {"name": "Last-Event-ID", "in": "header", "required": False, "description": meaning, "schema": text}
-        )
+        found.append(_header("Last-Event-ID", "The id of the last event that was received.", required=False))
     return found
 
 

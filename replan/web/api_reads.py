@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from replan.runs.asked import all_questions, questions_of
 from replan.runs.cached import MARK
+from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
 from replan.runs.status import STATUSES
@@ -163,7 +164,4 @@ async def list_questions(site: Site, request: Request, who: Principal, body: Non
 async def read_offer(site: Site, request: Request, who: Principal, body: None) -> Response:
     """Return the names that clients may use, and their ceilings."""
     del request, who, body
-    clients = site.offer.config.clients
-    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "runs_at_once", "runs_per_day")
-    ceilings = {name: getattr(clients, name) for name in names}
-    return answered({"workflows": list(site.offer.workflows), "models": list(site.offer.models), "ceilings": ceilings})
+    return answered(offered(site.offer, allow_execute=site.allow_execute))

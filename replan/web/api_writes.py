@@ -3,15 +3,28 @@
 What a key stands for is durable: the id of a started run and the name of a posted message follow from it.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.run.kind import PreparedRun
 from actors.run.via import Via
 from replan.runs.changes import Changes
-from replan.runs.orders import Order
+from replan.runs.execution_plans import plan_of_run
+from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.service import bodies, messages
 from replan.service.access import Principal
-from replan.service.starting import known_start, mark_of, planned, run_of_key, start_prepared
+from replan.service.starting import (
+    acquired,
+    executed,
+    known_start,
+    mark_of,
+    planned,
+    run_of_key,
+    start_prepared,
+)
 from replan.web.api_answers import answered
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
@@ -25,6 +38,30 @@ def key_of(request: Request, who: Principal) -> str:
 
 
 async def start_run(site: Site, request: Request, who: Principal, body: bodies.StartRun) -> Response:
+    """Start a planning run."""
+    files = tuple([(each.name, each.content) for each in body.attachments])
+    order = Order(problem=body.problem, workflow=body.workflow, uploads=files, **_limited(body))
+    return await _started(site, request, who, body, lambda: planned(site, order))
+
+
+async def start_acquisition(site: Site, request: Request, who: Principal, body: bodies.StartAcquisition) -> Response:
+    """Start an acquisition."""
+    order = AcquisitionOrder(
+        profile=body.profile, goal=body.goal, documents=body.documents, given=body.given, **_limited(body)
+    )
+    return await _started(site, request, who, body, lambda: acquired(site, order))
+
+
+async def start_execution(site: Site, request: Request, who: Principal, body: bodies.StartExecution) -> Response:
+    """Start the execution of a proved plan, where the server allows that."""
+    site.check_execute()
+    order = ExecutionOrder(plan=await plan_of_run(site.reader, body.plan_of), tools=body.tools, **_limited(body))
+    return await _started(site, request, who, body, lambda: executed(site, order))
+
+
+async def _started(
+    site: Site, request: Request, who: Principal, body: bodies.Sent, prepare: Callable[[], PreparedRun]
+) -> Response:
     """Start a run; a repeated request returns the run that the first one started."""
     key = key_of(request, who)
     mark = mark_of(body.model_dump_json())
@@ -32,19 +69,13 @@ async def start_run(site: Site, request: Request, who: Principal, body: bodies.S
         known = await known_start(site, who, key, mark)
         if known is not None:
             return answered({"run_id": known, "result": "duplicate"})
-        order = Order(
-            problem=body.problem,
-            workflow=body.workflow,
-            model=body.model,
-            max_calls=body.max_calls,
-            max_tokens=body.max_tokens,
-            max_cost_usd=body.max_cost_usd,
-            active_seconds=body.active_seconds,
-            deadline_seconds=body.deadline_seconds,
-            uploads=tuple([(each.name, each.content) for each in body.attachments]),
-        )
-        run = await start_prepared(site, who, planned(site, order), run=run_of_key(key), mark=mark)
+        run = await start_prepared(site, who, prepare(), run=run_of_key(key), mark=mark)
     return answered({"run_id": run, "result": "accepted"}, 201)
+
+
+def _limited(body: bodies.StartRun | bodies.StartAcquisition | bodies.StartExecution) -> dict[str, Any]:
+    """Return the model and the limits of an order."""
+    return {"model": body.model, **{name: getattr(body, name) for name in bodies.Limits.model_fields}}
 
 
 async def answer(site: Site, request: Request, who: Principal, body: bodies.Answer) -> Response:
@@ -60,14 +91,14 @@ async def answer(site: Site, request: Request, who: Principal, body: bodies.Answ
 async def tell(site: Site, request: Request, who: Principal, body: bodies.Message) -> Response:
     """Post a message."""
     run = request.path_params["run"]
-    posted = await messages.tell(site, run, body.text, body.kind, key=key_of(request, who))
+    posted = await messages.tell(site, who, run, body.text, body.kind, key=key_of(request, who))
     return answered({"run_id": run, "result": posted.result})
 
 
 async def change_limits(site: Site, request: Request, who: Principal, body: bodies.Limits) -> Response:
     """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on."""
     run, changes = request.path_params["run"], Changes(**body.model_dump())
-    posted = await messages.change_limits(site, run, changes, key=key_of(request, who))
+    posted = await messages.change_limits(site, who, run, changes, key=key_of(request, who))
     return answered({"run_id": run, "result": posted.result})
 
 
@@ -76,7 +107,7 @@ async def resume(site: Site, request: Request, who: Principal, body: bodies.Noth
     del body
     key_of(request, who)
     run = request.path_params["run"]
-    await messages.resume(site, run)
+    await messages.resume(site, who, run)
     return answered({"run_id": run, "result": "accepted"})
 
 

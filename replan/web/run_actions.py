@@ -16,18 +16,16 @@ MINUTE = 60.0
 
 async def tell(site: Site, request: Request, who: Principal, form: Form) -> Response:
     """Post a note or a requirement; one that reopens a finished run also goes on with it."""
-    del who
     run = request.path_params["run"]
-    await messages.tell(site, run, form.text("text"), form.text("as") or "note")
+    await messages.tell(site, who, run, form.text("text"), form.text("as") or "note")
     return back_to("/" if form.text("back") == "/" else f"/runs/{run}", "told")
 
 
 async def limits(site: Site, request: Request, who: Principal, form: Form) -> Response:
     """Post changed limits; a run that had ended because of them goes on."""
-    del who
     run = request.path_params["run"]
     changes = changes_of(form)
-    await messages.change_limits(site, run, changes)
+    await messages.change_limits(site, who, run, changes)
     return back_to(f"/runs/{run}", "limits")
 
 
@@ -45,9 +43,9 @@ def changes_of(form: Form) -> Changes:
 
 async def go_on(site: Site, request: Request, who: Principal, form: Form) -> Response:
     """Go on with a run that is parked, or that has ended and may go on."""
-    del who, form
+    del form
     run = request.path_params["run"]
-    await messages.resume(site, run)
+    await messages.resume(site, who, run)
     return back_to(f"/runs/{run}", "resumed")
 
 

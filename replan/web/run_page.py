@@ -41,6 +41,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
     begun = parts.flow is not None
+    has_plan = begun and "plan" in views.documents
     values = {
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
@@ -48,6 +49,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "top": shown.top,
         "made_from": loaded.kind.made_from(loaded.state),
         "linked": shown.linked,
+        "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
         "undriven": _undriven(shown, hosts=site.hosts),
         "program": program(),
         "questions": [shown_form(each) for each in questions],
@@ -62,7 +64,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "tree": actions,
         "tree_pages": _pages(run, "tree", actions),
         "tree_lines": parts.tree.lines[:ROWS_MAX],
-        "result_title": "Steps" if begun and "plan" in views.documents else "Result",
+        "result_title": "Steps" if has_plan else "Result",
         "lines": some_lines,
         "lines_pages": _pages(run, "lines", some_lines),
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],

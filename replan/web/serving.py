@@ -38,6 +38,7 @@ async def serve_home(
     hosts: bool,
     proxy: ProxyEntry | None = None,
     listen: str = HOST,
+    allow_execute: bool = False,
     stop: Stop,
     report: Report,
     opened: Callable[[str], None],
@@ -67,6 +68,7 @@ async def serve_home(
         waiting=waiting if hosts else None,
         port=port,
         hosts=hosts,
+        allow_execute=allow_execute,
         proxy=proxy,
         form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )

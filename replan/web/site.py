@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from replan.service.access import SESSION_SECONDS, Principal, of_session
 from replan.service.limits import Streams
+from replan.service.refusals import RequestRefused
 from replan.service.service import Service
 from replan.setup.proxy import ProxyEntry
 from replan.web.proxied import user_of
@@ -20,6 +21,8 @@ class Site(Service):
     """The port that the server listens on."""
     hosts: bool = True
     """Whether this server drives runs."""
+    allow_execute: bool = False
+    """Whether clients may execute plans with the tool sets of the settings."""
     proxy: ProxyEntry | None = None
     """The proxy that the server is behind; None for a server of this machine alone."""
     form_key: str = ""
@@ -28,6 +31,11 @@ class Site(Service):
     """The open streams of each client."""
     parts: PartsMaker = field(default_factory=PartsMaker)
     """The long parts of the runs that were looked at lately."""
+
+    def check_execute(self) -> None:
+        """Raise `RequestRefused` where clients may not execute plans."""
+        if not self.allow_execute:
+            raise RequestRefused("this server executes no plans: it was started without --allow-execute", "forbidden")
 
     @property
     def hosts_named(self) -> frozenset[str]:

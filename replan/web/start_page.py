@@ -1,57 +1,129 @@
-"""Starting a run from the page: the form, and what happens to a filled one."""
+"""Starting a run from the page: the forms of each kind, and what happens to a filled one."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.planning.prepare import PROBLEM_BYTES_MAX
-from replan.runs.orders import DEFAULT, Order
+from actors.run.kind import PreparedRun
+from replan.runs.execution_plans import plan_of_run
+from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offered
 from replan.service.access import Principal
-from replan.service.starting import start
+from replan.service.starting import acquired, executed, planned, start_prepared
 from replan.views.errors import line_of_error
 from replan.web.requests import Form, page
 from replan.web.run_actions import changes_of
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 
-FIELDS = ("problem", "workflow", "model", "max_calls", "max_tokens", "max_cost_usd", "active_minutes", "deadline_hours")
+LIMITS = ("model", "max_calls", "max_tokens", "max_cost_usd", "active_minutes", "deadline_hours")
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "planning": ("problem", "workflow", *LIMITS),
+    "acquisition": ("profile", "goal", "documents", "given", *LIMITS),
+    "execution": ("plan_of", "tools", *LIMITS),
+}
+"""The fields of the form of each kind that are shown again where it cannot be used."""
 
 
 async def show_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts a run."""
+    """Return the page that starts a planning run."""
     del request
-    return _form(site, who, {}, "", 200)
+    return _form(site, who, "planning")
+
+
+async def show_acquisition_form(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page that starts an acquisition."""
+    del request
+    return _form(site, who, "acquisition")
+
+
+async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page that executes a plan; the query may name the run that has made it."""
+    site.check_execute()
+    return _form(site, who, "execution", {"plan_of": request.query_params.get("plan_of", "")[:64]})
 
 
 async def start_run(site: Site, request: Request, who: Principal, form: Form) -> Response:
-    """Start a run; where the form cannot be used, show it again with what was typed."""
+    """Start a planning run."""
     del request
-    try:
-        limits = changes_of(form)
-        order = Order(
-            problem=form.text("problem"),
-            workflow=form.text("workflow") or "search",
-            model=form.text("model") or DEFAULT,
-            max_calls=limits.max_calls,
-            max_tokens=limits.max_tokens,
-            max_cost_usd=limits.max_cost_usd,
-            active_seconds=limits.active_seconds,
-            deadline_seconds=limits.deadline_seconds,
-            uploads=await form.uploads("files"),
+
+    async def prepare() -> PreparedRun:
+        files, problem, workflow = await form.uploads("files"), form.text("problem"), form.text("workflow") or "search"
+        return planned(site, Order(problem=problem, workflow=workflow, uploads=files, **_limited(form)))
+
+    return await _started(site, who, form, "planning", prepare)
+
+
+async def start_acquisition(site: Site, request: Request, who: Principal, form: Form) -> Response:
+    """Start an acquisition."""
+    del request
+
+    async def prepare() -> PreparedRun:
+        order = AcquisitionOrder(
+            profile=form.text("profile"),
+            goal=form.text("goal"),
+            documents=form.text("documents") or None,
+            given=_given(form.text("given")),
+            **_limited(form),
         )
-        run = await start(site, who, order)
+        return acquired(site, order)
+
+    return await _started(site, who, form, "acquisition", prepare)
+
+
+async def start_execution(site: Site, request: Request, who: Principal, form: Form) -> Response:
+    """Start the execution of a proved plan, where the server allows that."""
+    del request
+    site.check_execute()
+
+    async def prepare() -> PreparedRun:
+        plan = await plan_of_run(site.reader, form.text("plan_of").strip())
+        return executed(site, ExecutionOrder(plan=plan, tools=form.text("tools"), **_limited(form)))
+
+    return await _started(site, who, form, "execution", prepare)
+
+
+async def _started(
+    site: Site, who: Principal, form: Form, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
+) -> Response:
+    """Start a run; where the form cannot be used, show it again with what was typed."""
+    try:
+        run = await start_prepared(site, who, await prepare())
     except UsageProblem as error:
-        return _form(site, who, {name: form.text(name) for name in FIELDS}, line_of_error(error), 422)
+        return _form(site, who, kind, {name: form.text(name) for name in FIELDS[kind]}, line_of_error(error))
     return Response(status_code=303, headers={"location": f"/runs/{run}?done=started"})
 
 
-def _form(site: Site, who: Principal, typed: dict[str, str], trouble: str, status: int) -> Response:
+def _limited(form: Form) -> dict[str, Any]:
+    """Return the model and the limits of an order."""
+    limits = changes_of(form)
+    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "deadline_seconds")
+    return {"model": form.text("model") or DEFAULT, **{name: getattr(limits, name) for name in names}}
+
+
+def _given(text: str) -> dict[str, str]:
+    """Return the values of a form, a line `PATH = VALUE` each. Raises `UsageProblem`."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        path, sign, value = map(str.strip, line.partition("="))
+        if not sign or not path or path in found:
+            raise UsageProblem(
+                f"{line[:60]!r} gives no value", place="given", hint="a line PATH = VALUE for each field"
+            )
+        found[path] = value
+    return found
+
+
+def _form(site: Site, who: Principal, kind: str, typed: Mapping[str, str] | None = None, trouble: str = "") -> Response:
+    filled = typed or {}
     values = {
-        "typed": {name: typed.get(name, "") for name in FIELDS},
+        "kind": kind,
+        "typed": {name: filled.get(name, "") for name in FIELDS[kind]},
+        "limited": any(filled.get(name) for name in LIMITS[1:]),
         "trouble": trouble,
-        "workflows": list(site.offer.workflows),
-        "models": list(site.offer.models),
-        "ceilings": site.offer.config.clients,
-        "problem_max": PROBLEM_BYTES_MAX,
+        "offer": offered(site.offer, allow_execute=site.allow_execute),
+        "executes": site.allow_execute,
         "here": "new",
     }
-    return page(site, who, "new.html", values, status)
+    return page(site, who, "new.html", values, 422 if trouble else 200)

@@ -7,7 +7,7 @@ from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.releases.release import ROOT, Release, installed
 from tests.support.postgres import running_server
 
-TAG, COMMIT = "0.2.0", "d2fc1c1dc15d87668523fd3ed18da1fb0342bcd8"
+TAG, COMMIT = "0.2.0", "5e0544b7407de8620a800b2f0c150f3802bf490f"
 SCRIPT = {"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]}
 """What the author of each run writes: it asks once."""
 CALLS = 3

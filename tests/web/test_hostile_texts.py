@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, RECON, STRATEGY
 from tests.web.browsing import check_quiet, signed_in
+from tests.web.hostile_fields import EVIL
 from tests.web.test_api import Program
 from tests.web.test_inbox import field
 from tests.web.world import served
@@ -20,10 +21,6 @@ action_pairs:
       all_of: [plan_medium, human_review]
     role: plan
 """
-EVIL = (
-    "<img src=x data-evil onerror='window.evil=1'>\"'><script data-evil>window.evil=1</script>{{7*7}}\u202e\x1b]0;x\x07"
-)
-"""A text that does harm wherever it is taken for markup, for a template or for a control sequence."""
 
 
 def poisoned(value):

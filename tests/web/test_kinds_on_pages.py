@@ -10,8 +10,8 @@ import trio
 from tests.cli.samples import PLAN, write_script
 from tests.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
 from tests.tidy.source import ROOT
-from tests.web.browsing import check_accessible, check_quiet, need_browser, signed_in
-from tests.web.chromium import chromium
+from tests.web.browsing import check_accessible, check_quiet, signed_in
+from tests.web.test_api import Program
 from tests.web.world import PLANS, served
 
 GOAL = "EV charging stations for apartment buildings in Portugal"
@@ -69,9 +69,8 @@ SLOW = plan(
 )
 
 
-async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(tmp_path):
-    need_browser()
-    async with served(tmp_path, hosts=False) as web, chromium() as browser, executing(tmp_path, SLOW):
+async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(tmp_path, browser):
+    async with served(tmp_path, hosts=False) as web, executing(tmp_path, SLOW):
         run = (await until(web.reader_rows))[0][0].run
         page = await signed_in(browser, web)
         await page.go(f"{web.address}/runs/{run}")
@@ -148,3 +147,95 @@ async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(t
         done = await replan("execute", run, *arguments[2:], exit_codes=(0, 3, 6))
         assert f'href="/runs/{done["run_id"]}"' in (await web.browser.get(f"/runs/{run}")).text
         assert f'made from <a href="/runs/{run}"' in (await web.browser.get(f"/runs/{done['run_id']}")).text
+
+
+SETS = {"all": {"file": "../tools.yaml", "workspace": "../work"}}
+"""The tool sets that clients may use, from the home's folder."""
+
+
+async def test_an_acquisition_is_started_on_the_page_with_names_and_known_values(tmp_path):
+    folder = ROOT / "docs" / "examples" / "market"
+    async with served(tmp_path, documents={"market": str(folder)}) as web:
+        page = (await web.browser.get("/new/acquisition")).text
+        assert "<option>market</option>" in page
+        assert "<option>market_size</option>" in page
+        fields = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "rules"}
+        given = "core.region = Portugal\n\ncore.currency=EUR\nsegment.win_rate = 4 %"
+        started = await web.post("/acquisitions", {**fields, "given": given})
+        run = started.headers["location"].split("/")[2].partition("?")[0]
+        assert (await web.settled(run, "finished")).outcome == "success"
+        for wrong in ("no value", "= 3", "core.region = A\ncore.region = B"):
+            refused = await web.post("/acquisitions", {**fields, "given": wrong})
+            assert refused.status_code == 422
+            assert "gives no value" in refused.text
+            assert GOAL in refused.text
+        for name, value in (("profile", "/etc/passwd"), ("documents", "/etc"), ("documents", "../docs")):
+            assert (await web.post("/acquisitions", {**fields, name: value})).status_code == 422
+        assert len(await web.reader_rows()) == 1
+
+
+async def test_a_plan_is_executed_from_the_page_only_where_the_server_was_told_to_allow_it(tmp_path):
+    loose = {**PLANS, "g_plan": [{**PLAN, "steps": [step("one", "make_a", ["fixed"], preconditions=["bug"])]}]}
+    write_tools(tmp_path, {})
+    options = {"scripts": {"loose": loose}, "tools": SETS}
+    async with served(tmp_path, **options) as web:
+        run = await web.start("loose")
+        await web.settled(run, "finished")
+        assert "/new/execution" not in (await web.browser.get(f"/runs/{run}")).text
+        assert (await web.browser.get("/new/execution")).status_code == 403
+        assert (await web.post("/executions", {"plan_of": run, "tools": "all"})).status_code == 403
+        program = Program(web)
+        assert (await program.post("/api/executions", {"plan_of": run, "tools": "all"})).status_code == 403
+        assert (await program.get("/api/offer")).json()["tools"] == []
+    async with served(tmp_path, allow_execute=True, **options) as web:
+        assert f"/new/execution?plan_of={run}" in (await web.browser.get(f"/runs/{run}")).text
+        assert f'value="{run}"' in (await web.browser.get(f"/new/execution?plan_of={run}")).text
+        for tools in ("", "none", "../tools.yaml", "/etc/passwd"):
+            assert (await web.post("/executions", {"plan_of": run, "tools": tools})).status_code == 422
+        for plan_of in ("", "../plan.json", str(tmp_path / "plan.json"), "http://127.0.0.1/plan.json"):
+            assert (await web.post("/executions", {"plan_of": plan_of, "tools": "all"})).status_code in (404, 422)
+        started = await web.post("/executions", {"plan_of": run, "tools": "all", "model": "rules"})
+        execution = started.headers["location"].split("/")[2].partition("?")[0]
+        await web.settled(execution, "finished")
+        assert statuses((await web.browser.get(f"/runs/{execution}")).text)["one"] == "done"
+
+
+async def test_a_program_starts_acquisitions_and_executions_by_names_and_each_once(tmp_path):
+    loose = {**PLANS, "g_plan": [{**PLAN, "steps": [step("one", "make_a", ["fixed"], preconditions=["bug"])]}]}
+    write_tools(tmp_path, {})
+    folder = str(ROOT / "docs" / "examples" / "market")
+    options = {"scripts": {"loose": loose}, "tools": SETS, "documents": {"market": folder}}
+    async with served(tmp_path, hosts=False, allow_execute=True, **options) as web:
+        program = Program(web)
+        offer = (await program.get("/api/offer")).json()
+        assert (offer["documents"], offer["tools"]) == (["market"], ["all"])
+        assert folder not in json.dumps(offer)
+        order = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "rules"}
+        answers = [await program.post("/api/acquisitions", order) for _ in range(2)]
+        assert [each.status_code for each in answers] == [201, 200]
+        assert len({each.json()["run_id"] for each in answers}) == 1
+        for name, value in (("profile", "x.yaml"), ("documents", "/etc"), ("given", {"nonesuch": "1"}), ("path", "x")):
+            assert (await program.post("/api/acquisitions", {**order, name: value}, key=name)).status_code == 422
+        run = await web.start("loose")
+        await web.engine.resume(run)
+        order = {"plan_of": run, "tools": "all", "model": "rules"}
+        answers = [await program.post("/api/executions", order) for _ in range(2)]
+        assert [each.status_code for each in answers] == [201, 200], answers[0].text
+        for name, value in (("tools", "/etc"), ("plan_of", "abcdefgh"), ("plan", {}), ("workspace", "/")):
+            assert (await program.post("/api/executions", {**order, name: value}, key=name)).status_code in (404, 422)
+        assert len(await web.reader_rows()) == 3
+
+
+async def test_a_client_cannot_have_more_runs_under_way_by_going_on_with_those_that_ended(tmp_path):
+    async with served(tmp_path, hosts=False, runs_at_once=1) as web:
+        program = Program(web)
+        order = {"problem": "# Login fails\n\nThe login fails.", "model": "plans", "max_calls": 2}
+        first = (await program.post("/api/runs", order, key="1")).json()["run_id"]
+        await web.engine.resume(first)
+        assert (await web.engine.result(first)).outcome == "budget_exhausted"
+        assert (await program.post("/api/runs", order, key="2")).status_code == 201
+        answer = await program.post(f"/api/runs/{first}/limits", {"max_calls": 20})
+        assert answer.status_code == 429
+        assert "it is recorded" in answer.json()["error"]["message"]
+        assert (await program.post(f"/api/runs/{first}/resume")).status_code == 429
+        assert (await program.post(f"/api/runs/{first}/messages", {"text": "Use 3.12"})).status_code in (200, 429)

@@ -77,7 +77,9 @@ class World:
 
 
 @asynccontextmanager
-async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, proxy=None, **clients):
+async def served(
+    folder, *, hosts=True, scripts=None, signed_in=True, port=0, proxy=None, allow_execute=False, **clients
+):
     """Serve a home for the length of a block, with models by the names of their scripts."""
     models = {
         name: write_script(folder, script, f"{name}.yaml")
@@ -94,7 +96,7 @@ async def served(folder, *, hosts=True, scripts=None, signed_in=True, port=0, pr
     async with open_home(config=config, registry=registry()) as engine, trio.open_nursery() as nursery:
 
         async def serve():
-            options = {"stop": stop, "report": lambda _: None, "opened": open_at}
+            options = {"allow_execute": allow_execute, "stop": stop, "report": lambda _: None, "opened": open_at}
             await serve_home(engine, locate_home(), config, port=listening_port, hosts=hosts, proxy=proxy, **options)
 
         nursery.start_soon(serve)

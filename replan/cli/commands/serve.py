@@ -3,7 +3,6 @@
 import json
 import sys
 import time
-from functools import partial
 from typing import IO, NamedTuple, cast
 
 import click
@@ -29,8 +28,8 @@ from runtime.drive.options import Stop
 from runtime.host.notices import Stopped
 
 
-class Address(NamedTuple):
-    """Where a home is served."""
+class Wish(NamedTuple):
+    """Where and how a home is served."""
 
     port: int
     """The port; 0 takes a free one."""
@@ -38,14 +37,18 @@ class Address(NamedTuple):
     """The address that the server listens on."""
     proxy: str | None
     """The name of the proxy in the settings; None for none."""
+    hosts: bool
+    """Whether the server drives runs."""
+    allow_execute: bool
+    """Whether clients may execute plans."""
     health: int | None
     """The port of the health endpoints beside those on `port`; None for none."""
 
 
-def serve_page(invocation: Invocation, where: Address, *, hosts: bool, as_json: bool) -> int:
+def serve_page(invocation: Invocation, wish: Wish, *, as_json: bool) -> int:
     """Serve the home until a signal asks to stop. Return the exit code."""
     tune()
-    return trio.run(_serve, invocation, where, hosts, as_json)
+    return trio.run(_serve, invocation, wish, as_json)
 
 
 def print_sign_in(*, as_json: bool) -> int:
@@ -56,25 +59,36 @@ def print_sign_in(*, as_json: bool) -> int:
     return Exit.OK
 
 
-async def _serve(invocation: Invocation, where: Address, hosts: bool, as_json: bool) -> int:
+async def _serve(invocation: Invocation, wish: Wish, as_json: bool) -> int:
     stop, report = Stop(handover=True), reporter(as_json=as_json)
     async with opened(invocation, make=True, drives=True) as engine:
         home = locate_home()
         config = read_user_config(home.config)
 
-        proxy = None if where.proxy is None else _proxy(where.proxy, config)
+        proxy = None if wish.proxy is None else _proxy(wish.proxy, config)
 
         def announce(address: str) -> None:
             if proxy is None:
                 _print_address(address, as_json=as_json)
             else:
-                _print_public(address, str(where.proxy), as_json=as_json)
+                _print_public(address, str(wish.proxy), as_json=as_json)
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            heard = watched(engine, stop, report, where.health, nursery, serving=not hosts)
-            where_to = partial(serve_home, port=where.port, listen=where.listen, proxy=proxy, hosts=hosts)
-            await where_to(engine, home, config, stop=stop, report=heard, opened=announce)
+            heard = watched(engine, stop, report, wish.health, nursery, serving=not wish.hosts)
+            await serve_home(
+                engine,
+                home,
+                config,
+                port=wish.port,
+                listen=wish.listen,
+                proxy=proxy,
+                hosts=wish.hosts,
+                allow_execute=wish.allow_execute,
+                stop=stop,
+                report=heard,
+                opened=announce,
+            )
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK

@@ -15,6 +15,7 @@ PORT = 8430
 )
 @click.option("--proxy", metavar="NAME", help="The authenticating proxy of config.yaml that others connect through.")
 @click.option("--listen", metavar="ADDRESS", default="127.0.0.1", help="Where the proxy connects to, with --proxy.")
+@click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
 @click.option("--no-host", is_flag=True, help="Show and answer only; another process drives the runs.")
 @click.option("--sign-in", is_flag=True, help="Print a new one-time address of the server that runs, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -28,6 +29,7 @@ def serve(
     port: int,
     proxy: str | None,
     listen: str,
+    allow_execute: bool,
     no_host: bool,
     sign_in: bool,
     health_port: int | None,
@@ -45,8 +47,9 @@ def serve(
     if missing:
         hint = "pip install 'replan[web]'"
         raise UsageProblem(f"the web page needs the extra `web`, and {missing[0]} is missing", place="serve", hint=hint)
-    from replan.cli.commands.serve import Address, print_sign_in, serve_page
+    from replan.cli.commands.serve import Wish, print_sign_in, serve_page
 
     if sign_in:
         return print_sign_in(as_json=as_json)
-    return serve_page(invocation, Address(port, listen, proxy, health_port), hosts=not no_host, as_json=as_json)
+    wish = Wish(port, listen, proxy, not no_host, allow_execute, health_port)
+    return serve_page(invocation, wish, as_json=as_json)
