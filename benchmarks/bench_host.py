@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))
 
 from actors.config.model_spec import Named  # noqa: E402
 from actors.planning.prepare import RunOptions  # noqa: E402
+from actors.run.via import Via  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
-from replan.runs.inbox import post_answer  # noqa: E402
 from replan.runs.prepare import prepare_run  # noqa: E402
 from replan.setup.data_files import data_root  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
@@ -151,8 +151,7 @@ async def wake(home, wakes, arrivals):
     async with open_home(environment=environment(home)) as engine:
         for number in range(wakes):
             run = f"run{number:05}"
-            state = await engine.state_with_inbox(run)
-            await post_answer(engine.journal, state, f"{run}/q1", "version 3.12")
+            await engine.answer(f"{run}/q1", "version 3.12", via=Via.CLI)
             committed = time.perf_counter()
             engine.wakeup.wake()
             with trio.fail_after(30):
