@@ -46,6 +46,11 @@ def child_run(run: str, node: str) -> str:
     return f"{run}.{text_hash(node)[:8]}"
 
 
+def parent_of(child: str) -> str:
+    """Return the id of the run that a run is a step of."""
+    return child.rpartition(".")[0]
+
+
 def is_child(run: str) -> bool:
     """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
     return "." in run

@@ -6,7 +6,7 @@ from typing import assert_never
 from actors.files.document import Document, KeyPath
 from actors.files.suggestions import nearest
 from actors.tools.parameters import first_problem, with_defaults
-from actors.tools.tools_file import AnyTool, Binding, CommandTool, HumanTool, ModelTool, PythonTool, ToolsFile
+from actors.tools.tools_file import AnyTool, Binding, CommandTool, HumanTool, McpTool, ModelTool, PythonTool, ToolsFile
 from actors.tools.uses import ModelUse, PersonUse, ToolUse, Use, canonical
 
 
@@ -36,7 +36,7 @@ def _check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath)
 def _use(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> Use:
     tool = _named(file, binding, document, path)
     match tool:
-        case CommandTool() | PythonTool():
+        case CommandTool() | PythonTool() | McpTool():
             before = None
             if tool.pre_check is not None:
                 before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
@@ -64,7 +64,11 @@ def _use(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -
 
 
 def _call(
-    tool: CommandTool | PythonTool, binding: Binding, document: Document, path: KeyPath, before: ToolUse | None
+    tool: CommandTool | PythonTool | McpTool,
+    binding: Binding,
+    document: Document,
+    path: KeyPath,
+    before: ToolUse | None,
 ) -> ToolUse:
     arguments = with_defaults(tool.parameters, binding.with_)
     if problem := first_problem(tool.parameters, {**binding.with_, **arguments}):
@@ -86,7 +90,7 @@ def _call(
 
 def _pre_check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> ToolUse:
     tool = _named(file, binding, document, path)
-    if not isinstance(tool, CommandTool | PythonTool):
+    if not isinstance(tool, CommandTool | PythonTool | McpTool):
         raise document.problem(f"the tool {binding.tool!r} is no command and no Python function", path)
     if tool.pre_check is not None:
         hint = "name a tool without one"
@@ -106,11 +110,13 @@ def _takes_nothing(binding: Binding, document: Document, path: KeyPath) -> None:
 
 
 def unused(file: ToolsFile) -> tuple[str, ...]:
-    """Return the names of the tools that are used by no binding and no pre-check, in the file's order."""
+    """Return the tools that no binding and no pre-check uses, and the servers that no tool names, in their order."""
     bindings = [*file.generators.values(), *file.guards.values()]
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
     named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
-    return tuple(name for name in file.tools if name not in named)
+    servers = {tool.mcp.server for tool in file.tools.values() if isinstance(tool, McpTool)}
+    idle = [f"the server {name}" for name in file.mcp_servers if name not in servers]
+    return (*(name for name in file.tools if name not in named), *idle)
 
 
 def environment_of(allowed: tuple[str, ...], outside: Mapping[str, str]) -> dict[str, str]:

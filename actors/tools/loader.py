@@ -10,14 +10,16 @@ import orjson
 from pydantic import ValidationError
 
 from actors.files.document import Document
+from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.tools.binding import bound, unused
-from actors.tools.programs import ProgramMissing, find_programs
+from actors.tools.mcp_calls import is_installed
+from actors.tools.programs import ProgramMissing, find_programs, find_server
 from actors.tools.python_code import CodeUnusable, check_code, check_module
-from actors.tools.specs import CommandSpec, PythonSpec, ToolSpec
-from actors.tools.tools_file import CommandTool, PythonTool, ToolsFile
-from actors.tools.uses import ToolSet
+from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec
+from actors.tools.tools_file import CommandTool, McpServer, McpTool, PythonTool, ToolsFile
+from actors.tools.uses import ToolSet, canonical
 from runtime.core.errors import UsageProblem
 
 
@@ -60,6 +62,9 @@ def load_tools(
                 tools[name] = _command(name, tool, document, place.parent, environment)
             case PythonTool():
                 tools[name] = _python(name, tool, document, place.parent, workspace)
+            case McpTool():
+                server = _server(name, tool, file, document)
+                tools[name] = _mcp(name, tool, server, document, environment)
             case _:
                 continue
     digest = sha256(orjson.dumps(document.value, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -114,3 +119,43 @@ def _python(name: str, tool: PythonTool, document: Document, folder: Path, works
         parameters=tool.parameters,
         output_bytes=tool.output_bytes,
     )
+
+
+def _server(name: str, tool: McpTool, file: ToolsFile, document: Document) -> McpServer:
+    path = ("tools", name, "mcp", "server")
+    server = file.mcp_servers.get(tool.mcp.server)
+    if server is None:
+        hint = nearest(tool.mcp.server, file.mcp_servers, kind="servers") or "add it under `mcp_servers`"
+        raise document.problem(f"there is no MCP server {tool.mcp.server!r}", path, hint)
+    if not is_installed():
+        raise document.problem("tools of MCP servers need the extra `mcp`", path, "pip install 'replan[mcp]'")
+    return server
+
+
+def _mcp(name: str, tool: McpTool, server: McpServer, document: Document, environment: Mapping[str, str]) -> McpSpec:
+    given, own = tool.mcp.arguments, ("mcp_servers", tool.mcp.server)
+    template = {each: f"{{{each}}}" for each in tool.parameters} if given is None else given
+    spec = McpSpec(
+        name=name,
+        server=tool.mcp.server,
+        remote=tool.mcp.tool,
+        arguments=canonical(template),
+        argv=server.command,
+        folder=str(Path(document.source).resolve().parent),
+        environment=server.environment if server.command else (),
+        url=server.url,
+        token_variable=server.token or "",
+        parameters=tool.parameters,
+        repeatable=tool.repeatable,
+        output_bytes=tool.output_bytes,
+    )
+    if spec.token_variable and not environment.get(spec.token_variable):
+        hint = f"set it to the server's token: export {spec.token_variable}=..."
+        raise document.problem(f"the variable {spec.token_variable!r} is not set", (*own, "token"), hint)
+    if spec.argv:
+        try:
+            find_server(spec, environment)
+        except ProgramMissing as error:
+            hint = "install it, or name another program"
+            raise document.problem(str(error), (*own, "command"), hint) from None
+    return spec

@@ -6,10 +6,11 @@ from typing import assert_never
 from actors.handlers.tools import Tool
 from actors.tools.command_calls import command
 from actors.tools.file_calls import built_in, file_tools
+from actors.tools.mcp_calls import mcp_tool
 from actors.tools.python_calls import python
 from actors.tools.snapshot_calls import take_snapshot
 from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT
-from actors.tools.specs import CommandSpec, PythonSpec, ToolSpec
+from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec
 from actors.tools.uses import ToolSet
 from actors.tools.workspace import Workspace
 
@@ -26,5 +27,7 @@ def _opened(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]
             return command(spec, workspace, environment)
         case PythonSpec():
             return python(spec, workspace)
+        case McpSpec():
+            return mcp_tool(spec, workspace, environment)
         case _:
             assert_never(spec)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from actors.tools.binding import environment_of
-from actors.tools.specs import CommandSpec
+from actors.tools.specs import CommandSpec, McpSpec
 
 
 class ProgramMissing(Exception):
@@ -25,6 +25,12 @@ def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, st
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
     words = {"wrap": spec.wrap, "command": spec.argv}
     return {key: find_program(key, each[0], path, Path(spec.folder)) for key, each in words.items() if each}
+
+
+def find_server(spec: McpSpec, outside: Mapping[str, str]) -> str:
+    """Return the path of the program that is an MCP server. Raises `ProgramMissing`."""
+    path = environment_of(spec.environment, outside).get("PATH", os.defpath)
+    return find_program("command", spec.argv[0], path, Path(spec.folder))
 
 
 def find_program(key: str, name: str, path: str, folder: Path) -> str:

@@ -57,7 +57,37 @@ class PythonSpec(Value):
     """Bytes of its result that are kept."""
 
 
-ToolSpec = Annotated[CommandSpec | PythonSpec, Field(discriminator="kind")]
+class McpSpec(Value):
+    """A tool of an MCP server, which is started for each call, or listens elsewhere."""
+
+    kind: Literal["mcp"] = "mcp"
+    name: str
+    """The tool's name in the tools file."""
+    server: str
+    """The server's name in the tools file."""
+    remote: str
+    """The tool's name at the server."""
+    arguments: str
+    """The arguments for the server, the text of a JSON object in whose texts `{name}` stands for a parameter."""
+    argv: tuple[str, ...] = ()
+    """The program that is the server, and its arguments; empty for one that listens."""
+    folder: str
+    """The absolute path of the tools file's folder: a program named by a relative path is looked for there."""
+    environment: tuple[str, ...] = ()
+    """The environment variables that the program sees: `NAME` is passed on, `NAME=value` is set."""
+    url: str = ""
+    """The address of a server that listens; empty for a program."""
+    token_variable: str = ""
+    """The environment variable with the server's bearer token; empty for none. The token itself is not stored."""
+    parameters: Mapping[str, Parameter]
+    """The parameters by name."""
+    repeatable: bool = False
+    """Whether a second call does no harm, as the tools file says."""
+    output_bytes: int
+    """Bytes of its result that are kept."""
+
+
+ToolSpec = Annotated[CommandSpec | PythonSpec | McpSpec, Field(discriminator="kind")]
 """A tool of any kind that has an actor."""
 
 

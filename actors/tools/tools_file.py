@@ -7,9 +7,12 @@ from pydantic import model_validator as checks
 
 from actors.files.config_model import Config, config_error
 from actors.tools.command_words import USE_A_SCRIPT, as_list, program_problem, shell_code, word_problem
+from actors.tools.mcp_arguments import placeholders
 from actors.tools.parameters import Parameter, path_problem
 from actors.tools.patterns import PATTERN_CHARACTERS_MAX, pattern_problem
 from actors.tools.specs import parameters_in
+from runtime.core.errors import UsageProblem
+from runtime.models.base_url import check_base_url
 
 TIMEOUT_SECONDS = 300.0
 """The time limit of a call where the tools file names none, in seconds."""
@@ -34,6 +37,10 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=[
 """An environment variable: `NAME` is passed on from Replan's own environment, `NAME=value` is set."""
 
 
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
+"""The name of an environment variable."""
+
+
 class Binding(Config):
     """A tool with its arguments."""
 
@@ -49,6 +56,15 @@ def _as_binding(value: Any) -> Any:
 
 Bound = Annotated[Binding, BeforeValidator(_as_binding, json_schema_input_type=ToolName | Binding)]
 """A tool's name, or a tool with arguments."""
+
+
+def not_a_line(value: Any) -> Any:
+    """Return a command as it was given. Raises where it is one line, which only a shell could read."""
+    if isinstance(value, str):
+        words = as_list(value)
+        hint = f"write {words}" if words else USE_A_SCRIPT
+        raise config_error("should be a list of a program and its arguments, which no shell reads", hint=hint)
+    return value
 
 
 class _Called(Config):
@@ -92,11 +108,7 @@ class CommandTool(_Run):
     @field_validator("command", "wrap", mode="before")
     @classmethod
     def _no_line(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            words = as_list(value)
-            hint = f"write {words}" if words else USE_A_SCRIPT
-            raise config_error("should be a list of a program and its arguments, which no shell reads", hint=hint)
-        return value
+        return not_a_line(value)
 
     @field_validator("failure_pattern")
     @classmethod
@@ -152,6 +164,75 @@ class PythonTool(_Run):
         return entry
 
 
+class McpServer(Config):
+    """An MCP server: a program that is started for each call and speaks on its standard streams, or an address."""
+
+    command: tuple[str, ...] = Field(default=(), max_length=200)
+    """The program and its arguments, as a list."""
+    environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
+    """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
+    url: str = Field(default="", max_length=2_000)
+    """The address of a server that listens, such as `https://HOST/mcp`, in place of a program."""
+    token: VariableName | None = None
+    """The environment variable that holds the bearer token for the address."""
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _no_line(cls, value: Any) -> Any:
+        return not_a_line(value)
+
+    @checks(mode="after")
+    def _check_server(self) -> "McpServer":
+        if bool(self.command) == bool(self.url):
+            raise config_error("should have either `command` or `url`")
+        if self.command and self.token is not None:
+            raise config_error("is for an address", ("token",), "list the variable under `environment`")
+        if self.command and (cause := program_problem(self.command[0])):
+            raise config_error(cause, ("command", 0))
+        for position, word in enumerate(self.command):
+            if (cause := word_problem(word)) or (parameters_in(word) and (cause := "takes no parameters")):
+                raise config_error(cause, ("command", position))
+        if self.url:
+            try:
+                check_base_url(self.url, place="url")
+            except UsageProblem as problem:
+                raise config_error(problem.cause, ("url",), "such as https://HOST/mcp") from None
+        return self
+
+
+class RemoteTool(Config):
+    """The tool of an MCP server that is called."""
+
+    server: ToolName
+    """The server's name under `mcp_servers`."""
+    tool: Annotated[str, Field(min_length=1, max_length=200)]
+    """The tool's name at the server."""
+    arguments: dict[Annotated[str, Field(max_length=200)], Any] | None = Field(default=None, max_length=100)
+    """The arguments for the server; `{name}` in a text stands for a parameter, and a text that is nothing else becomes
+    its value. Without them, each parameter is the argument of its name."""
+
+
+class McpTool(_Run):
+    """A tool of an MCP server. What the server says of it, such as that it changes nothing, is not relied on."""
+
+    mcp: RemoteTool
+    """The server and its tool."""
+
+    @checks(mode="after")
+    def _check_arguments(self) -> "McpTool":
+        used = set(self.parameters) if self.mcp.arguments is None else set[str]()
+        for key, value in (self.mcp.arguments or {}).items():
+            for name in placeholders(value):
+                if name not in self.parameters:
+                    listed = f"parameters: {', '.join(self.parameters)}" if self.parameters else "add it there"
+                    raise config_error(f"there is no parameter {name!r}", ("mcp", "arguments", key), listed)
+                used.add(name)
+        for name in self.parameters:
+            if name not in used:
+                raise config_error("no argument uses it", ("parameters", name), f"write {{{name}}} where it belongs")
+        return self
+
+
 class ModelFile(Config):
     """A file of the workspace that the run's model writes."""
 
@@ -190,7 +271,7 @@ class HumanTool(Config):
     """What the person is asked to do or to check."""
 
 
-_KINDS = ("command", "python", "model", "human")
+_KINDS = ("command", "python", "mcp", "model", "human")
 
 
 def _kind_of(value: Any) -> str | None:
@@ -203,16 +284,17 @@ def _kind_of(value: Any) -> str | None:
 AnyTool = Annotated[
     Annotated[CommandTool, Tag("a command")]
     | Annotated[PythonTool, Tag("a python")]
+    | Annotated[McpTool, Tag("a mcp")]
     | Annotated[ModelTool, Tag("a model")]
     | Annotated[HumanTool, Tag("a human")],
     Discriminator(
         _kind_of,
         custom_error_type="config",
-        custom_error_message="should have one of the keys command, python, model, human",
+        custom_error_message="should have one of the keys command, python, mcp, model, human",
         custom_error_context={"path": (), "hint": ""},
     ),
 ]
-"""A tool: its one key `command`, `python`, `model` or `human` says of which kind."""
+"""A tool: its one key `command`, `python`, `mcp`, `model` or `human` says of which kind."""
 
 
 class ToolsFile(Config):
@@ -220,6 +302,8 @@ class ToolsFile(Config):
 
     tools: dict[ToolName, AnyTool] = Field(max_length=200)
     """The tools by name."""
+    mcp_servers: dict[ToolName, McpServer] = Field(default_factory=dict, max_length=50)
+    """The MCP servers by name, for tools with the key `mcp`."""
     generators: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
     """The tool that executes the steps with a generator of this name: a tool's name, or `{tool, with}`."""
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)

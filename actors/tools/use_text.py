@@ -4,7 +4,8 @@ import json
 import shlex
 from typing import assert_never
 
-from actors.tools.specs import CommandSpec, PythonSpec, filled
+from actors.tools.mcp_arguments import filled_in
+from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, filled
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse, Use
 
 
@@ -29,6 +30,10 @@ def _call(use: ToolUse, tools: ToolSet) -> str:
         case PythonSpec():
             given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
             return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({given})"
+        case McpSpec():
+            sent = json.dumps(filled_in(json.loads(spec.arguments), arguments), ensure_ascii=False)
+            where = spec.url or shlex.join(spec.argv)
+            return f"{use.tool}: {spec.remote} of the MCP server {spec.server} ({where}) with {sent}"
         case None:
             return use.tool
         case _:

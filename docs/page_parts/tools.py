@@ -5,12 +5,25 @@ from collections.abc import Callable, Mapping
 from pydantic import BaseModel
 
 from actors.tools.parameters import ChoiceParameter, IntegerParameter, PathParameter, StringParameter
-from actors.tools.tools_file import CommandTool, HumanTool, ModelFile, ModelTool, PythonTool, ToolsFile
+from actors.tools.tools_file import (
+    CommandTool,
+    HumanTool,
+    McpServer,
+    McpTool,
+    ModelFile,
+    ModelTool,
+    PythonTool,
+    RemoteTool,
+    ToolsFile,
+)
 
 MODELS: Mapping[str, type[BaseModel]] = {
     "tools-file-keys": ToolsFile,
     "command-tool-keys": CommandTool,
     "python-tool-keys": PythonTool,
+    "mcp-server-keys": McpServer,
+    "mcp-tool-keys": McpTool,
+    "remote-tool-keys": RemoteTool,
     "model-tool-keys": ModelTool,
     "model-file-keys": ModelFile,
     "human-tool-keys": HumanTool,

@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
@@ -15,6 +16,8 @@ from replan.setup.home_folder import locate_home
 from replan.setup.settings import UserConfig, read_user_config
 from replan.telemetry.running import exporting
 from runtime.core.errors import UsageProblem
+from runtime.journal.port import Placement
+from runtime.journal.validation import check_placement
 
 
 @asynccontextmanager
@@ -33,13 +36,14 @@ async def opened(
 
     Only a command that starts something creates what is missing. The others find no runs then, and create no file.
     """
-    plugins = registry_of(invocation) if drives else None
+    plugins, placement = registry_of(invocation) if drives else None, Placement(invocation.tenant, invocation.priority)
+    check_placement(placement)
     async with open_home(registry=plugins, config=config, make=make, inspect=inspect) as engine:
         home = locate_home()
         kept = home.journal.exists() or (database_url() is not None and home.folder.exists())
         with logging_to(invocation) if kept and is_writable(home) else nullcontext():
             async with exporting(engine, os.environ, notice) if drives else nullcontext():
-                yield engine
+                yield replace(engine, placement=placement)
 
 
 @asynccontextmanager

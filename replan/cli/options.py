@@ -35,6 +35,10 @@ class Invocation:
     """Whether the command has only read the home, without an event loop: nothing is left to be ended."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
+    tenant: str = ""
+    """Whom a new run is accounted to, as `--tenant` names it; empty for nobody."""
+    priority: int = 0
+    """The priority of a new run."""
 
 
 OPTIONS = {
@@ -124,6 +128,26 @@ def plugins_option(function: F) -> F:
         callback=_store("plugins"),
         help="Guards and generators of your own; may be given several times.",
     )(function)
+
+
+def placement_options(function: F) -> F:
+    """Add `--tenant` and `--priority`."""
+    priority = click.option(
+        "--priority",
+        type=click.IntRange(-100, 100),
+        metavar="N",
+        expose_value=False,
+        callback=_store("priority"),
+        help="Where hosts have too much to do, higher ones come first; default 0.",
+    )
+    tenant = click.option(
+        "--tenant",
+        metavar="NAME",
+        expose_value=False,
+        callback=_store("tenant"),
+        help="The team or customer that the run is accounted to; `tenants` of the config file limits each.",
+    )
+    return tenant(priority(function))
 
 
 def health_option(function: F) -> F:

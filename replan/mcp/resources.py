@@ -10,6 +10,7 @@ from replan.mcp.calls import Desk
 from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
+from replan.setup.command_name import program
 from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter
@@ -81,7 +82,10 @@ async def read_resource(desk: Desk, uri: str) -> Any:
             tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
             return {"run_id": shown.row.run, **tree.json}
         case _:
-            return shown.result.to_json().get("plan")
+            made = views.documents.get("plan")
+            if made is None:
+                raise UsageProblem(f"a run of kind {loaded.kind.name!r} has no plan", place=shown.row.run)
+            return made(loaded.state, shown.result, program()).json
 
 
 def offer_of(desk: Desk) -> Mapping[str, Any]:

@@ -16,19 +16,21 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from runtime.logs import log
+from runtime.process.lines import Lines
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 """The longest message, in bytes: longer than any that the tools take."""
-CHUNK_BYTES = 64 * 1024
-"""Bytes that are read at a time."""
 
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve the client on standard input and output until it closes its end, or this is cancelled."""
     async with _wires() as (incoming, outgoing):
-        files = cast("anyio.AsyncFile[str]", Lines(incoming)), cast("anyio.AsyncFile[str]", Writer(outgoing))
+        lines = Lines(incoming, line_bytes_max=LINE_BYTES_MAX)
+        files = cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", Writer(outgoing))
         async with stdio_server(*files) as (read, write):
             await server.run(read, write, server.create_initialization_options())
+        if lines.too_long:
+            log.get_logger("mcp").warning("message.too_long", bytes_max=LINE_BYTES_MAX)
 
 
 @asynccontextmanager
@@ -46,36 +48,6 @@ async def _wires() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendS
         with trio.CancelScope(shield=True):
             await incoming.aclose()
             await outgoing.aclose()
-
-
-class Lines:
-    """The lines of a stream as an async iterator; it ends at a line that is too long, as at the end of the stream."""
-
-    def __init__(self, stream: trio.abc.ReceiveStream) -> None:
-        self._stream, self._rest = stream, bytearray()
-        self._ended = False
-
-    def __aiter__(self) -> "Lines":
-        return self
-
-    async def __anext__(self) -> str:
-        """Return the next line; bytes that are no UTF-8 are replaced."""
-        begin = 0
-        while True:
-            end = self._rest.find(b"\n", begin)
-            if end >= 0:
-                line = bytes(self._rest[:end])
-                del self._rest[: end + 1]
-                return line.decode("utf-8", "replace")
-            begin = len(self._rest)
-            if begin > LINE_BYTES_MAX:
-                log.get_logger("mcp").warning("message.too_long", bytes_max=LINE_BYTES_MAX)
-                raise StopAsyncIteration
-            data = b"" if self._ended else await self._stream.receive_some(CHUNK_BYTES)
-            if not data:
-                self._ended = True
-                raise StopAsyncIteration
-            self._rest += data
 
 
 class Writer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from actors.run.ids import parent_of
 from actors.run.kind import ChildRun
 from actors.run.state import RunState
 from replan.runs.loaded import AnyKind, Loaded, started
@@ -47,7 +48,8 @@ async def _drive_as_read(
         loaded = await engine.read(child.run)
     except RunNotFound:
         kind = engine.kinds.named(child.kind)
-        admission = Admission(child.title, kind.name, kind.format)
+        placement = (await engine.journal.row(parent_of(child.run))).placement
+        admission = Admission(child.title, kind.name, kind.format, placement)
         loaded = Loaded(kind, kind.machine.initial(), [])
     common = loaded.kind.run_state(loaded.state)
     if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):

@@ -36,7 +36,7 @@ from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
-from runtime.journal.port import Journal, Posted
+from runtime.journal.port import ORDINARY, Journal, Placement, Posted
 from runtime.models.limiter import CallLimiter
 from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
@@ -65,6 +65,8 @@ class Engine(Reading):
     """Whether slow guards run in threads; not in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
+    calls_total: Mapping[str, int] = field(default_factory=dict)
+    """The most calls in flight to some providers from all hosts of the journal together."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
@@ -73,6 +75,8 @@ class Engine(Reading):
     """Asks providers that are waited for whether they are up."""
     lease_seconds: float | None = None
     """The length of leases; None for the usual one."""
+    placement: Placement = ORDINARY
+    """Whom new runs are accounted to, and their priority."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     cache: CachedReader | None = None
@@ -88,7 +92,7 @@ class Engine(Reading):
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        admission = Admission(prepared.title, kind.name, kind.format)
+        admission = Admission(prepared.title, kind.name, kind.format, self.placement)
         await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
@@ -104,7 +108,7 @@ class Engine(Reading):
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
         async with self.model(kind.model(state), {}) as model:
-            admission = Admission(prepared.title, kind.name, kind.format)
+            admission = Admission(prepared.title, kind.name, kind.format, self.placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
         return await self.resume(name, options) if result is None else result
 

@@ -53,7 +53,7 @@ async def open_home(
     time, kinds = clock or SystemClock(), kinds or Kinds()
     config = read_user_config(home.config) if config is None else config
     limits = config.host
-    budget = config.home_budget.budget
+    budget = config.budget
     database = database_url(environment)
     listening = None if database is None else database_wakeup(environment)
     copied = inspect and exists and database is None
@@ -70,6 +70,7 @@ async def open_home(
                 limiter=CallLimiter(
                     limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
                 ),
+                calls_total=limits.model_calls_total_by_provider,
                 wakeup=listening or WakeSockets(home.hosts),
                 lease_seconds=LEASE_SECONDS if database else None,
                 hook=Hook(config.notify),

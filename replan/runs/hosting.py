@@ -18,6 +18,7 @@ from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
 from runtime.drive.changes import ChangeSignal
 from runtime.drive.options import Ending, Stop
+from runtime.host.call_slots import SharedSlots
 from runtime.host.host import Host
 from runtime.host.notices import Changed, Report, Trouble
 from runtime.process.identity import identity, is_dead
@@ -38,7 +39,11 @@ async def host(
     for problem in problems:
         report(Trouble("", f"{problem}; its runs are left alone"))
     async with AsyncExitStack() as stack, trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-        drive = _Drive(replace(engine, models=Shared(stack)), hooks, report)
+        slots = SharedSlots(engine.journal, identity(), engine.calls_total)
+        driving = replace(engine, models=Shared(stack), limiter=engine.limiter.sharing(slots.slot))
+        drive = _Drive(driving, hooks, report)
+        if engine.calls_total:
+            nursery.start_soon(slots.keep)
         serving = Host(
             engine.journal,
             owner=identity(),

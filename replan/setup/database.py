@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
 
-LEASE_SECONDS = 6.0
-"""The length of a lease in a database: another machine takes over this long after a driver was killed.
+LEASE_SECONDS = 8.0
+"""The length of a lease in a database: another machine takes over at most this long after a driver was killed.
 
-On one machine a killed process is recognised at once.
+It is renewed every 2 seconds, so that a pause of 5 seconds costs no driver its run. On one machine a killed process is
+recognised at once.
 """
 
 

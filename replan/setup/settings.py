@@ -5,7 +5,7 @@ A flag wins over the environment (`REPLAN_MODEL`), and the environment over the 
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -19,6 +19,8 @@ from replan.setup.proxy import ProxyEntry
 from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
+from runtime.journal.port import Placement
+from runtime.journal.validation import check_placement
 from runtime.models.base_url import check_base_url
 
 
@@ -60,12 +62,15 @@ class HostEntry(Config):
     """The same for some providers, by the name of their server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
     """The most calls in flight for one run."""
+    model_calls_total_by_provider: Mapping[str, int] = Field(default_factory=dict)
+    """The most calls in flight to some providers from all hosts and workers of the journal together."""
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Self:
-        for name, most in self.model_calls_max_by_provider.items():
-            if most < 1:
-                raise config_error(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
+        for key in ("model_calls_max_by_provider", "model_calls_total_by_provider"):
+            for name, most in getattr(self, key).items():
+                if most < 1:
+                    raise config_error(f"{most} calls are none", (key, name), "1 or more")
         return self
 
 
@@ -134,6 +139,8 @@ class UserConfig(Config):
     """Prices by model; they win over the shipped list."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
     """What all runs of the home together may use in a UTC day; without it there is no limit."""
+    tenants: Mapping[str, HomeBudgetEntry] = Field(default_factory=dict)
+    """What the runs of each tenant may use in a UTC day; one that is not named has no limit of its own."""
     host: HostEntry = Field(default_factory=HostEntry)
     """How many runs and calls one process has under way at most."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
@@ -146,6 +153,24 @@ class UserConfig(Config):
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
+
+    @model_validator(mode="after")
+    def _names_of_tenants(self) -> Self:
+        for name in self.tenants:
+            try:
+                check_placement(Placement(name or " "))
+            except UsageProblem as problem:
+                raise config_error(problem.cause, ("tenants", name), problem.hint) from None
+        return self
+
+    @property
+    def budget(self) -> HomeBudget:
+        """The daily budget of all runs, with those of the tenants."""
+        tenants = {
+            name: replace(entry.budget, setting=f"tenants.{name} in config.yaml", whose=f"the budget of tenant {name}")
+            for name, entry in self.tenants.items()
+        }
+        return replace(self.home_budget.budget, tenants=tenants)
 
 
 @dataclass(frozen=True, slots=True)

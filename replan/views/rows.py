@@ -46,6 +46,10 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
     fields: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
     if row.needs_newer:
         fields["needs_newer"] = True
+    if row.placement.tenant:
+        fields["tenant"] = row.placement.tenant
+    if row.placement.priority:
+        fields["priority"] = row.placement.priority
     if status == "finished":
         fields["outcome"] = summary.detail
     if status == summary.status and status in ("parked", "running") and summary.detail:

@@ -74,6 +74,7 @@ class _Connection:
                 with trio.fail_after(SEND_SECONDS):
                     await self._stream.send_all(view[start : start + 2**16])
             except trio.TooSlowError:
+                await trio.aclose_forcefully(self._stream)  # Else Hypercorn goes on reading requests from it.
                 raise trio.BrokenResourceError("the client does not read") from None
 
     async def send_eof(self) -> None:

@@ -9,7 +9,7 @@ LABELS = (
     "reply.after",  # a model's reply has arrived and is not written
     "judge.after",  # a verdict is made and not written
     "claim.after",  # the run is claimed and not read; of a new one, nothing is written
-    "renew.before",  # a third of the lease has passed
+    "renew.before",  # a quarter of the lease has passed
     "finish.after",  # the last record is written, the lease is not released
 )
 

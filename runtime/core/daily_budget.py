@@ -5,13 +5,17 @@ the run, and books the difference on the day in the transaction that appends the
 would pass the day's limit is refused as a whole, whichever process asks.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from runtime.core.cost import MICRO
 from runtime.core.ledger import ZERO, Amount
 
 DAY_SECONDS = 86_400
+
+HOME = ""
+"""The tenant under which all runs together are booked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,14 @@ class HomeBudget:
     """Whether a refused run waits for the next day; else it ends."""
     setting: str = ""
     """Where the user sets the limits, for messages; may be empty."""
+    whose: str = "the home's budget"
+    """What it is called in messages."""
+    tenants: Mapping[str, "HomeBudget"] = field(default_factory=dict)
+    """The limits of what the runs of a tenant commit, by its name; they hold beside those of all runs."""
+
+    def of(self, tenant: str) -> dict[str, "HomeBudget"]:
+        """Return the budgets that a run of a tenant is booked on, by tenant: that of all runs, and the tenant's own."""
+        return {HOME: self, tenant: self.tenants.get(tenant, NO_LIMIT)} if tenant else {HOME: self}
 
     def shortfall(self, day: Amount, change: Amount) -> str:
         """Return the limit that a day's new total exceeds because of a change, as text; empty for none."""
@@ -44,11 +56,15 @@ class HomeBudget:
         if request.micro_usd:
             most += f" and {_dollars(request.micro_usd)}"
         setting = f" ({self.setting})" if self.setting else ""
-        return f"a request may take {most}, but the home's budget allows {limit} a day{setting}"
+        return f"a request may take {most}, but {self.whose} allows {limit} a day{setting}"
 
     def retry_at(self, now: float) -> float | None:
         """Return when a refused run may ask again; None where runs do not wait for that."""
         return next_day(now) if self.waits else None
+
+
+NO_LIMIT = HomeBudget()
+"""The budget of a tenant that the settings do not name."""
 
 
 class Account(NamedTuple):

@@ -255,7 +255,7 @@ class HomeBudgetSpent(JournalError):
     def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:
         self.limit, self.until, self.budget = limit, until, budget
         setting = f"; {budget.setting}" if budget.setting else ""
-        self.why = f"the home's budget for today is used up ({limit} a day, UTC{setting})"
+        self.why = f"{budget.whose} for today is used up ({limit} a day, UTC{setting})"
         super().__init__(self.why)
 
 

@@ -14,6 +14,9 @@ from runtime.drive.options import Admission, LeaseTerms
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 
+RENEWALS = 4
+"""How often a lease is renewed in its length: a process may pause for three quarters of it and keep the run."""
+
 RETRY_SECONDS = 1.0
 """The pause between two tries to renew a lease that may be over, where the journal cannot be written."""
 
@@ -60,6 +63,7 @@ class LeaseKeeper:
             owner=terms.owner,
             ttl=terms.ttl,
             overdraw=overdraw,
+            placement=new.placement,
         )
         self.epoch, self._end = records[0].epoch, end
         return records
@@ -70,7 +74,7 @@ class LeaseKeeper:
         The lease of a new run begins with its first records.
         """
         while True:
-            await trio.sleep(self._terms.ttl / 3)
+            await trio.sleep(self._terms.ttl / RENEWALS)
             if self.epoch > 0:
                 reached("renew.before")
                 await self._renewed()  # If that fails, it is tried again; until then others may take the run.

@@ -6,7 +6,7 @@ from enum import StrEnum
 import trio
 
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
-from runtime.journal.port import Dead, nobody
+from runtime.journal.port import ORDINARY, Dead, Placement, nobody
 
 TERMINATED_SECONDS = 30.0
 """How long a process that is told to end (SIGTERM) waits for replies in flight."""
@@ -30,6 +30,8 @@ class Admission:
     """The name of its kind."""
     format: int = FIRST_FORMAT
     """The version of the kind's format that its events are written in."""
+    placement: Placement = ORDINARY
+    """Whom it is accounted to, and its priority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class LeaseTerms:
     owner: str
     """The name of the driver's process."""
     ttl: float = 30.0
-    """The length of a lease in seconds; it is renewed after each third of it."""
+    """The length of a lease in seconds; it is renewed after each quarter of it."""
     poll: float = 0.25
     """The seconds between two checks of the inbox, where no host wakes the driver."""
     dead: Dead = nobody

@@ -13,7 +13,7 @@ from runtime.core.daily_budget import Account
 from runtime.core.errors import JournalError
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
-from runtime.journal.port import Dead, InboxItem
+from runtime.journal.port import Dead, InboxItem, Placement
 
 
 class RunCopy(NamedTuple):
@@ -30,6 +30,7 @@ class RunCopy(NamedTuple):
     epoch: int
     account: Account
     """What it has committed, and on which day that was booked."""
+    placement: Placement
     records: Sequence[Stored]
     """Its records with their hashes, verified."""
     ends: frozenset[int]

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import HomeBudget, book, day_of
+from runtime.core.daily_budget import HOME, HomeBudget, book, day_of
 from runtime.core.errors import HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import ZERO, Amount
@@ -31,9 +31,11 @@ from runtime.journal.kinds import (
     drivable,
 )
 from runtime.journal.memory_cursors import MemoryCursors
+from runtime.journal.memory_slots import MemorySlots
 from runtime.journal.memory_store import HeldRun, MemoryStore, consumed_by, matches
 from runtime.journal.port import (
     NEW,
+    ORDINARY,
     Dead,
     Deleted,
     Due,
@@ -41,18 +43,13 @@ from runtime.journal.port import (
     HostRow,
     InboxItem,
     Journal,
+    Placement,
     Posted,
     RunFilter,
     RunRow,
     nobody,
 )
-from runtime.journal.validation import (
-    Entry,
-    check_new,
-    check_summary,
-    check_text,
-    encode_facts,
-)
+from runtime.journal.validation import Entry, check_new, check_summary, check_text, encode_facts
 from runtime.journal.versions import CODEC, check_floor, check_readable
 
 E = TypeVar("E")
@@ -87,7 +84,7 @@ def _no_fault(operation: str, moment: Moment) -> None:
     """Let everything succeed."""
 
 
-class _MemoryJournal(MemoryCursors, Generic[E]):
+class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
     def __init__(
         self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: HomeBudget, known: int
     ) -> None:
@@ -109,8 +106,9 @@ class _MemoryJournal(MemoryCursors, Generic[E]):
         owner: str | None = None,
         ttl: float = 0.0,
         overdraw: bool = False,
+        placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()
@@ -121,6 +119,7 @@ class _MemoryJournal(MemoryCursors, Generic[E]):
                 raise RunExists(run)
             codec = self._store.floor
             held = HeldRun(title, kind, format, codec, now, now, Tip(0, genesis(kind, format, codec)), summary)
+            held.placement = placement
             if entries or owner is not None:
                 held.epoch = FIRST_EPOCH
             if owner is not None:
@@ -263,6 +262,7 @@ class _MemoryJournal(MemoryCursors, Generic[E]):
                 unread |= {run} if held.unread else set()
             elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
                 free.append(run)
+        free.sort(key=lambda run: -self._store.runs[run].placement.priority)
         return Due(tuple(free[: max(0, limit)]), frozenset(unread), min(later, default=None))
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
@@ -283,9 +283,9 @@ class _MemoryJournal(MemoryCursors, Generic[E]):
         await trio.lowlevel.checkpoint()
         return self._store.floor
 
-    async def spent_today(self) -> Amount:
+    async def spent_today(self, tenant: str = HOME) -> Amount:
         await trio.lowlevel.checkpoint()
-        return self._store.days.get(day_of(self._clock.now()), ZERO)
+        return self._store.days.get((tenant, day_of(self._clock.now())), ZERO)
 
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()
@@ -317,10 +317,13 @@ class _MemoryJournal(MemoryCursors, Generic[E]):
 
     def _book(self, held: HeldRun, summary: Summary, now: float, *, overdraw: bool) -> None:
         account, change = book(held.account, summary.committed, summary.reserved, now)
-        day = self._store.days.get(account.day, ZERO) + change
-        if not overdraw and (limit := self._budget.shortfall(day, change)):
-            raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
-        held.account, self._store.days[account.day] = account, day
+        days: dict[tuple[str, int], Amount] = {}
+        for tenant, budget in self._budget.of(held.placement.tenant).items():
+            total = days[tenant, account.day] = self._store.days.get((tenant, account.day), ZERO) + change
+            if not overdraw and (limit := budget.shortfall(total, change)):
+                raise HomeBudgetSpent(limit, budget.retry_at(now), budget)
+        held.account = account
+        self._store.days |= days
 
     def _codec(self, run: str, held: HeldRun) -> Codec[E]:
         return codec_of(self._codecs, run, held.kind, held.format)
@@ -359,6 +362,7 @@ class _MemoryJournal(MemoryCursors, Generic[E]):
             held.kind,
             held.format,
             held.codec,
+            held.placement,
         )
 
 

@@ -9,7 +9,8 @@ from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
 from runtime.journal.memory_cursors import MemoryCursor
-from runtime.journal.port import NEW, HostRow, InboxItem, RunFilter
+from runtime.journal.port import NEW, ORDINARY, HostRow, InboxItem, Placement, RunFilter
+from runtime.journal.slots import Slots
 from runtime.journal.validation import Entry, check_consumable
 from runtime.journal.versions import CODEC
 
@@ -35,6 +36,7 @@ class HeldRun:
     lease_end: float = 0.0
     epoch: int = 0
     account: Account = field(default_factory=Account)
+    placement: Placement = ORDINARY
 
     @property
     def unread(self) -> bool:
@@ -55,12 +57,14 @@ class MemoryStore:
     """The runs by their ids, in the order of their admission."""
     texts: dict[str, bytes] = field(default_factory=dict)
     """The long texts of all events, each stored once, by its hash in hex."""
-    days: dict[int, Amount] = field(default_factory=dict)
-    """What all runs together have committed on each UTC day; days are counted from 1970."""
+    days: dict[tuple[str, int], Amount] = field(default_factory=dict)
+    """What the runs of each tenant, and all together, have committed on each UTC day; days are counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
     """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
     cursors: dict[str, MemoryCursor] = field(default_factory=dict)
     """The cursors by name."""
+    slots: dict[str, dict[str, tuple[Slots, float]]] = field(default_factory=dict)
+    """What each host has of the slots for each provider, and when that ends."""
     floor: int = CODEC
     """The codec of new runs."""
     version: int = 0

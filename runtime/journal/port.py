@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
+from runtime.core.daily_budget import HOME
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.cursors import Cursors
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
+from runtime.journal.slots import CallSlots
 from runtime.journal.versions import CODEC, FIRST_CODEC
 
 E = TypeVar("E")
@@ -25,6 +27,19 @@ class Fact(NamedTuple, Generic[E]):
 
     event: E
     inbox: int | None = None
+
+
+class Placement(NamedTuple):
+    """Whom a run is accounted to, and how soon it is driven where there is more to drive than room."""
+
+    tenant: str = ""
+    """A label with a daily budget, which matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for none."""
+    priority: int = 0
+    """Runs with a higher one come first; from -100 to 100."""
+
+
+ORDINARY = Placement()
+"""The placement of a run without a tenant and a priority of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,8 @@ class RunRow:
     """The version of its kind's format that its events are written in."""
     codec: int = FIRST_CODEC
     """The codec that its records and messages are written in."""
+    placement: Placement = ORDINARY
+    """Whom it is accounted to, and its priority."""
 
     @property
     def needs_newer(self) -> bool:
@@ -91,7 +108,7 @@ class Due:
     """What a host has to do now, and when it has to look again."""
 
     runs: tuple[str, ...] = ()
-    """Runs to drive now, in the order of their admission: they are due or have unread messages."""
+    """Runs to drive now, by priority and then in the order of admission: they are due or have unread messages."""
     unread: frozenset[str] = frozenset()
     """Driven runs with messages that are not consumed."""
     next: float | None = None
@@ -180,7 +197,7 @@ class Readable(Protocol[E]):
         ...
 
 
-class Journal(Cursors, Protocol[E]):
+class Journal(Cursors, CallSlots, Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`.
 
     Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.
@@ -210,6 +227,7 @@ class Journal(Cursors, Protocol[E]):
         owner: str | None = None,
         ttl: float = 0.0,
         overdraw: bool = False,
+        placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
         """Admit a run with its first records, in one durable transaction: all or nothing. Return the records.
 
@@ -227,6 +245,7 @@ class Journal(Cursors, Protocol[E]):
             owner: the process that drives the run from now on.
             ttl: the length of its lease in seconds.
             overdraw: as for `append`.
+            placement: whom the run is accounted to, and its priority.
 
         Raises `RunExists`, `KindUnknown` for facts of a kind that is not known here, `StorageFull`, `HomeBudgetSpent`,
         and `JournalDamaged` where there was a run of this id, and all of its records are missing.
@@ -330,8 +349,11 @@ class Journal(Cursors, Protocol[E]):
         """Return the codec in which new runs are written; it only rises."""
         ...
 
-    async def spent_today(self) -> Amount:
-        """Return what all runs have committed in this UTC day: calls and money; tokens are not stored per day."""
+    async def spent_today(self, tenant: str = HOME) -> Amount:
+        """Return what all runs have committed in this UTC day, or those of a tenant: calls and money.
+
+        Tokens are not stored per day.
+        """
         ...
 
     async def version(self) -> int:

@@ -10,12 +10,15 @@ from runtime.core.errors import JournalError, RunNotFound, UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Summary
 from runtime.core.names import KIND, RUN_ID
-from runtime.journal.port import Fact
+from runtime.journal.port import Fact, Placement
 
 E = TypeVar("E")
 
 FORMAT_MAX = 2**31 - 1
 """The highest format of a kind that a store must be able to hold."""
+
+PRIORITY_MAX = 100
+"""The highest priority; the lowest is as far below 0."""
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 """The largest single text or event, in bytes of UTF-8: far above any prompt, far below SQLite's limit of 1 GB."""
@@ -42,12 +45,22 @@ def check_run(run: str) -> str:
     return run
 
 
-def check_new(run: str, title: str, kind: str, format: int, owner: str | None) -> None:
+def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None, placement: Placement) -> None:
     """Raise `UsageProblem` unless a new run can be admitted with these."""
     check_run(run)
+    check_placement(placement)
     check_text(title, "title")
     check_kind(kind, format)
     check_text(owner or "", "owner")
+
+
+def check_placement(placement: Placement) -> None:
+    """Raise `UsageProblem` unless a run may have this tenant and this priority."""
+    if placement.tenant and RUN_ID.fullmatch(placement.tenant) is None:
+        hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
+        raise UsageProblem(f"{placement.tenant!r} is not the name of a tenant", hint=hint)
+    if abs(placement.priority) > PRIORITY_MAX:
+        raise UsageProblem(f"{placement.priority} is not a priority", hint=f"-{PRIORITY_MAX} to {PRIORITY_MAX}")
 
 
 def check_kind(kind: str, format: int) -> None:

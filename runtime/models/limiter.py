@@ -5,19 +5,33 @@ Waiting for a free slot is outside a request's time limit: a call that was not s
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import trio
 
 CallSlot = Callable[[], AbstractAsyncContextManager[None]]
 """Opens a context that waits for a free slot when it is entered, and frees the slot when it ends."""
 
+ProviderSlot = Callable[[str], AbstractAsyncContextManager[None]]
+"""Opens a context that waits for a free slot to a provider when it is entered, and frees the slot when it ends."""
+
 
 class CallLimiter:
     """The limits of all runs in this process."""
 
-    def __init__(self, each: int = 64, by_provider: Mapping[str, int] | None = None, per_run: int = 16) -> None:
-        """Take the most calls in flight to each provider, to some providers by name, and for one run."""
+    def __init__(
+        self,
+        each: int = 64,
+        by_provider: Mapping[str, int] | None = None,
+        per_run: int = 16,
+        shared: ProviderSlot = lambda _: nullcontext(),
+    ) -> None:
+        """Take the most calls in flight to each provider, to some providers by name, and for one run.
+
+        `shared` opens a slot to a provider that other processes share.
+        """
+        self._shared = shared
+        self._limits = each, by_provider, per_run
         own = dict(by_provider or {})
         self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(each))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
@@ -29,7 +43,11 @@ class CallLimiter:
 
         @asynccontextmanager
         async def slot() -> AsyncIterator[None]:
-            async with run_limiter, provider_limiter:
+            async with run_limiter, provider_limiter, self._shared(provider):
                 yield
 
         return slot
+
+    def sharing(self, shared: ProviderSlot) -> "CallLimiter":
+        """Return a limiter with the same limits, whose slots are also shared with other processes."""
+        return CallLimiter(*self._limits, shared=shared)

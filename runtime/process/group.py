@@ -54,21 +54,26 @@ class GatedProcess:
         self._output_bytes_max = output_bytes_max
         self.name = name_of(process.pid)
 
+    def begin(self) -> trio.Process:
+        """Let the command begin, and return its process; `end` it afterwards. Only for one that talks."""
+        os.write(self._gate, b"\0")
+        os.close(self._gate)
+        self._gate = -1
+        return self._process
+
     async def run(self) -> Exit:
         """Let the command begin, and return how it ended once its whole group has ended.
 
         Cancellation ends the group: SIGTERM, then SIGKILL after `GRACE_SECONDS`. Processes of the group that
         outlive the command are ended too. Raises `CommandNotStarted`.
         """
-        os.write(self._gate, b"\0")
-        os.close(self._gate)
-        self._gate = -1
+        self.begin()
         try:
             output, dropped = await self._read()
             code = await self._process.wait()
         finally:
             await self.end()
-        self._raise_if_not_started()
+        self.check_started()
         return Exit(code, output, dropped)
 
     async def end(self) -> None:
@@ -79,8 +84,9 @@ class GatedProcess:
                 self._gate = -1
             await end_group(self.name)
             await self._process.wait()
-            if self._process.stdout is not None:
-                await self._process.stdout.aclose()
+            for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if stream is not None:
+                    await stream.aclose()
 
     async def _read(self) -> tuple[bytes, int]:
         assert self._process.stdout is not None
@@ -100,7 +106,8 @@ class GatedProcess:
         await trio.sleep(LOOK_SECONDS * 5)
         reading.cancel()
 
-    def _raise_if_not_started(self) -> None:
+    def check_started(self) -> None:
+        """Raise `CommandNotStarted` where the command has ended because it could not be executed."""
         number = os.read(self._report, 16)
         if number:
             code = int(number)
@@ -115,11 +122,13 @@ async def start_gated(
     environment: Mapping[str, str],
     inherited: Sequence[int] = (),
     output_bytes_max: int = OUTPUT_BYTES_MAX,
+    talks: bool = False,
 ) -> AsyncIterator[GatedProcess]:
     """Start the gate of a command and yield it; leaving the block ends whatever is left of its group.
 
     `arguments` are the program and its arguments: no shell reads them. `folder` is where it runs; `environment` is all
     that it sees. Its stdin is empty; stderr goes where stdout goes. It inherits the open files `inherited`, by number.
+    With `talks`, all three are pipes of the process that `begin` returns.
     """
     gate_read, gate_write = os.pipe()
     report_read, report_write = os.pipe()
@@ -130,9 +139,9 @@ async def start_gated(
         start = partial(
             trio.lowlevel.open_process,
             [sys.executable, "-I", "-S", str(_GATE), str(gate_read), str(report_write), added, *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE if talks else subprocess.STDOUT,
             start_new_session=True,
             cwd=folder,
             env=dict(environment),

@@ -16,8 +16,10 @@ from tests.contracts.journal_due import DueContract
 from tests.contracts.journal_hosts import HostsContract
 from tests.contracts.journal_inbox import InboxContract
 from tests.contracts.journal_kinds import KindsContract
+from tests.contracts.journal_placement import PlacementContract
 from tests.contracts.journal_records import RecordsContract
 from tests.contracts.journal_runs import RunsContract
+from tests.contracts.journal_slots import SlotsContract
 from tests.contracts.toy_events import Opener
 
 
@@ -33,6 +35,8 @@ class JournalContract(
     HostsContract,
     DeletionContract,
     CursorsContract,
+    PlacementContract,
+    SlotsContract,
 ):
     """The whole suite."""
 

@@ -20,7 +20,7 @@ NEXT = f"PRAGMA user_version = {schema.VERSION + 1}"
 NEEDS_NEXT = f"{NEXT}; UPDATE journal SET oldest = {schema.VERSION + 1}"
 """What a release does to the file whose tables this one cannot use."""
 ADDED = f"""{NEXT};
-    ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+    ALTER TABLE runs ADD COLUMN team TEXT NOT NULL DEFAULT '';
     ALTER TABLE agenda ADD COLUMN class INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE unread ADD COLUMN since REAL;
     ALTER TABLE spending ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;
@@ -30,7 +30,7 @@ ADDED = f"""{NEXT};
     ALTER TABLE texts ADD COLUMN size INTEGER;
     ALTER TABLE journal ADD COLUMN more INTEGER;
     CREATE TABLE tenants (id INTEGER PRIMARY KEY) STRICT;
-    CREATE INDEX runs_tenant ON runs (tenant)"""
+    CREATE INDEX runs_team ON runs (team)"""
 """What the next release may do to the file."""
 
 
@@ -103,7 +103,9 @@ async def test_a_file_of_the_version_before_gets_the_first_codec_and_floor(open_
         await journal.create("a", "", facts=counted(1))
     change(
         path,
-        "DROP TABLE journal; ALTER TABLE runs DROP COLUMN codec; ALTER TABLE hosts DROP COLUMN codec;"
+        "DROP TABLE slots; DROP TABLE tenant_spending; ALTER TABLE runs DROP COLUMN tenant;"
+        " ALTER TABLE runs DROP COLUMN priority;"
+        " DROP TABLE journal; ALTER TABLE runs DROP COLUMN codec; ALTER TABLE hosts DROP COLUMN codec;"
         " PRAGMA user_version = 6",
     )
     async with open_journal() as journal:

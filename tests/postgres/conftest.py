@@ -12,7 +12,19 @@ from tests.contracts.toy_events import CODEC, ManualClock
 from tests.support.postgres import running_pooler, running_server
 
 DATABASE = "journal"
-TABLES = ("named_texts", "records", "inbox", "positions", "cursors", "runs", "texts", "spending", "hosts", "writers")
+TABLES = (
+    "named_texts",
+    "records",
+    "inbox",
+    "positions",
+    "cursors",
+    "slots",
+    "runs",
+    "texts",
+    "spending",
+    "hosts",
+    "writers",
+)
 
 
 @pytest.fixture(scope="session")

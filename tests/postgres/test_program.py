@@ -94,5 +94,5 @@ async def test_hosts_listen_to_the_server_where_its_own_address_is_named(home, u
     environment = {"REPLAN_HOME": str(home), "REPLAN_JOURNAL": url} | ({"REPLAN_JOURNAL_DIRECT": url} if direct else {})
     async with open_home(environment=environment) as engine:
         assert isinstance(engine.wakeup, kind)
-        assert engine.lease_seconds == 6.0
+        assert engine.lease_seconds == 8.0
         await engine.journal.create("a", "title")

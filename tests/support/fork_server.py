@@ -7,6 +7,9 @@ of the child (negative: the signal that killed it). A request has `argv`, `env`,
   `{"seconds": S}` kills it that long after its first label.
 - `stop`: `{"label": L, "nth": N}` stops it with SIGSTOP.
 - `ttl`: the length of its lease in seconds.
+- `machine`: the name of the machine that it believes it is on; processes on other machines cannot tell that it is dead.
+- `ahead`: how many seconds its clock is ahead.
+- `freeze`: stop it with SIGSTOP in the middle of its nth transaction on Postgres.
 - `count`: a file that gets the number of times that each label was reached.
 - `full`: a file. While it exists, SQLite finds the disk full (the child retries at short intervals).
 - `"wait": false`: answer at once with the child's process id. The request `{"until": PID}` then answers with
@@ -17,6 +20,7 @@ import importlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -24,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +152,13 @@ def _child(request: dict[str, Any]) -> None:
     if "ttl" in request:
         assert engine.LeaseTerms is LeaseTerms
         engine.LeaseTerms = partial(LeaseTerms, ttl=request["ttl"])  # type: ignore[misc, assignment]
+    if "machine" in request:
+        socket.gethostname = lambda: request["machine"]
+    if "ahead" in request:
+        real = time.time
+        time.time = lambda: real() + request["ahead"]
+    if "freeze" in request:
+        _freeze_in_transaction(request["freeze"])
     if "full" in request:
         disk = _Full(Path(request["full"]))  # noqa: F841 - registered while it is referenced
         runtime.drive.run_log.RETRY_SECONDS = runtime.drive.supervisor.RETRY_SECONDS = 0.1
@@ -168,6 +180,19 @@ def _child(request: dict[str, Any]) -> None:
         if request.get("count"):
             Path(request["count"]).write_text(json.dumps(counts))
         os._exit(code)
+
+
+def _freeze_in_transaction(nth: int) -> None:
+    from runtime.journal.postgres import committing
+
+    write, counted = committing.write, count(1)
+
+    def freeze(*arguments: Any) -> None:
+        if next(counted) == nth:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        write(*arguments)
+
+    committing.write = freeze
 
 
 def _wait(child: int) -> str:

@@ -64,7 +64,11 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:  # It is being restarted.
+                _cut(client)
+                continue
             self._sockets += [client, server]
             silent = threading.Event()
             self._start(self._pass_to_server, client, server, silent)

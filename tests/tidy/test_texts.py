@@ -17,6 +17,7 @@ LONG_TEXT_ALLOWED = {
     "runtime/dispatch/tables.py": "SQL",
     "runtime/journal/postgres/archiving.py": "SQL",
     "runtime/journal/postgres/connecting.py": "SQL",
+    "runtime/journal/postgres/rows.py": "SQL",
     "runtime/journal/postgres/schema.py": "SQL",
     "runtime/journal/postgres/transaction.py": "SQL",
     "runtime/journal/postgres/transfer.py": "SQL",

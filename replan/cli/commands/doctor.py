@@ -20,12 +20,14 @@ from actors.config.loader import shipped_workflows
 from actors.config.model_spec import Named
 from actors.files.suggestions import nearest
 from actors.guards.built_in import BUILT_IN
+from actors.tools.specs import McpSpec
 from actors.values.format import counted, money
 from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
+from replan.runs.executing import TOOLS_FILE
 from replan.runs.models import check_model
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
@@ -102,6 +104,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("home", lambda: _home(environment)),
         ("config", lambda: _config(environment)),
         ("plug-ins", _plugins),
+        ("tools", lambda: _tools(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
         ("hosts", lambda: trio.run(_hosts, environment)),
@@ -133,6 +136,18 @@ def _plugins() -> str:
         raise UsageProblem("; ".join(broken))
     guards = f"guards {own} built in, {len(plugins.guards) - own} plugged in"
     return f"{guards}; generators {len(plugins.generators)} plugged in; kinds of agents {', '.join(sorted(kinds))}"
+
+
+def _tools(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).folder / TOOLS_FILE
+    if not path.exists():
+        return f"none ({path})"
+    from actors.tools.loader import load_tools
+
+    tools = load_tools(path, environment=environment).toolset.tools.values()
+    servers = sorted({tool.server for tool in tools if isinstance(tool, McpSpec)})
+    of_servers = f", with tools of the MCP servers {', '.join(servers)}" if servers else ""
+    return f"{path}: {counted(len(tools), 'tool')}{of_servers}"
 
 
 def _home(environment: Mapping[str, str]) -> str:

@@ -6,7 +6,15 @@ import click
 
 from actors.config.model_spec import GRAMMAR
 from replan.cli.limit_options import limit_options, limits_of
-from replan.cli.options import Invocation, common, examples, json_option, no_input_option, quiet_option
+from replan.cli.options import (
+    Invocation,
+    common,
+    examples,
+    json_option,
+    no_input_option,
+    placement_options,
+    quiet_option,
+)
 from runtime.core.errors import UsageProblem
 
 _ACQUIRE = examples(
@@ -27,6 +35,7 @@ _ACQUIRE = examples(
 @limit_options
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
+@placement_options
 @no_input_option
 @quiet_option
 @json_option

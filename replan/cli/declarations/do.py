@@ -14,6 +14,7 @@ from replan.cli.options import (
     full_option,
     json_option,
     no_input_option,
+    placement_options,
     plugins_option,
     quiet_option,
 )
@@ -52,6 +53,7 @@ _DO = examples(
 @click.option("--attach", "files", multiple=True, metavar="FILE", help="A text file to plan with; may be given again.")
 @click.option("--repo", "repository", metavar="DIR", help="List this folder's files, and attach those in the text.")
 @click.option("--dry-run", is_flag=True, help="Print what planning can cost, and run nothing.")
+@placement_options
 @plugins_option
 @no_input_option
 @full_option

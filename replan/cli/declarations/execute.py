@@ -14,6 +14,7 @@ from replan.cli.options import (
     full_option,
     json_option,
     no_input_option,
+    placement_options,
     quiet_option,
 )
 from runtime.core.errors import UsageProblem
@@ -53,6 +54,7 @@ EXAMPLES = ("repair", "detour")
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for work.")
 @click.option("--dry-run", is_flag=True, help="Print what would run, and run nothing.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
+@placement_options
 @no_input_option
 @full_option
 @quiet_option

@@ -12,6 +12,7 @@ from replan.cli.options import (
     full_option,
     json_option,
     no_input_option,
+    placement_options,
     plugins_option,
     quiet_option,
 )
@@ -55,6 +56,7 @@ _RUN = examples(
 )
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
+@placement_options
 @plugins_option
 @no_input_option
 @full_option

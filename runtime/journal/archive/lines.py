@@ -12,7 +12,7 @@ from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.archive.store import RunHead
 from runtime.journal.chain import Stored, Tip, seal
-from runtime.journal.port import InboxItem
+from runtime.journal.port import InboxItem, Placement
 from runtime.journal.validation import TEXT_BYTES_MAX
 from runtime.journal.versions import FIRST_CODEC
 
@@ -73,6 +73,8 @@ class Run(_Line):
     last_hash: Hash
     last_posted: int
     codec: int = FIRST_CODEC
+    tenant: str = ""
+    priority: int = 0
 
     @property
     def head(self) -> RunHead:
@@ -92,7 +94,7 @@ class Run(_Line):
                 summary,
                 self.epoch,
             ),
-            *(account, tip, self.last_posted),
+            *(account, tip, self.last_posted, Placement(self.tenant, self.priority)),
         )
 
 
@@ -186,6 +188,8 @@ def run_line(head: RunHead, parent: str | None) -> Run:
         last_hash=head.tip.hash.hex(),
         last_posted=head.last_posted,
         codec=head.codec,
+        tenant=head.placement.tenant,
+        priority=head.placement.priority,
     )
 
 

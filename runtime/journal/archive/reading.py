@@ -205,7 +205,7 @@ class ArchiveReader:
                     pass
         verify(run, Tip(0, genesis(head.kind, head.format, head.codec)), rows, head.tip)
         fields = head.run, head.title, head.kind, head.format, head.codec, head.created, head.updated, head.summary
-        return RunCopy(*fields, head.epoch, head.account, rows, frozenset(ends), inbox, texts)
+        return RunCopy(*fields, head.epoch, head.account, head.placement, rows, frozenset(ends), inbox, texts)
 
     def _head(self, run: str) -> RunHead:
         for head in self.contents.runs:
@@ -220,6 +220,7 @@ def _row(head: RunHead) -> RunRow:
         kind=head.kind,
         format=head.format,
         codec=head.codec,
+        placement=head.placement,
     )
 
 

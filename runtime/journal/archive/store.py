@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from runtime.core.daily_budget import Account
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
-from runtime.journal.port import Dead, Deleted, InboxItem
+from runtime.journal.port import ORDINARY, Dead, Deleted, InboxItem, Placement
 
 PART = 256
 """How many rows of records, or messages, are read at once."""
@@ -30,6 +30,7 @@ class RunHead(NamedTuple):
     """The end of its chain."""
     last_posted: int
     """The id of its last message, or 0."""
+    placement: Placement = ORDINARY
 
 
 class Store(Protocol):

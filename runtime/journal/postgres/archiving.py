@@ -55,7 +55,7 @@ class PostgresStore:
         with snapshot(self._link) as (cursor, now):
             held, row = reading.readable(cursor, run, CODEC), reading.run_row(cursor, run, now)
         fields = row.title, row.kind, row.format, row.codec, row.created, row.updated, row.summary, held.epoch
-        return RunHead(run, *fields, held.account, held.tip, held.last_posted)
+        return RunHead(run, *fields, held.account, held.tip, held.last_posted, held.placement)
 
     def size(self, run: str) -> int:
         """As `Store.size`."""

@@ -14,7 +14,7 @@ from runtime.core.errors import HomeBudgetSpent, RunExists, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip, extend
-from runtime.journal.port import InboxItem
+from runtime.journal.port import InboxItem, Placement
 from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.connecting import Cursor
 from runtime.journal.postgres.rows import HeldRow
@@ -26,6 +26,10 @@ Change = Callable[[Batch], object]
 """Adds the statements of a job of its own kind, such as the presence of a host."""
 
 
+TenantDay = tuple[str, int]
+"""A tenant, or `HOME` for all runs, and a UTC day: what a total of spending is kept for."""
+
+
 class NewRun(NamedTuple):
     """A run to admit."""
 
@@ -33,6 +37,7 @@ class NewRun(NamedTuple):
     title: str
     kind: str
     format: int
+    placement: Placement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +87,7 @@ class Group:
     """The daily budget."""
     floor: int
     """The codec of new runs."""
-    totals: dict[int, Amount] | None = None
+    totals: dict[TenantDay, Amount] | None = None
     """The totals of the days, if they are locked too; else the limits are checked as the totals are written."""
     runs: dict[str, HeldRow] = field(default_factory=dict)
     """The locked runs."""
@@ -100,11 +105,11 @@ class Group:
     """The texts that runs name now."""
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
     """New messages with their runs' numbers and ids."""
-    booked: dict[int, Amount] = field(default_factory=dict)
+    booked: dict[TenantDay, Amount] = field(default_factory=dict)
     """What is added to the totals of days."""
-    raised: dict[int, Amount] = field(default_factory=dict)
+    raised: dict[TenantDay, Amount] = field(default_factory=dict)
     """The part of it that adds to a total."""
-    limited: dict[int, Amount] = field(default_factory=dict)
+    limited: dict[TenantDay, Amount] = field(default_factory=dict)
     """The part of that which the limits hold for."""
     statements: list[Change] = field(default_factory=list)
     """Further statements."""
@@ -157,21 +162,27 @@ class Group:
             consumed.append(place)
         return consumed
 
+    def budget_of(self, tenant: str) -> HomeBudget:
+        """Return the budget of a tenant, or (`HOME`) of all runs."""
+        return self.budget.of(tenant)[tenant]
+
     def _book(self, row: HeldRow, summary: Summary, *, overdraw: bool) -> Account:
         account, change = book(row.account, summary.committed, summary.reserved, self.now)
         if not (change.calls or change.micro_usd):
             return account
-        day = account.day
+        keys = {(tenant, account.day): budget for tenant, budget in self.budget.of(row.placement.tenant).items()}
         if self.totals is not None:
-            total = self.totals.get(day, ZERO) + change
-            if not overdraw and (limit := self.budget.shortfall(total, change)):
-                raise HomeBudgetSpent(limit, self.budget.retry_at(self.now), self.budget)
-            self.totals[day] = total
+            totals = {key: self.totals.get(key, ZERO) + change for key in keys}
+            for key, budget in keys.items():
+                if not overdraw and (limit := budget.shortfall(totals[key], change)):
+                    raise HomeBudgetSpent(limit, budget.retry_at(self.now), budget)
+            self.totals |= totals
         raised = Amount(calls=max(0, change.calls), micro_usd=max(0, change.micro_usd))
-        self.raised[day] = self.raised.get(day, ZERO) + raised
-        if not overdraw:
-            self.limited[day] = self.limited.get(day, ZERO) + raised
-        self.booked[day] = self.booked.get(day, ZERO) + change
+        for key in keys:
+            self.raised[key] = self.raised.get(key, ZERO) + raised
+            if not overdraw:
+                self.limited[key] = self.limited.get(key, ZERO) + raised
+            self.booked[key] = self.booked.get(key, ZERO) + change
         return account
 
 

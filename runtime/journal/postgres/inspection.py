@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 
+from runtime.core.daily_budget import HOME
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.journal.chain import Stored, decode, verify
@@ -17,7 +18,7 @@ from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.schema import check_upgraded, version_of
-from runtime.journal.postgres.transaction import TENANT, snapshot
+from runtime.journal.postgres.transaction import snapshot
 from runtime.journal.versions import CODEC
 
 
@@ -84,7 +85,7 @@ class PostgresInspection:
     def spending(self) -> dict[int, Amount]:
         """As `Inspection.spending`."""
         statement = "SELECT day, calls, micro_usd FROM replan.spending WHERE tenant = %s"
-        rows = self._cursor.execute(statement, (TENANT,)).fetchall()
+        rows = self._cursor.execute(statement, (HOME,)).fetchall()
         return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in rows}
 
     def _select(self, statement: str, run: str) -> list[Any]:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Generic, NoReturn, TypeVar
 
-from runtime.core.daily_budget import HomeBudget, day_of
+from runtime.core.daily_budget import HOME, HomeBudget, day_of
 from runtime.core.errors import SequenceConflict, UsageProblem
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
@@ -20,6 +20,7 @@ from runtime.journal.holding import check_driver, check_free, check_here
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Codecs, Formats, check_drivable, codec_of, codecs_by_kind
 from runtime.journal.port import (
     NEW,
+    ORDINARY,
     Dead,
     Deleted,
     Due,
@@ -27,6 +28,7 @@ from runtime.journal.port import (
     HostRow,
     InboxItem,
     Journal,
+    Placement,
     Posted,
     RunFilter,
     RunRow,
@@ -43,7 +45,8 @@ from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Change, Group, NewRun, Work
 from runtime.journal.postgres.retrying import retried
 from runtime.journal.postgres.rows import HeldRow
-from runtime.journal.postgres.transaction import TENANT, snapshot
+from runtime.journal.postgres.slots import PostgresSlots
+from runtime.journal.postgres.transaction import snapshot
 from runtime.journal.postgres.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, open_thread
 from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
@@ -105,7 +108,7 @@ def _checked(address: Address, link: Link) -> Link:
     return link
 
 
-class _PostgresJournal(PostgresCursors, Generic[E]):
+class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
     def __init__(
         self,
         codecs: Codecs,
@@ -136,8 +139,9 @@ class _PostgresJournal(PostgresCursors, Generic[E]):
         owner: str | None = None,
         ttl: float = 0.0,
         overdraw: bool = False,
+        placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         _check_columns(summary, owner or "")
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
 
@@ -151,7 +155,7 @@ class _PostgresJournal(PostgresCursors, Generic[E]):
             return rows
 
         # A title is only shown, and the database takes no NUL in text.
-        new = NewRun(run, title.replace("\0", "\N{REPLACEMENT CHARACTER}"), kind, format)
+        new = NewRun(run, title.replace("\0", "\N{REPLACEMENT CHARACTER}"), kind, format, placement)
         rows = await self._writing.do(Work(decide, (run,), new=new, entries=entries))
         if owner is not None:
             self._kinds[run] = kind, format
@@ -296,8 +300,8 @@ class _PostgresJournal(PostgresCursors, Generic[E]):
     async def floor(self) -> int:
         return await self._look(lambda cursor, _: reading.floor(cursor))
 
-    async def spent_today(self) -> Amount:
-        return await self._look(lambda cursor, now: reading.spending(cursor, TENANT, day_of(now)))
+    async def spent_today(self, tenant: str = HOME) -> Amount:
+        return await self._look(lambda cursor, now: reading.spending(cursor, tenant, day_of(now)))
 
     async def version(self) -> int:
         def work(link: Link) -> int:

@@ -8,7 +8,7 @@ from runtime.core.errors import JournalDamaged
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import GENESIS, Tip, genesis
-from runtime.journal.port import RunRow
+from runtime.journal.port import Placement, RunRow
 
 _CHANGING = (
     "updated, status, detail, waiting_since, next_wake, due, unread, last_seq, last_hash, last_posted, last_consumed,"
@@ -29,7 +29,7 @@ _TYPES: Mapping[str, str] = {
 CHANGING: Mapping[str, str] = {name: _TYPES.get(name, "bigint") for name in _CHANGING.split(", ")}
 """The columns that a transaction may change, with their types."""
 
-COLUMNS = f"id, run, kind, format, codec, {_CHANGING}"
+COLUMNS = f"id, run, kind, format, codec, {_CHANGING}, tenant, priority"
 """What is read of a locked row."""
 
 
@@ -54,6 +54,7 @@ class HeldRow(NamedTuple):
     """When the lease ends."""
     epoch: int
     account: Account
+    placement: Placement
 
     @property
     def start(self) -> Tip:
@@ -82,20 +83,20 @@ def held_row(values: Sequence[Any]) -> HeldRow:
     last_seq, last_hash, last_posted, last_consumed, owner, end, epoch, *booked = values[12:]
     if len(last_hash) != len(GENESIS):
         raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
-    calls, tokens, micro_usd, day, calls_before, micro_usd_before = booked
+    calls, tokens, micro_usd, day, calls_before, micro_usd_before, *placement = booked
     total = Amount(calls, tokens, micro_usd)
     account = Account(total, day, Amount(calls=calls_before, micro_usd=micro_usd_before))
     summary = Summary(status, detail, waiting_since, next_wake, total)
     tip = Tip(last_seq, bytes(last_hash))
     return HeldRow(
         *(number, run, kind, format, codec, updated, summary, tip),
-        *(last_posted, last_consumed, owner, end, epoch, account),
+        *(last_posted, last_consumed, owner, end, epoch, account, Placement(*placement)),
     )
 
 
 LISTED = (
     "run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " CASE WHEN lease_end > {now} THEN owner END, epoch, unread, kind, format, codec"
+    " CASE WHEN lease_end > {now} THEN owner END, epoch, unread, kind, format, codec, tenant, priority"
 )
 """What is read for a status row; `now` is an expression."""
 
@@ -103,6 +104,9 @@ LISTED = (
 def listed_row(values: Sequence[Any]) -> RunRow:
     """Return the status row with the values of `LISTED`."""
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = values[:12]
-    owner, epoch, unread, kind, format, codec = values[12:]
+    owner, epoch, unread, kind, format, codec, *placement = values[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
-    return RunRow(run, title, created, updated, last_seq, summary, owner, epoch, unread, kind, format, codec)
+    return RunRow(
+        *(run, title, created, updated, last_seq, summary, owner, epoch, unread, kind, format, codec),
+        placement=Placement(*placement),
+    )

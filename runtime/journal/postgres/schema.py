@@ -136,7 +136,19 @@ CODECS = (
 )
 """The codec of each run and host, and what a program must know to use the journal."""
 
-CHANGES = (FIRST, CURSORS, WORKERS, CODECS)
+SLOTS = (
+    """CREATE TABLE replan.slots (
+  provider text COLLATE "C" NOT NULL,
+  host text COLLATE "C" NOT NULL,
+  held bigint NOT NULL,
+  wanted bigint NOT NULL,
+  until double precision NOT NULL,
+  PRIMARY KEY (provider, host)
+) WITH (fillfactor = 50)""",
+)
+"""How many calls each host may have in flight."""
+
+CHANGES = (FIRST, CURSORS, WORKERS, CODECS, SLOTS)
 """The statements that each version adds to the one before it.
 
 A change that is added after version `OLDEST` only adds tables, indexes, and columns with a default, since programs of
@@ -160,8 +172,9 @@ _TABLES = (
     "writers",
     "cursors",
     "positions",
+    "slots",
 )
-_CHANGING = ("runs", "spending", "hosts", "writers", "cursors", "positions")
+_CHANGING = ("runs", "spending", "hosts", "writers", "cursors", "positions", "slots")
 """Tables whose rows a driver changes."""
 _ADDED = ("records", "texts", "named_texts", "inbox")
 """Tables to which a driver only adds."""
@@ -171,7 +184,7 @@ APP = (
     *READER,
     *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
     *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in _CHANGING),
-    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers")),
+    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers", "slots")),
 )
 ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 

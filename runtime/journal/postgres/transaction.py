@@ -15,22 +15,20 @@ from runtime.journal.chain import Tip, genesis, seal
 from runtime.journal.port import NEW
 from runtime.journal.postgres.batch import Answer, Batch
 from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, FLOOR, NOW, Connection, Cursor, Link, end
-from runtime.journal.postgres.group import Group, NewRun, Work
+from runtime.journal.postgres.group import Group, NewRun, TenantDay, Work
 from runtime.journal.postgres.reading import message
 from runtime.journal.postgres.rows import CHANGING, COLUMNS, HeldRow, held_row
-
-TENANT = ""
-"""The tenant whose budget is used: there is one so far."""
 
 CHANNEL = "replan_journal"
 """The channel on which hosts listen."""
 
-_NEW = "run, title, kind, format, codec, created, updated"
+_NEW = "run, title, kind, format, tenant, priority, codec, created, updated"
 _ADMIT = (
     f"INSERT INTO replan.runs ({_NEW}, status, detail, unread, last_seq, last_hash, last_posted, last_consumed,"
     " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before)"
-    " SELECT run, title, kind, format, floor, now, now,"
-    " 'running', '', false, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM {rows} AS new (run, title, kind, format),"
+    " SELECT run, title, kind, format, tenant, priority, floor, now, now,"
+    " 'running', '', false, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+    " FROM {rows} AS new (run, title, kind, format, tenant, priority),"
     " (SELECT coalesce(%s, extract(epoch FROM clock_timestamp()))::float8 AS now) AS clock,"
     " (SELECT floor FROM replan.journal) AS floors ON CONFLICT (run) DO NOTHING RETURNING run, id, codec"
 )
@@ -68,8 +66,8 @@ _MARKED = (
 
 
 _TOTALS = (
-    "SELECT day, calls, micro_usd FROM replan.spending WHERE (tenant, day) IN (SELECT * FROM {rows})"
-    " ORDER BY day FOR UPDATE"
+    "SELECT tenant, day, calls, micro_usd FROM replan.spending WHERE (tenant, day) IN (SELECT * FROM {rows})"
+    " ORDER BY tenant, day FOR UPDATE"
 )
 _INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
 TEXT = ("bytea", "bytea")
@@ -99,7 +97,8 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
     batch = begun(link.connection())
     batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
     held = batch.add(f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", [names])
-    admitted = batch.add_for(_ADMIT, new.values(), ("text", "text", "text", "integer"), link.fixed)
+    fresh = [(*run[:4], *run.placement) for run in new.values()]
+    admitted = batch.add_for(_ADMIT, fresh, ("text", "text", "text", "integer", "text", "integer"), link.fixed)
     keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
     consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
     floor = batch.add(FLOOR)
@@ -115,9 +114,7 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
         group.messages[number, item.key] = item
     group.fresh = {(number, inbox): free for number, inbox, free in consumable.rows}
     if exact:
-        group.totals = _locked_totals(
-            link.connection(), {day_of(group.now), *(row.account.day for row in group.runs.values())}
-        )
+        group.totals = _locked_totals(link.connection(), set(_days_of(group)))
     return group
 
 
@@ -140,7 +137,7 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     if group.wakes:
         batch.add(f"NOTIFY {CHANNEL}")
     batch.add(MARK, [writer, number])
-    spent = [_spend(batch, group, day, amount) for day, amount in sorted(group.booked.items())]
+    spent = [_spend(batch, group, key, amount) for key, amount in sorted(group.booked.items())]
     batch.run()
     if update.count != len(changed):
         raise JournalError("a run changed while it was locked")
@@ -182,33 +179,41 @@ def marked(connection: Connection, writer: bytes) -> int:
     return int(last.rows[0][0])
 
 
-def _spend(batch: Batch, group: Group, day: int, amount: Amount) -> Answer:
-    most_calls, most_micro = None, None
+def _spend(batch: Batch, group: Group, key: TenantDay, amount: Amount) -> Answer:
+    most_calls, most_micro, (tenant, day) = None, None, key
     if group.totals is None:
-        raised, limited = group.raised.get(day, ZERO), group.limited.get(day, ZERO)
-        if group.budget.calls is not None and limited.calls:
-            most_calls = group.budget.calls - raised.calls
-        if group.budget.micro_usd is not None and limited.micro_usd:
-            most_micro = group.budget.micro_usd - raised.micro_usd
+        raised, limited, budget = group.raised.get(key, ZERO), group.limited.get(key, ZERO), group.budget_of(tenant)
+        if budget.calls is not None and limited.calls:
+            most_calls = budget.calls - raised.calls
+        if budget.micro_usd is not None and limited.micro_usd:
+            most_micro = budget.micro_usd - raised.micro_usd
         if min(most_calls or 0, most_micro or 0) < 0:
             raise OverBudgetError  # Even on a day without a row.
-    named = {"tenant": TENANT, "day": day, "calls": amount.calls, "micro": amount.micro_usd}
+    named = {"tenant": tenant, "day": day, "calls": amount.calls, "micro": amount.micro_usd}
     return batch.add(_SPEND, named | {"most_calls": most_calls, "most_micro": most_micro})
 
 
-def _locked_totals(connection: Connection, days: Iterable[int]) -> dict[int, Amount]:
-    rows = [(TENANT, day) for day in sorted(days)]
+def _days_of(group: Group) -> Iterator[TenantDay]:
+    """Yield the totals that the jobs of a group may add to."""
+    for row in (*group.runs.values(), *group.admitted.values()):
+        for tenant in group.budget.of(row.placement.tenant):
+            yield from ((tenant, day_of(group.now)), (tenant, row.account.day))
+
+
+def _locked_totals(connection: Connection, keys: Iterable[TenantDay]) -> dict[TenantDay, Amount]:
+    rows = sorted(keys)
     batch = Batch(connection)
     batch.add_for("INSERT INTO replan.spending SELECT *, 0, 0 FROM {rows} ON CONFLICT DO NOTHING", rows, _DAY)
     totals = batch.add_for(_TOTALS, rows, _DAY)
     batch.run()
-    return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in totals.rows}
+    return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in totals.rows}
 
 
 def _new_row(number: int, new: NewRun, codec: int, now: float) -> HeldRow:
     """Return the row of a new run. Its hash is written with its first records."""
     tip = Tip(0, genesis(new.kind, new.format, codec))
-    return HeldRow(number, new.run, new.kind, new.format, codec, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
+    begun = (number, new.run, new.kind, new.format, codec, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
+    return HeldRow(*begun, placement=new.placement)
 
 
 def _posted(run: str, item: Any) -> tuple[Any, ...]:

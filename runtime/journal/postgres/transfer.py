@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import psycopg
 
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import NO_LIMIT, HomeBudget
 from runtime.core.errors import RunExists
 from runtime.core.ledger import ZERO
 from runtime.journal.chain import Tip, seal, verify
@@ -21,22 +21,23 @@ from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import CHANGING, HeldRow
-from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TENANT, TEXT, snapshot
+from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TEXT, snapshot
 from runtime.journal.versions import CODEC, check_floor, check_readable
 
 T = TypeVar("T")
 
 _ADD = (
-    f"INSERT INTO replan.runs (run, title, kind, format, codec, created, {', '.join(CHANGING)}) VALUES"
-    f" (%s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
+    f"INSERT INTO replan.runs (run, title, kind, format, codec, created, tenant, priority, {', '.join(CHANGING)})"
+    f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
 )
 _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
     " SET calls = total.calls + excluded.calls, micro_usd = total.micro_usd + excluded.micro_usd"
 )
 _COVER = (
-    "INSERT INTO replan.spending AS total SELECT %s, day, sum(greatest(0, calls - calls_before)),"
-    " sum(greatest(0, micro_usd - micro_usd_before)) FROM replan.runs WHERE day = %s GROUP BY day"
+    "INSERT INTO replan.spending AS total SELECT %(tenant)s, day, sum(greatest(0, calls - calls_before)),"
+    " sum(greatest(0, micro_usd - micro_usd_before)) FROM replan.runs"
+    " WHERE day = %(day)s AND %(tenant)s IN ('', tenant) GROUP BY day"
     " ON CONFLICT (tenant, day) DO UPDATE SET calls = greatest(total.calls, excluded.calls),"
     " micro_usd = greatest(total.micro_usd, excluded.micro_usd)"
 )
@@ -82,6 +83,7 @@ class PostgresTransfer:
                 row.summary,
                 held.epoch,
                 held.account,
+                held.placement,
                 rows,
                 frozenset(seq for (seq,) in ends),
                 reading.messages_after(cursor, run, 0),
@@ -120,10 +122,10 @@ def _add(cursor: Cursor, copy: RunCopy, *, spends: bool) -> bool:
         return False
     row = HeldRow(
         *(0, copy.run, copy.kind, copy.format, copy.codec, copy.updated, copy.summary, copy.tip, copy.last_posted),
-        *(copy.last_consumed, None, 0.0, copy.epoch, copy.account),
+        *(copy.last_consumed, None, 0.0, copy.epoch, copy.account, copy.placement),
     )
     title = copy.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    values = (copy.run, title, copy.kind, copy.format, copy.codec, copy.created, *row.changing())
+    values = (copy.run, title, copy.kind, copy.format, copy.codec, copy.created, *copy.placement, *row.changing())
     number = cursor.execute(_ADD, values).fetchall()[0][0]
     connection = cursor.connection
     batch = Batch(connection)
@@ -135,10 +137,13 @@ def _add(cursor: Cursor, copy: RunCopy, *, spends: bool) -> bool:
     batch.add_for(insert.format(table="records"), records, RECORD)
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
     share = copy.account.share
+    tenants = NO_LIMIT.of(copy.placement.tenant)
     if spends and share != ZERO:
-        batch.add(_SPEND, [TENANT, copy.account.day, share.calls, share.micro_usd])
+        for tenant in tenants:
+            batch.add(_SPEND, [tenant, copy.account.day, share.calls, share.micro_usd])
     elif not spends:
-        batch.add(_COVER, [TENANT, copy.account.day])
+        for tenant in tenants:
+            batch.add(_COVER, {"tenant": tenant, "day": copy.account.day})
     batch.run()
     return True
 

@@ -23,26 +23,36 @@ class Written(NamedTuple):
     rows: list[Stored]
 
 
+class Booking(NamedTuple):
+    """What an append says about the run, and whether its days allow that."""
+
+    summary: Summary
+    """The summary of the run's state after it."""
+    now: float
+    """The time."""
+    budget: HomeBudget
+    """The daily budget."""
+    overdraw: bool
+    """Whether it may pass the budget."""
+
+
 def extend_run(
     connection: apsw.Connection,
     run: str,
     held: statements.RunLeaseRow,
     entries: Sequence[Entry[E]],
-    *,
-    summary: Summary,
-    now: float,
-    budget: HomeBudget | None,
+    booking: Booking,
 ) -> Written:
     """Add the entries to a run, under its epoch, and change its status row, in the caller's transaction.
 
-    Raises `HomeBudgetSpent` where a budget is given and does not allow it, and `JournalError` for a message that cannot
-    be consumed.
+    Raises `HomeBudgetSpent`, and `JournalError` for a message that cannot be consumed.
     """
+    summary, now, budget, overdraw = booking
     account, change = book(held.account, summary.committed, summary.reserved, now)
-    if change.calls or change.micro_usd:
-        day = statements.add_spending(connection, account.day, change)
-        if budget is not None and (limit := budget.shortfall(day, change)):
-            raise HomeBudgetSpent(limit, budget.retry_at(now), budget)
+    for tenant, limits in budget.of(held.placement.tenant).items() if change.calls or change.micro_usd else ():
+        day = statements.add_spending(connection, tenant, account.day, change)
+        if not overdraw and (limit := limits.shortfall(day, change)):
+            raise HomeBudgetSpent(limit, limits.retry_at(now), limits)
     rows = extend(run, held.tip, held.epoch, now, entries)
     statements.add_records(connection, run, held.id, entries, rows)
     tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip

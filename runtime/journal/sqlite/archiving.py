@@ -40,7 +40,7 @@ class SqliteStore:
             last = statements.last_message(connection, held.id)
         anchors.check(run, self._anchors.get(held.id, run), held.tip)
         fields = row.title, row.kind, row.format, row.codec, row.created, row.updated, row.summary, held.epoch
-        return RunHead(run, *fields, held.account, held.tip, last)
+        return RunHead(run, *fields, held.account, held.tip, last, held.placement)
 
     def size(self, run: str) -> int:
         """As `Store.size`."""

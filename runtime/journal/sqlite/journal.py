@@ -15,7 +15,7 @@ import apsw
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import Account, HomeBudget, day_of
+from runtime.core.daily_budget import HOME, Account, HomeBudget, day_of
 from runtime.core.errors import JournalDamaged, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
@@ -35,6 +35,7 @@ from runtime.journal.kinds import (
 )
 from runtime.journal.port import (
     NEW,
+    ORDINARY,
     Dead,
     Deleted,
     Due,
@@ -42,6 +43,7 @@ from runtime.journal.port import (
     HostRow,
     InboxItem,
     Journal,
+    Placement,
     Posted,
     RunFilter,
     RunRow,
@@ -50,10 +52,11 @@ from runtime.journal.port import (
 from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite import codecs as codecs_
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
-from runtime.journal.sqlite.appending import Written, extend_run
+from runtime.journal.sqlite.appending import Booking, Written, extend_run
 from runtime.journal.sqlite.cursors import SqliteCursors
 from runtime.journal.sqlite.deletion import delete_runs
 from runtime.journal.sqlite.reading import in_one_snapshot, records_after
+from runtime.journal.sqlite.slots import SqliteSlots
 from runtime.journal.sqlite.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
@@ -130,7 +133,7 @@ def _unchecked() -> None:
     """Check nothing: the path means nothing outside of a file system of tests."""
 
 
-class _SqliteJournal(SqliteCursors, Generic[E]):
+class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
     def __init__(
         self,
         codecs: Codecs,
@@ -167,20 +170,22 @@ class _SqliteJournal(SqliteCursors, Generic[E]):
         owner: str | None = None,
         ttl: float = 0.0,
         overdraw: bool = False,
+        placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        check_new(run, title, kind, format, owner)
+        check_new(run, title, kind, format, owner=owner, placement=placement)
         check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
-        now, budget = self._clock.now(), None if overdraw else self._budget
+        now = self._clock.now()
+        booking = Booking(summary, now, self._budget, overdraw)
         epoch, end = FIRST_EPOCH if entries or owner is not None else 0, 0.0 if owner is None else now + ttl
 
         def work(connection: apsw.Connection) -> Written:
             codec = codecs_.writable_floor(connection, self._path, self._known)
             self._check_new(connection, run)
             tip, number = Tip(0, genesis(kind, format, codec)), self._anchors.count
-            new = statements.RunLeaseRow(number, owner, end, epoch, tip, Account(), kind, format, codec)
+            new = statements.RunLeaseRow(number, owner, end, epoch, tip, Account(), kind, format, codec, placement)
             held = statements.add_run(connection, run, title, now, new)
-            return extend_run(connection, run, held, entries, summary=summary, now=now, budget=budget)
+            return extend_run(connection, run, held, entries, booking)
 
         written = await self._written(run, work)
         if owner is not None:
@@ -252,13 +257,13 @@ class _SqliteJournal(SqliteCursors, Generic[E]):
         check_known_run(run)
         check_summary(summary)
         entries = encode_facts(await self._codec(run), facts) if facts else []
-        now, budget = self._clock.now(), None if overdraw else self._budget
+        booking = Booking(summary, self._clock.now(), self._budget, overdraw)
 
         def work(connection: apsw.Connection) -> Written:
             held = statements.driven(connection, run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
-            return extend_run(connection, run, held, entries, summary=summary, now=now, budget=budget)
+            return extend_run(connection, run, held, entries, booking)
 
         return records(run, entries, (await self._written(run, work)).rows)
 
@@ -362,9 +367,9 @@ class _SqliteJournal(SqliteCursors, Generic[E]):
     async def floor(self) -> int:
         return await self._look(codecs_.floor)
 
-    async def spent_today(self) -> Amount:
+    async def spent_today(self, tenant: str = HOME) -> Amount:
         day = day_of(self._clock.now())
-        return await self._look(lambda connection: statements.spending(connection, day))
+        return await self._look(lambda connection: statements.spending(connection, tenant, day))
 
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()

@@ -153,7 +153,28 @@ CODECS = (
 )
 """The codec of each run and host, and what a program must know to use the file."""
 
-CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS, CURSORS, CODECS)
+WORKERS = (
+    "ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
+    """CREATE TABLE tenant_spending (
+  tenant TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  micro_usd INTEGER NOT NULL,
+  PRIMARY KEY (tenant, day)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE slots (
+  provider TEXT NOT NULL,
+  host TEXT NOT NULL,
+  held INTEGER NOT NULL,
+  wanted INTEGER NOT NULL,
+  until REAL NOT NULL,
+  PRIMARY KEY (provider, host)
+) STRICT, WITHOUT ROWID""",
+)
+"""Whom a run is accounted to, which runs come first, and how many calls each host may have in flight."""
+
+CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS, CURSORS, CODECS, WORKERS)
 """The statements that each version adds to the one before it. A new file gets all of them in turn.
 
 A change that is added after version `OLDEST` only adds tables, indexes, and columns with a default, since programs of

@@ -23,7 +23,7 @@ from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, genesis, seal
 from runtime.journal.holding import check_driver
 from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
+from runtime.journal.port import ORDINARY, Dead, Due, HostRow, InboxItem, Placement, RunFilter, RunRow
 from runtime.journal.sqlite.packing import pack
 from runtime.journal.validation import Entry, check_consumable
 
@@ -31,7 +31,7 @@ E = TypeVar("E")
 
 _ROW = (
     "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, codec FROM runs"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, codec, tenant, priority FROM runs"
 )
 
 ROW = f"{_ROW} WHERE run = ?"
@@ -55,6 +55,7 @@ class RunLeaseRow(NamedTuple):
     kind: str
     format: int
     codec: int
+    placement: Placement = ORDINARY
 
     @property
     def start(self) -> Tip:
@@ -66,9 +67,12 @@ def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: 
     """Admit a run; return its lease with its number, which is above `new.id` and all others. Raises `RunExists`."""
     connection.execute(
         "INSERT INTO runs (id, run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end,"
-        " epoch, kind, format, codec) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?, ?, ?, ?, ?, ?,"
-        " 'running', '', ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
-        (new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format, new.codec),
+        " epoch, kind, format, codec, tenant, priority) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?,"
+        " ?, ?, ?, ?, ?, 'running', '', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+        (
+            *(new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format, new.codec),
+            *new.placement,
+        ),
     )
     if connection.changes() == 0:
         raise RunExists(run)
@@ -90,10 +94,13 @@ def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
-    owner, lease_end, epoch, unread, kind, format, codec = row[12:]
+    owner, lease_end, epoch, unread, kind, format, codec, *placement = row[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     living = owner if lease_end > now else None
-    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format, codec)
+    return RunRow(
+        *(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format, codec),
+        placement=Placement(*placement),
+    )
 
 
 def numbers(connection: apsw.Connection) -> set[int]:
@@ -105,7 +112,7 @@ def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
     """Return the lease of a run and the end of its chain. Raises `RunNotFound`, `JournalDamaged`."""
     statement = (
         "SELECT id, owner, lease_end, epoch, kind, format, codec, last_seq, last_hash, calls, tokens, micro_usd, day,"
-        " calls_before, micro_usd_before FROM runs WHERE run = ?"
+        " calls_before, micro_usd_before, tenant, priority FROM runs WHERE run = ?"
     )
     row: Any
     for row in connection.execute(statement, (run,)):
@@ -116,9 +123,10 @@ def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
             break
         if not isinstance(codec, int):
             break
-        calls, tokens, micro_usd, day, calls_before, micro_usd_before = booked
+        calls, tokens, micro_usd, day, calls_before, micro_usd_before, *placement = booked
         account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
-        return RunLeaseRow(number, owner, end, epoch, Tip(last_seq, last_hash), account, kind, format, codec)
+        tip, placed = Tip(last_seq, last_hash), Placement(*placement)
+        return RunLeaseRow(number, owner, end, epoch, tip, account, kind, format, codec, placed)
     else:
         raise RunNotFound(run)
     raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
@@ -191,31 +199,43 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
         connection.execute("DELETE FROM unread WHERE run = ?", (number,))
 
 
-def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amount:
-    """Add to the total of a day, and return the new total."""
+def add_spending(connection: apsw.Connection, tenant: str, day: int, change: Amount) -> Amount:
+    """Add to the total of a day, of a tenant or (`HOME`) of all runs, and return the new total."""
+    table, key = ("tenant_spending", (tenant, day)) if tenant else ("spending", (day,))
+    columns = "tenant, day" if tenant else "day"
     statement = (
-        "INSERT INTO spending (day, calls, micro_usd) VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
-        " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
+        f"INSERT INTO {table} ({columns}, calls, micro_usd) VALUES ({'?, ' * len(key)}?, ?)"  # noqa: S608 -- our own names
+        f" ON CONFLICT ({columns}) DO UPDATE SET calls = calls + excluded.calls,"
+        " micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
     )
     total: Any
-    (total,) = connection.execute(statement, (day, change.calls, change.micro_usd)).fetchall()
+    (total,) = connection.execute(statement, (*key, change.calls, change.micro_usd)).fetchall()
     calls, micro_usd = total
     return Amount(calls=calls, micro_usd=micro_usd)
 
 
-def cover_spending(connection: apsw.Connection, day: int) -> None:
-    """Raise the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
+def cover_spending(connection: apsw.Connection, tenant: str, day: int) -> None:
+    """Raise the total of a day to what the runs that were booked on it last have added to it, where it is lower.
+
+    As for `add_spending`, of a tenant or (`HOME`) of all runs.
+    """
+    table, key = ("tenant_spending", "tenant, day") if tenant else ("spending", "day")
     connection.execute(
-        "INSERT INTO spending SELECT day, sum(max(0, calls - calls_before)), sum(max(0, micro_usd - micro_usd_before))"
-        " FROM runs WHERE day = ? GROUP BY day HAVING true ON CONFLICT (day) DO UPDATE"
+        f"INSERT INTO {table} SELECT {key}, sum(max(0, calls - calls_before)),"  # noqa: S608 -- our own names
+        f" sum(max(0, micro_usd - micro_usd_before)) FROM runs WHERE day = ? AND ? IN ('', tenant) GROUP BY day"
+        f" HAVING true ON CONFLICT ({key}) DO UPDATE"
         " SET calls = max(calls, excluded.calls), micro_usd = max(micro_usd, excluded.micro_usd)",
-        (day,),
+        (day, tenant),
     )
 
 
-def spending(connection: apsw.Connection, day: int) -> Amount:
-    """Return the total of a day."""
-    for calls, micro_usd in connection.execute("SELECT calls, micro_usd FROM spending WHERE day = ?", (day,)):
+def spending(connection: apsw.Connection, tenant: str, day: int) -> Amount:
+    """Return the total of a day, of a tenant or (`HOME`) of all runs."""
+    statement = (
+        "SELECT calls, micro_usd FROM spending WHERE :tenant = '' AND day = :day UNION ALL"
+        " SELECT calls, micro_usd FROM tenant_spending WHERE tenant = :tenant AND day = :day"
+    )
+    for calls, micro_usd in connection.execute(statement, {"tenant": tenant, "day": day}):
         return Amount(calls=calls, micro_usd=micro_usd)
     return ZERO
 
@@ -236,7 +256,7 @@ _UNREAD = (
 )
 _NEXT = "SELECT at FROM agenda INDEXED BY agenda_at CROSS JOIN runs ON runs.id = agenda.run WHERE at > :now"
 
-DUE = f"{_DUE} {_DRIVABLE} ORDER BY runs.id LIMIT :limit"
+DUE = f"{_DUE} {_DRIVABLE} ORDER BY priority DESC, runs.id LIMIT :limit"
 UNREAD = f"{_UNREAD} {_DRIVABLE}"
 NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 

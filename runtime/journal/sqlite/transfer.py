@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 
+from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import RunExists, UsageProblem
 from runtime.core.ledger import ZERO
 from runtime.journal import folder
@@ -68,6 +69,7 @@ class SqliteTransfer:
             row.summary,
             held.epoch,
             held.account,
+            held.placement,
             rows,
             frozenset(row.seq for row in packed),
             statements.posted_after(connection, run, held.id, 0),
@@ -81,7 +83,8 @@ class SqliteTransfer:
             if self._has(copy):
                 return False
             new = statements.RunLeaseRow(
-                self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account, copy.kind, copy.format, copy.codec
+                *(self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account),
+                *(copy.kind, copy.format, copy.codec, copy.placement),
             )
             held = statements.add_run(connection, copy.run, copy.title, copy.created, new)
             for item in copy.inbox:
@@ -97,10 +100,11 @@ class SqliteTransfer:
             statements.update_run(connection, held, copy.summary, copy.updated)
             if not copy.unread:
                 connection.execute("DELETE FROM unread WHERE run = ?", (held.id,))
-            if spends and copy.account.share != ZERO:
-                statements.add_spending(connection, copy.account.day, copy.account.share)
-            elif not spends:
-                statements.cover_spending(connection, copy.account.day)
+            for tenant in NO_LIMIT.of(copy.placement.tenant):
+                if not spends:
+                    statements.cover_spending(connection, tenant, copy.account.day)
+                elif copy.account.share != ZERO:
+                    statements.add_spending(connection, tenant, copy.account.day, copy.account.share)
         self._anchors.note(held.id, copy.run, copy.tip)
         self._anchors.note_message(held.id, copy.last_posted)
         return True

@@ -1,0 +1,167 @@
+"""Calls of the tools of MCP servers. A program is started for each call, in a process group of its own."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.run.tools import ToolOutcome
+from actors.tools.arguments import check_arguments, ready
+from actors.tools.binding import environment_of
+from actors.tools.command_calls import kept
+from actors.tools.mcp_arguments import filled_in
+from actors.tools.programs import ProgramMissing, find_server
+from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
+from actors.tools.specs import McpSpec
+from actors.tools.workspace import Workspace
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.process.group import CommandNotStarted, GatedProcess, start_gated
+
+REASON_CHARACTERS_MAX = 500
+"""Characters of a reason that are kept."""
+
+
+def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
+    """Return a tool of an MCP server. `outside` is the driver's environment, with the token where one is needed.
+
+    A call is a success where the server says so, and a failure where it says that; then its text is the output. It is a
+    permanent failure where the server does not list the tool, lists other arguments, or refuses the token; a transient
+    one where an address cannot be reached; broken off where the server ends, or sends too much, in the middle. Before
+    the call of a tool that is not repeatable, the last two are failures.
+    """
+
+    @asynccontextmanager
+    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+        async with AsyncExitStack() as stack:
+            call: PreparedCall
+            try:
+                await ready(workspace)
+                check_arguments(spec.parameters, arguments, workspace)
+                _check_installed()
+                sent, token = filled_in(json.loads(spec.arguments), arguments), _token(spec, outside)
+                redactor = Redactor([*secrets_in(outside), token])
+                if spec.url:
+                    call = _AddressCall(spec, sent, redactor, token)
+                else:
+                    gated = start_gated(
+                        [find_server(spec, outside), *spec.argv[1:]],
+                        folder=workspace.folder,
+                        environment=environment_of(spec.environment, outside),
+                        inherited=workspace.lock.inherited,
+                        talks=True,
+                    )
+                    call = _ProgramCall(spec, sent, redactor, await stack.enter_async_context(gated))
+            except CallRefused as refused:
+                call = RefusedCall(refused.result)
+            except ProgramMissing as missing:
+                call = RefusedCall(ToolResult(ToolOutcome.PERMANENT, reason=str(missing)))
+            except OSError as error:
+                call = RefusedCall(refused_by_system(error, "the server cannot be started").result)
+            yield call
+
+    return Tool(spec.name, prepare)
+
+
+def is_installed() -> bool:
+    """Tell whether the SDK of the protocol is there."""
+    return find_spec("mcp") is not None and find_spec("mcp_types") is not None
+
+
+def _check_installed() -> None:
+    if not is_installed():
+        raise CallRefused(ToolOutcome.PERMANENT, "the extra `mcp` is not installed")
+
+
+def _token(spec: McpSpec, outside: Mapping[str, str]) -> str:
+    token = outside.get(spec.token_variable, "") if spec.token_variable else ""
+    if spec.token_variable and not token:
+        reason = f"the environment variable {spec.token_variable} with the server's token is not set"
+        raise CallRefused(ToolOutcome.PERMANENT, reason)
+    return token
+
+
+@dataclass(frozen=True, slots=True)
+class _ProgramCall:
+    """A call to a server that is a program, which waits behind its gate until the call is recorded."""
+
+    spec: McpSpec
+    """The tool."""
+    arguments: Mapping[str, Any]
+    """The arguments for the server."""
+    redactor: Redactor
+    """Takes secrets out of what the server says."""
+    gated: GatedProcess
+    """The process that waits, and becomes the server."""
+
+    @property
+    def process(self) -> str:
+        """The name of the leader of its process group."""
+        return self.gated.name
+
+    async def run(self) -> ToolResult:
+        """Start the server, call the tool, and end the server."""
+        from actors.tools.mcp_talk import called  # noqa: PLC0415 -- as `mcp_wires` says
+        from actors.tools.mcp_wires import Talk  # noqa: PLC0415
+
+        talk = Talk(self.gated.begin())
+        end = await called(self.spec, self.arguments, talk.streams())
+        result = end.result
+        try:
+            self.gated.check_started()
+        except CommandNotStarted as error:
+            return refused_by_system(error, "the server cannot be started").result
+        if result.outcome is ToolOutcome.BROKEN and talk.too_much:
+            result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
+        elif result.outcome is ToolOutcome.BROKEN and talk.errors:
+            result = ToolResult(ToolOutcome.BROKEN, talk.errors, result.reason)
+        return _shown(self.spec, result, self.redactor, sent=end.sent)
+
+
+@dataclass(frozen=True, slots=True)
+class _AddressCall:
+    """A call to a server that listens."""
+
+    spec: McpSpec
+    """The tool."""
+    arguments: Mapping[str, Any]
+    """The arguments for the server."""
+    redactor: Redactor
+    """Takes secrets out of what the server says."""
+    token: str
+    """The bearer token; empty for none."""
+
+    @property
+    def process(self) -> str:
+        """Empty: it runs elsewhere."""
+        return ""
+
+    async def run(self) -> ToolResult:
+        """Connect, call the tool, and leave."""
+        from actors.tools.mcp_talk import called  # noqa: PLC0415 -- as `mcp_wires` says
+        from actors.tools.mcp_wires import Web  # noqa: PLC0415
+
+        web = Web(self.spec.url, self.token)
+        end = await called(self.spec, self.arguments, web.streams())
+        result = end.result
+        if result.outcome is ToolOutcome.BROKEN and web.too_much:
+            result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
+        elif result.outcome is ToolOutcome.BROKEN and web.status in (401, 403, 404):
+            result = ToolResult(ToolOutcome.PERMANENT, reason=f"the server answered with status {web.status}")
+        elif result.outcome is ToolOutcome.BROKEN and not web.sent:
+            result = ToolResult(ToolOutcome.TRANSIENT, reason=f"the server cannot be reached: {result.reason}")
+        return _shown(self.spec, result, self.redactor, sent=end.sent)
+
+
+def _shown(spec: McpSpec, result: ToolResult, redactor: Redactor, *, sent: bool) -> ToolResult:
+    """Return a result within its bounds, without secrets.
+
+    What broke off before the call was made has done nothing: nobody is asked what became of it.
+    """
+    outcome, reason = result.outcome, result.reason
+    if outcome in (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT) and not sent and not spec.repeatable:
+        outcome, reason = ToolOutcome.FAILED, f"the call was not made: {reason}"
+    output = kept(redactor.text(result.output).encode(errors="replace"), 0, spec.output_bytes)
+    return ToolResult(outcome, output, redactor.text(reason)[:REASON_CHARACTERS_MAX])

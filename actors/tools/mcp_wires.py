@@ -1,0 +1,162 @@
+"""The wires to MCP servers: a process in a group of its own, or HTTP; both with bounds on what the server may send.
+
+The SDK is imported when a call is made: a run without such tools does not need it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+import httpx2
+import trio
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from runtime.process.lines import Lines
+
+BYTES_MAX = 16 * 1024 * 1024
+"""Bytes that a server may send in one call, everything together."""
+LINE_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of one message of a program."""
+ERRORS_MAX = 2_000
+"""The last bytes of a program's standard error that are kept."""
+CLOSE_SECONDS = 2.0
+"""How long a program may take to end once its input is closed."""
+CONNECT_SECONDS = 30.0
+"""How long a connection to an address may take."""
+
+Streams = tuple[Any, Any]
+"""The messages that come from a server, and those that go to it, as `mcp.client.Transport` has them."""
+
+
+class TooMuch(Exception):
+    """A server has sent more than the bounds allow."""
+
+
+class Talk:
+    """The talk with a program: what it said on standard error, and whether it said too much."""
+
+    def __init__(self, process: trio.Process) -> None:
+        assert process.stdout is not None
+        self._process = process
+        self._lines = Lines(process.stdout, line_bytes_max=LINE_BYTES_MAX, bytes_max=BYTES_MAX)
+        self._errors = bytearray()
+
+    @property
+    def too_much(self) -> bool:
+        """Whether the program has sent more than the bounds allow."""
+        return self._lines.too_long
+
+    @property
+    def errors(self) -> str:
+        """The end of what it wrote to standard error."""
+        return self._errors.decode("utf-8", "replace").strip()
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncIterator[Streams]:
+        """Yield the two streams of messages; then close the program's input, and wait a little for its end."""
+        to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
+        async with trio.open_nursery() as nursery, to_us, incoming, outgoing, from_us:
+            nursery.start_soon(self._read, to_us)
+            nursery.start_soon(self._write, from_us)
+            nursery.start_soon(self._keep_errors)
+            yield incoming, outgoing
+            assert self._process.stdin is not None
+            await self._process.stdin.aclose()
+            with trio.move_on_after(CLOSE_SECONDS):
+                await self._process.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _read(self, to_us: anyio.abc.ObjectSendStream[SessionMessage | Exception]) -> None:
+        async with to_us:
+            async for line in self._lines:
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValidationError:
+                    continue  # Programs print other lines too, although they should not.
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await to_us.send(SessionMessage(message))
+
+    async def _write(self, from_us: anyio.abc.ObjectReceiveStream[SessionMessage]) -> None:
+        assert self._process.stdin is not None
+        async for message in from_us:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # Its end is seen where it is read.
+                await self._process.stdin.send_all(f"{text}\n".encode())
+
+    async def _keep_errors(self) -> None:
+        assert self._process.stderr is not None
+        async for data in self._process.stderr:
+            self._errors += data
+            del self._errors[:-ERRORS_MAX]
+
+
+class Web:
+    """The talk with an address: nothing else is asked, and no proxy of the system is used."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url, self._token = url, token
+        self._wire = _Counted()
+
+    @property
+    def status(self) -> int:
+        """The last status that was an error; 0 for none."""
+        return self._wire.status
+
+    @property
+    def too_much(self) -> bool:
+        """Whether the server has sent more than the bounds allow."""
+        return self._wire.too_much
+
+    @property
+    def sent(self) -> bool:
+        """Whether a connection was made at all."""
+        return self._wire.answered
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncIterator[Streams]:
+        """Yield the two streams of messages."""
+        headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
+        timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=timeout, transport=self._wire, trust_env=False) as client,
+            streamable_http_client(self._url, http_client=client, max_sse_event_size=LINE_BYTES_MAX) as streams,
+        ):
+            yield streams
+
+
+class _Counted(httpx2.AsyncHTTPTransport):
+    """Counts what a server sends, and ends a response that goes beyond the bounds."""
+
+    def __init__(self) -> None:
+        super().__init__(trust_env=False)
+        self.count, self.status, self.answered, self.too_much = 0, 0, False, False
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        self.answered = True
+        if response.status_code >= 400:
+            self.status = response.status_code
+        response.stream = _CountedStream(response.stream, self)
+        return response
+
+
+class _CountedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream, counter: _Counted) -> None:
+        assert isinstance(stream, httpx2.AsyncByteStream)
+        self._stream, self._counter = stream, counter
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for data in self._stream:
+            self._counter.count += len(data)
+            if self._counter.count > BYTES_MAX:
+                self._counter.too_much = True
+                raise TooMuch
+            yield data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
