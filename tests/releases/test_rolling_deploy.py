@@ -65,19 +65,21 @@ def test_a_rolling_deploy_strands_no_run_and_the_old_release_says_when_it_is_ove
     old, new = releases
     assert old.json("version")["version"] == TAG
     with old.host() as host:
-        first = [started(release, tmp_path) for release in (old, new, old, new)]
+        first = [started(old, tmp_path) for _ in "12"]
+        assert new.json("journal", "upgrade", "--tables")["codec"] == CODEC - 1
+        first += [started(new, tmp_path) for _ in "34"]  # The old host drives them on tables that were added to.
         host.until("waiting", *first)
     with new.host() as host:  # The old host was killed; the new one takes over at once.
-        answered(old, *first[:1])
-        answered(new, *first[1:2])
-        host.until("finished", *first[:2])
+        answered(old, first[0])
+        answered(new, first[2])
+        host.until("finished", first[0], first[2])
         second = [started(release, tmp_path) for release in (old, new)]
         host.until("waiting", *second)
     with new.host(), old.host():
-        answered(new, first[2], second[0])
+        answered(new, first[1], second[0])
     with old.host() as host:  # Both were killed, wherever they were.
         answered(old, first[3], second[1])
-        runs = [*first[2:], *second]
+        runs = [first[1], first[3], *second]
         waited = [run for run in runs if new.json("show", run)["status"] != "finished"]
         host.until("finished", *waited)
         left = started(old, tmp_path)
