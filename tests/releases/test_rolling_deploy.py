@@ -90,7 +90,8 @@ def test_a_rolling_deploy_strands_no_run_and_the_old_release_says_when_it_is_ove
     for release in releases:
         for run in (*first, *second):
             shown = release.json("show", run)
-            assert (shown["outcome"], shown["calls"]) == ("success", CALLS), run
+            in_flight = run in (first[1], second[0])  # Perhaps a call was, when both hosts were killed: it is unknown.
+            assert (shown["outcome"], CALLS <= shown["calls"] <= CALLS + in_flight) == ("success", True), run
             assert vias(release, run) == [None]
 
     assert new.json("journal", "upgrade")["codec"] == CODEC
