@@ -8,6 +8,7 @@ from actors.acquisition.path_tree import path_tree
 from actors.acquisition.record_text import news_text, record_text
 from actors.acquisition.result import Result, result_of
 from actors.acquisition.result_lines import outcome_lines
+from actors.acquisition.sent_prompt import sent_prompt
 from actors.acquisition.state import AcquisitionState, State
 from actors.acquisition.tracing import TRACING
 from actors.run.views import Document, Views, budget_line
@@ -47,6 +48,7 @@ VIEWS: Views[AcquisitionState, AcquisitionEvent] = Views(
     record_text=record_text,
     news_text=news_text,
     progress=_progress,
+    prompt=sent_prompt,
     documents={"markdown": _report, "mermaid": _graph},
     tracing=TRACING,
 )

@@ -15,7 +15,6 @@ from replan.service.checking import Case, Standard, judged
 from replan.setup.command_name import program
 from replan.views.errors import line_of_error
 from replan.views.question_forms import for_people_only
-from runtime.process.identity import is_dead
 
 ROWS_MAX = 200
 """Questions of one answer."""
@@ -68,7 +67,7 @@ def for_program(question: Mapping[str, Any]) -> dict[str, Any]:
 def state_of(shown: ShownRun, questions: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what a run is doing, and what to do next."""
     result, row = shown.result, shown.row
-    driven = shown.hosted or (row.owner is not None and not is_dead(row.owner))
+    driven = shown.driven
     return {
         "run_id": row.run,
         "kind": row.kind,

@@ -27,6 +27,7 @@ from replan.runs.status import goes_on, status_at_rest
 from replan.runs.tops import check_own
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
+from replan.setup.webhook import WebhookEntry
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.drive.actor import Actor
@@ -71,6 +72,8 @@ class Engine(Reading):
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
     """The user's program that is told that a run waits."""
+    webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
+    """The addresses that a host posts signed messages to, by name."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that are waited for whether they are up."""
     lease_seconds: float | None = None

@@ -74,6 +74,7 @@ async def open_home(
                 wakeup=listening or WakeSockets(home.hosts),
                 lease_seconds=LEASE_SECONDS if database else None,
                 hook=Hook(config.notify),
+                webhooks=config.webhooks,
             )
 
 

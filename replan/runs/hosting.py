@@ -1,4 +1,4 @@
-"""Hosting runs: the runtime's host, with models that runs share, the notify hook, and a wake-up socket."""
+"""Hosting runs: the runtime's host, with models that runs share, the notify hook, webhooks, and a wake-up socket."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -13,6 +13,7 @@ from replan.runs.models import Shared
 from replan.runs.notify import Notifier
 from replan.runs.options import DriveOptions
 from replan.runs.undriven import record_crash, record_undrivable
+from replan.webhooks.sender import Sender
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.dispatch.port import Dispatcher
@@ -60,6 +61,8 @@ async def host(
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
             report(Trouble("", f"{problem}; nothing wakes this host, so it polls"))
+        for name, webhook in engine.webhooks.items():
+            await nursery.start(Sender(engine.journal, name, webhook, engine.environment).run)
         await serving.serve()
         nursery.cancel_scope.cancel()
 

@@ -8,6 +8,7 @@ from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
 from replan.runs.tops import top_of
 from runtime.journal.port import RunRow
+from runtime.process.identity import is_dead
 
 if TYPE_CHECKING:
     from actors.run.result import RunResult
@@ -44,7 +45,7 @@ class ShownRun:
     @property
     def driven(self) -> bool:
         """Whether the run goes on by itself: a process drives it, or a host takes it up."""
-        return self.row.owner is not None or self.hosted
+        return self.hosted or (self.row.owner is not None and not is_dead(self.row.owner))
 
 
 async def read_shown(reader: "Reading", run: str) -> ShownRun:

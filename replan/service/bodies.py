@@ -138,13 +138,14 @@ class RunPage(Got):
 
 
 class Result(Got):
-    """What a run has come to, as `replan show --json` prints it."""
+    """What a run has come to, as `replan show --json` prints it, and whether a process drives it or a host would."""
 
     run_id: str
     status: Literal["running", "waiting", "parked", "finished"]
     calls: int
     tokens: int
     cost_usd: float | None
+    driven: bool
 
 
 class Started(Got):

@@ -16,6 +16,7 @@ from actors.files.config_model import Config, config_error
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from replan.setup.proxy import ProxyEntry
+from replan.setup.webhook import WebhookEntry
 from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
@@ -130,6 +131,9 @@ class SearchEntry(Config):
         return self
 
 
+WebhookName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
+
+
 class UserConfig(Config):
     """The user's config file."""
 
@@ -151,6 +155,8 @@ class UserConfig(Config):
     """The search service for acquisitions; without it, only folders of documents are searched."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
+    webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
+    """Addresses that a host posts signed messages to, by name."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
 

@@ -50,9 +50,10 @@ async def list_runs(site: Site, request: Request, who: Principal, body: None) ->
 
 
 async def read_run(site: Site, request: Request, who: Principal, body: None) -> Response:
-    """Return what a run has come to."""
+    """Return what a run has come to, and whether anybody drives it now."""
     del who, body
-    return answered((await read_shown(site.reader, request.path_params["run"])).result.to_json())
+    shown = await read_shown(site.reader, request.path_params["run"])
+    return answered({**shown.result.to_json(), "driven": shown.driven})
 
 
 async def read_tree(site: Site, request: Request, who: Principal, body: None) -> Response:

@@ -9,13 +9,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
+from replan.web import inbox, opening, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import Guard
 from replan.web.health import Health, health_routes
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
 from replan.web.site import Site
+from replan.webhooks.messages import OPENING
 
 LARGE = frozenset({"/runs", "/api/runs"})
 """The paths whose bodies hold a problem and files."""
@@ -35,7 +36,7 @@ def make_app(site: Site, health: Health) -> ASGIApp:
     routes = [*health_routes(health), *pages(site), *api_routes(site)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
     origin = None if site.proxy is None else site.proxy.origin
-    return Guard(app, site.hosts_named, LARGE, origin)
+    return Guard(app, site.hosts_named, LARGE, origin, frozenset({OPENING}))
 
 
 def pages(site: Site) -> Sequence[BaseRoute]:
@@ -55,6 +56,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     question = "/questions/{run}/{name}"
     return [
         Route("/", reading(site, inbox.inbox)),
+        Route(OPENING, opening.show_opening),
         *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),

@@ -61,6 +61,8 @@ class Guard:
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
     origin: str | None = None
     """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
+    linked: frozenset[str] = frozenset()
+    """The paths of pages without data, which links in messages and on other sites may lead to."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -117,12 +119,17 @@ class Guard:
         own = self.origin or f"http://{named[0].lower()}"
         if any(origin.lower() != own for origin in origins):
             return _plain(403, "the request comes from another site")
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._is_link(scope, headers):
             return _plain(403, "the request comes from another site; open the address in a new tab")
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length[:18]) > self._most(scope):
             return _plain(413, f"a body has at most {self._most(scope):,} bytes")
         return None
+
+    def _is_link(self, scope: Scope, headers: Headers) -> bool:
+        """Tell whether a person follows a link to a page without data; the page of another site only leads there."""
+        opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+        return opened and scope["method"] == "GET" and scope["path"] in self.linked
 
     def _most(self, scope: Scope) -> int:
         return START_BODY_MAX if scope["path"] in self.large else BODY_MAX

@@ -37,6 +37,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     steps = row_page(
         () if parts.checklist is None else parts.checklist.items, place_of(request, "steps") or 0, ROWS_MAX
     )
+    calls = row_page(parts.calls, place_of(request, "calls") or 0, ROWS_MAX)
     some_lines = row_page(lines, place_of(request, "lines") or 0, ROWS_MAX)
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
@@ -63,6 +64,8 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "tree_title": views.tree_title,
         "tree": actions,
         "tree_pages": _pages(run, "tree", actions),
+        "calls": calls,
+        "calls_pages": _pages(run, "calls", calls),
         "tree_lines": parts.tree.lines[:ROWS_MAX],
         "result_title": "Steps" if has_plan else "Result",
         "lines": some_lines,

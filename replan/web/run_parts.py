@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from actors.run.rebuilt_prompt import calls_of
 from actors.run.views import Tree
 from actors.values.flow import Checklist, Flow
 from actors.values.lines import Line
@@ -27,6 +28,8 @@ class RunParts:
     """The same as a drawing; None for a long one too."""
     checklist: Checklist | None
     """What it carries out; None for a kind without."""
+    calls: Sequence[str]
+    """The nodes of its calls of models, where the tree names none."""
     lines: Sequence[Line]
     """What it came to."""
 
@@ -58,4 +61,6 @@ def _made(shown: ShownRun) -> RunParts:
     tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
     flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
     lines = views.lines(shown.result, program(), full=flow is not None)
-    return RunParts(tree, flow, draw(flow), checklist, lines)
+    named = any(child.key for child in tree.tree.children)
+    calls = () if named else tuple(dict.fromkeys(call.node for _, call in calls_of(loaded.records)))
+    return RunParts(tree, flow, draw(flow), checklist, calls, lines)

@@ -18,7 +18,7 @@ TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-t
 """The pages that people begin with."""
 LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
 PROCESSES = dict.fromkeys(
-    ("deploy.md", "host.md", "use-the-web-page.md", "connect-an-mcp-client.md"),
+    ("deploy.md", "host.md", "send-webhooks.md", "use-the-web-page.md", "connect-an-mcp-client.md"),
     "a command must be a process of its own to be ended by a signal",
 )
 """The pages whose commands do not fork from the warm program, and why."""

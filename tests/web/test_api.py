@@ -82,7 +82,7 @@ async def test_a_run_is_started_asked_about_answered_and_read(tmp_path):
         await web.settled(run, "finished")
         result = (await program.get(f"/api/runs/{run}")).json()
         assert (result["status"], result["outcome"]) == ("finished", "success")
-        assert result == (await web.engine.result(run)).to_json()
+        assert result == {**(await web.engine.result(run)).to_json(), "driven": True}
 
 
 async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
@@ -242,3 +242,17 @@ def test_the_description_is_whole():
         assert reference.partition('"')[0] in document["components"]["schemas"]
     for schema in document["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
+
+
+async def test_the_status_says_when_nobody_drives_a_run(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        run = await web.start("asks")
+        await web.engine.resume(run)
+        status = (await program.get(f"/api/runs/{run}")).json()
+        assert (status["status"], status["driven"]) == ("waiting", False)
+        await program.post(f"/api/questions/{run}/q1", {"answer": "3.12"})
+        status = (await program.get(f"/api/runs/{run}")).json()
+        assert (status["status"], status["driven"]) == ("parked", False)
+    async with served(tmp_path, signed_in=False) as web:
+        await web.settled(run, "finished")
+        assert (await Program(web, name="other").get(f"/api/runs/{run}")).json()["driven"]

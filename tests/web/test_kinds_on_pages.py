@@ -239,3 +239,23 @@ async def test_a_client_cannot_have_more_runs_under_way_by_going_on_with_those_t
         assert "it is recorded" in answer.json()["error"]["message"]
         assert (await program.post(f"/api/runs/{first}/resume")).status_code == 429
         assert (await program.post(f"/api/runs/{first}/messages", {"text": "Use 3.12"})).status_code in (200, 429)
+
+
+async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        docs = ROOT / "docs" / "examples" / "market"
+        known = [text for each in ("core.region=Portugal", "core.currency=EUR") for text in ("--set", each)]
+        filled = await replan("acquire", "market_size", GOAL, "--docs", docs, *known, "--no-input", exit_codes=(0, 6))
+        done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
+        for run, text in ((filled["run_id"], GOAL), (done["run_id"], "basket")):
+            page = (await web.browser.get(f"/runs/{run}")).text
+            nodes = re.findall(rf'<li><a class="mono" href="(/runs/{run}/attempts/[^"]+)"', page)
+            assert nodes
+            for node in nodes:
+                shown = await web.browser.get(node)
+                assert shown.status_code == 200
+                assert "Reply to" in shown.text
+                assert "not the exact messages" not in shown.text
+                assert text in shown.text
+        printed = await replan("show", filled["run_id"], "--prompt", "plan/v1.a1")
+        assert printed["verified"]

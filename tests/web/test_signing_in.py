@@ -49,6 +49,18 @@ async def test_signing_out_ends_the_session_on_the_server(tmp_path):
         assert kept.status_code == 303
 
 
+async def test_signing_out_of_all_browsers_ends_every_session_and_leaves_tokens(tmp_path):
+    async with served(tmp_path) as web:
+        token = web.token("read")
+        other = web.store.change(lambda state: access.with_sign_in(state, web.engine.clock.now()))
+        assert (await web.client.post("/sign-in", data={"token": other})).status_code == 303
+        assert (await web.client.get("/")).status_code == 200
+        await web.post("/sign-out", {"everywhere": "yes"})
+        assert (await web.client.get("/")).status_code == 303
+        assert not web.store.read().sessions
+        assert (await web.client.get("/api/runs", headers=token)).status_code == 200
+
+
 async def test_a_session_outlives_the_server(tmp_path):
     async with served(tmp_path) as web:
         cookies = dict(web.browser.cookies)

@@ -78,14 +78,23 @@ class World:
 
 @asynccontextmanager
 async def served(
-    folder, *, hosts=True, scripts=None, signed_in=True, port=0, proxy=None, allow_execute=False, **clients
+    folder,
+    *,
+    hosts=True,
+    scripts=None,
+    signed_in=True,
+    port=0,
+    proxy=None,
+    allow_execute=False,
+    webhooks=None,
+    **clients,
 ):
     """Serve a home for the length of a block, with models by the names of their scripts."""
     models = {
         name: write_script(folder, script, f"{name}.yaml")
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }
-    config = UserConfig.model_validate({"clients": {"models": models, **clients}})
+    config = UserConfig.model_validate({"clients": {"models": models, **clients}, "webhooks": webhooks or {}})
     stop, opened, is_open = Stop(handover=True), [], trio.Event()
     listening_port = port if proxy is None else free_port()
 

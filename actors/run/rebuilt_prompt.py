@@ -1,0 +1,57 @@
+"""A call that a run has made, with the states around it, and its prompt rendered again from them. Pure."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actors.files.suggestions import nearest
+from actors.prompting.render import Rendered
+from actors.run.calls import CallReissued, CallRequested
+from actors.run.views import Near, SentPrompt
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+from runtime.core.machine import Machine
+
+
+def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:
+    """Return the requests for calls of models, each with the index of its record."""
+    found = []
+    for place, record in enumerate(records):
+        event = record.event.again if isinstance(record.event, CallReissued) else record.event
+        if isinstance(event, CallRequested):
+            found.append((place, event))
+    return found
+
+
+def rebuilt_prompt(
+    machine: Machine[Any, Any, Any],
+    records: Sequence[Record[Any]],
+    wanted: str,
+    near: Near[Any] | None,
+    render: Callable[[Any, CallRequested], Rendered | None],
+) -> SentPrompt:
+    """Return the messages of a call: of the last try of a node, or of one request; `render` makes them from a state.
+
+    `near` gives a state after the first records, from which the run is folded. Raises `UsageProblem` for a call that
+    was not made, with the nearest one.
+    """
+    calls = calls_of(records)
+    found = [(place, call) for place, call in calls if wanted in (call.node, call.request_id)]
+    if not found:
+        hint = nearest(wanted, [call.request_id for _, call in calls], kind="calls") or "no model was asked"
+        raise UsageProblem(f"no call {wanted!r} in this run", place="--prompt", hint=hint)
+    place, request = found[-1]
+    begin, before = (0, machine.initial()) if near is None else near(place)
+    for record in records[begin:place]:
+        before = machine.evolve(before, record.event)
+    states = (before, machine.evolve(before, records[place].event))
+    # What a request asks is rendered before it is recorded; a message that the same transaction took is in the second.
+    prompts = [prompt for each in states if (prompt := render(each, request)) is not None]
+    rebuilt = next((prompt for prompt in prompts if prompt.ref == request.prompt_hash), None)
+    shown = rebuilt or prompts[0]
+    return SentPrompt(
+        request_id=request.request_id,
+        prompt_hash=request.prompt_hash,
+        verified=rebuilt is not None,
+        messages=(("system", shown.system), ("user", shown.user)),
+        cut=shown.cut,
+    )

@@ -1,0 +1,74 @@
+"""Posting one message: signed, within a time limit, without following redirects, and without reading the answer."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import trio
+
+from replan.setup.version import release
+from replan.setup.webhook import WebhookEntry, key_of
+from replan.webhooks.messages import WebhookMessage
+from replan.webhooks.signing import signatures
+from runtime.models.base_url import is_loopback
+
+if TYPE_CHECKING:
+    import httpx2
+
+POST_SECONDS = 15.0
+"""How long one try may take in all, as Standard Webhooks advises 15 to 30 seconds."""
+RETRY_AFTER_MAX = 3600.0
+"""The longest pause that an answer may ask for."""
+GONE = 410
+"""The status by which a receiver says that it wants no more messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What became of one try."""
+
+    problem: str = ""
+    """Why the message was not taken, without a text that the receiver chose; empty where it was."""
+    gone: bool = False
+    """Whether the receiver wants no more messages."""
+    after: float = 0.0
+    """The pause that the answer asks for, in seconds."""
+
+
+def open_client(entry: WebhookEntry) -> "httpx2.AsyncClient":
+    """Return a client for one receiver. Proxies of the environment are used, but not to this machine."""
+    import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
+
+    local = is_loopback(urlsplit(entry.url).hostname or "")
+    return httpx2.AsyncClient(follow_redirects=False, trust_env=not local, timeout=httpx2.Timeout(POST_SECONDS))
+
+
+async def post(
+    client: "httpx2.AsyncClient",
+    entry: WebhookEntry,
+    message: WebhookMessage,
+    now: float,
+) -> Posted:
+    """Post a message at a time in UTC seconds since 1970. Its failures are returned, and not raised."""
+    import httpx2  # noqa: PLC0415 -- as above
+
+    keys = [key for secret in entry.secrets if (key := key_of(secret)) is not None]
+    timestamp = int(now)
+    headers = {
+        "content-type": "application/json",
+        "user-agent": f"replan/{release().partition(' ')[0]}",
+        "webhook-id": message.id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": signatures(keys, message.id, timestamp, message.body),
+    }
+    with trio.move_on_after(POST_SECONDS):
+        try:
+            async with client.stream("POST", entry.url, content=message.body, headers=headers) as response:
+                status, asked = response.status_code, response.headers.get("retry-after", "")
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            return Posted(type(error).__name__)
+        if status // 100 == 2:
+            return Posted()
+        after = min(RETRY_AFTER_MAX, float(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 0.0
+        return Posted(f"status {status}", gone=status == GONE, after=after)
+    return Posted(f"no answer in {POST_SECONDS:g} s")

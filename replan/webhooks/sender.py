@@ -1,0 +1,198 @@
+"""Sending messages to one webhook: from the journal, at least once, in the order of each run's records.
+
+A cursor in the journal says which records of each run were told. A receiver that is down delays messages and nothing
+else. One process of a journal sends to a webhook at a time; what it had sent and not noted when it died is sent again,
+with the same id.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.run.ids import is_child
+from replan.setup.webhook import WebhookEntry
+from replan.webhooks.messages import About, WebhookMessage, message_about
+from replan.webhooks.posting import Posted, open_client, post
+from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, RunNotFound
+from runtime.journal.cursors import Behind
+from runtime.journal.port import Journal
+from runtime.logs import log
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.process.identity import identity, is_dead
+
+if TYPE_CHECKING:
+    import httpx2
+
+LOOK_SECONDS = 1.0
+"""How often the journal is looked at; where nothing has changed, that costs microseconds."""
+LEASE_SECONDS = 60.0
+"""How long a process holds a webhook's cursor without a sign of life."""
+ASK_SECONDS = 5.0
+"""How often a process that does not hold the cursor asks for it."""
+AT_ONCE_MAX = 4
+"""How many messages are on their way to one webhook."""
+PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
+"""The seconds before each further try of a message; the last one repeats."""
+GIVE_UP_SECONDS = 3 * 86_400.0
+"""How old a message may be when a further try is made; an older one that was tried is left out."""
+EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})
+"""What a new webhook is not told: all that happened before."""
+
+
+class Sender:
+    """Sends to one webhook of a home."""
+
+    def __init__(
+        self,
+        journal: Journal[Any],
+        name: str,
+        entry: WebhookEntry,
+        environment: Mapping[str, str],
+    ) -> None:
+        """Take the webhook with its name in the settings, and the environment, whose secrets no message holds."""
+        self._journal, self._name, self._entry = journal, name, entry
+        self._cursor, self._owner = f"webhook:{name}", identity()
+        self._redactor = Redactor(secrets_in(environment))
+        self._limiter = trio.CapacityLimiter(AT_ONCE_MAX)
+        self._busy: set[str] = set()
+        self._left_out: set[str] = set()
+        self._failures: dict[str, int] = {}
+        self._again: dict[str, float] = {}
+        self._holds, self._ask_at, self._version = False, 0.0, -1
+        self._failing, self._gone = False, False
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Send until cancelled. It raises nothing else: no run may fail for a webhook."""
+        async with AsyncExitStack() as stack:
+            client = await stack.enter_async_context(open_client(self._entry))
+            stack.push_async_callback(self._leave)
+            async with trio.open_nursery() as nursery:
+                started = False
+                while not self._gone:
+                    try:
+                        await self._look(client, nursery)
+                    except Exception as error:  # noqa: BLE001 -- as the docstring says
+                        unexpected = None if isinstance(error, JournalError) else error
+                        self._fail(f"{type(error).__name__}", unexpected)
+                    if not started:
+                        started = True
+                        task_status.started()
+                    await trio.sleep(LOOK_SECONDS)
+
+    async def _look(self, client: "httpx2.AsyncClient", nursery: trio.Nursery) -> None:
+        """Begin to deliver what is new or due again. Raises `JournalError`."""
+        if not await self._hold():
+            self._version = -1
+            return
+        now = trio.current_time()
+        version = await self._journal.version()
+        due = {run for run, at in self._again.items() if at <= now}
+        if version == self._version and not due:
+            return
+        beyond, passed = 0, dict[str, int]()
+        while rows := await self._journal.behind(self._cursor, beyond=beyond):
+            beyond = rows[-1].number
+            for row in rows:
+                if row.run in self._busy or row.run in self._left_out or self._again.get(row.run, 0.0) > now:
+                    continue
+                messages, last = await self._read(row)
+                if messages:
+                    self._busy.add(row.run)
+                    nursery.start_soon(partial(self._deliver, client, row.run, messages, last))
+                elif last:
+                    passed[row.run] = last
+        if passed:
+            await self._journal.move_cursor(self._cursor, self._owner, passed)
+        self._version = version
+
+    async def _hold(self) -> bool:
+        """Hold the cursor; tell whether this process does. A new one has passed everything."""
+        now = trio.current_time()
+        if now >= self._ask_at:
+            hold = partial(self._journal.hold_cursor, self._cursor, self._owner, LEASE_SECONDS)
+            self._holds = await hold(dead=is_dead, skip=EVERYTHING)
+            self._ask_at = now + (LEASE_SECONDS / 2 if self._holds else ASK_SECONDS)
+        return self._holds
+
+    async def _read(self, row: Behind) -> tuple[list[WebhookMessage], int]:
+        """Return the messages about a run's new records, and the number of the last record; 0 where it is unreadable.
+
+        What happens in a step of another run is that run's affair.
+        """
+        if is_child(row.run):
+            return [], row.last_seq
+        try:
+            about = About(row.run, (await self._journal.row(row.run)).title, row.kind)
+            records = await self._journal.read(row.run, row.position)
+        except (JournalDamaged, KindUnknown, RunNotFound) as error:
+            self._left_out.add(row.run)  # The cursor stays: another process may know its kind.
+            log.get_logger("webhook").warning("run.left_out", run_id=row.run, reason=str(error))
+            return [], 0
+        told = [message_about(record, about, self._entry, self._redactor) for record in records]
+        return [message for message in told if message is not None], records[-1].seq if records else 0
+
+    async def _deliver(
+        self, client: "httpx2.AsyncClient", run: str, messages: Sequence[WebhookMessage], last: int
+    ) -> None:
+        """Post the messages about a run in their order, and move the cursor behind each that was taken."""
+        try:
+            async with self._limiter:
+                for message in messages:
+                    posted = await post(client, self._entry, message, self._journal.now())
+                    if posted.problem and not self._gives_up(run, message):
+                        self._try_again(run, posted)
+                        return
+                    if not await self._passed(run, message.seq):
+                        return
+                await self._passed(run, last)
+        except Exception as error:  # noqa: BLE001 -- as in `run`
+            unexpected = None if isinstance(error, JournalError) else error
+            self._try_again(run, Posted(type(error).__name__), unexpected)
+        finally:
+            self._busy.discard(run)
+            self._version = -1
+
+    async def _passed(self, run: str, seq: int) -> bool:
+        """Note that what a record says was told; return False where another process sends by now."""
+        self._failures.pop(run, None)
+        self._again.pop(run, None)
+        if not await self._journal.move_cursor(self._cursor, self._owner, {run: seq}):
+            self._holds, self._ask_at = False, 0.0
+            return False
+        if self._failing and not self._again:
+            self._failing = False
+            log.get_logger("webhook").info("webhook.goes_on", webhook=self._name)
+        return True
+
+    def _gives_up(self, run: str, message: WebhookMessage) -> bool:
+        """Tell whether a message that was not taken is left out for good: it is old, and was tried before."""
+        if not self._failures.get(run) or self._journal.now() - message.at < GIVE_UP_SECONDS:
+            return False
+        log.get_logger("webhook").error("webhook.given_up", webhook=self._name, run_id=run, message=message.id)
+        return True
+
+    def _try_again(self, run: str, posted: Posted, error: Exception | None = None) -> None:
+        """Have the run's messages tried again later; a receiver that is gone gets none any more."""
+        failures = self._failures[run] = self._failures.get(run, 0) + 1
+        pause = PAUSES[min(failures, len(PAUSES)) - 1]
+        self._again[run] = trio.current_time() + max(pause, posted.after)
+        self._fail(posted.problem, error)
+        if posted.gone:
+            self._gone = True
+            log.get_logger("webhook").error("webhook.gone", webhook=self._name)
+
+    def _fail(self, problem: str, error: Exception | None) -> None:
+        """Log the first of several failures."""
+        if not self._failing:
+            self._failing = True
+            log.get_logger("webhook").warning("webhook.failed", webhook=self._name, problem=problem, exc_info=error)
+
+    async def _leave(self) -> None:
+        """Let another process send."""
+        if self._holds:
+            with trio.move_on_after(2) as scope:
+                scope.shield = True
+                await self._journal.leave_cursor(self._cursor, self._owner)
