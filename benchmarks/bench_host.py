@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))
 
 from actors.config.model_spec import Named  # noqa: E402
 from actors.planning.prepare import RunOptions  # noqa: E402
-from actors.run.via import Via  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
+from replan.runs.inbox import post_answer  # noqa: E402
 from replan.runs.prepare import prepare_run  # noqa: E402
 from replan.setup.data_files import data_root  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
@@ -72,7 +72,7 @@ def main():
         with hosting(full) as (process, start):
             memory = resident_mib(process)
             cpu = cpu_percent(process, options.seconds)
-            wakes = trio.run(wake, full, options.wakes, arrivals)
+            wakes = trio.run(wake, full, range(options.wakes), arrivals)
     first, *others = wakes
     results = {
         "commit": commit(),
@@ -145,13 +145,14 @@ async def fill(home, runs):
             nursery.start_soon(begin, number)
 
 
-async def wake(home, wakes, arrivals):
-    """Answer the questions of some runs, one after another; return the milliseconds to their next model requests."""
+async def wake(home, numbers, arrivals):
+    """Answer the questions of the runs with these numbers, in turn; return the milliseconds to their next requests."""
     times = []
     async with open_home(environment=environment(home)) as engine:
-        for number in range(wakes):
+        for number in numbers:
             run = f"run{number:05}"
-            await engine.answer(f"{run}/q1", "version 3.12", via=Via.CLI)
+            common = await engine.common_with_inbox(run)
+            await post_answer(engine.journal, common, run, "q1", text="version 3.12")
             committed = time.perf_counter()
             engine.wakeup.wake()
             with trio.fail_after(30):
@@ -203,12 +204,12 @@ def provider():
 
 
 @contextmanager
-def hosting(home):
-    """Run a host for a home; yield its process, and the seconds until it was ready."""
+def hosting(home, *command):
+    """Run a host, or another command that drives runs, for a home; yield its process, and the seconds to its start."""
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "replan", "host", "--json"]
+    words = [sys.executable, "-m", "replan", *(command or ["host"]), "--json"]
     pipes = {"stdout": subprocess.PIPE, "env": environment(home), "cwd": ROOT}
-    with subprocess.Popen(command, **pipes) as process:
+    with subprocess.Popen(words, **pipes) as process:
         assert json.loads(process.stdout.readline())["event"] == "ready"
         start = round(time.perf_counter() - begun, 2)
         drain = threading.Thread(target=process.stdout.read)
@@ -227,10 +228,10 @@ def environment(home):
     return {**os.environ, "REPLAN_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
 
-def resident_mib(process):
-    """Return a process's resident set in MiB."""
+def resident_mib(process, which="VmRSS"):
+    """Return a process's resident set in MiB: what it is now, or with `VmHWM` the most that it was."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(f"{which}:"):
             return round(int(line.split()[1]) / 1024, 1)
     sys.exit("the system does not say how much memory a process has")
 

@@ -35,6 +35,11 @@ class Contestant:
         )
         self._receive()
 
+    @property
+    def process(self):
+        """The worker's process."""
+        return self._process
+
     def ask(self, case, **arguments):
         """Run a case, and return its result."""
         self.start(case, **arguments)

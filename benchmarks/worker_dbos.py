@@ -1,7 +1,10 @@
-"""DBOS as a contestant: a workflow that calls two recorded steps, generate and judge, on a SQLite system database.
+"""DBOS as a contestant: a workflow that calls two recorded steps, generate and judge, on SQLite or on Postgres.
 
-DBOS uses its default settings for SQLite. Its database is created once per process and grows, which does not affect the
-time per step. Concurrent workflows are all started at once, in threads of its pool.
+    worker_dbos.py SCRATCH [URL EXECUTOR]
+
+DBOS uses its default settings. Its SQLite database is created once per process and grows, which does not affect the
+time per step; with URL, its tables are in that database. Concurrent workflows are all started at once, in threads of
+its pool.
 """
 
 import logging
@@ -41,20 +44,21 @@ def alone(steps, text_bytes):
 
 
 def many(runs, steps, text_bytes):
-    """Return the seconds of concurrent workflows."""
+    """Return the seconds of concurrent workflows; `began` and `ended` are times that all processes share."""
     before = time.perf_counter()
     handles = [DBOS.start_workflow(pipeline, steps, text_bytes) for _ in range(runs)]
     accepted = [handle.get_result() for handle in handles]
-    seconds = time.perf_counter() - before
+    after = time.perf_counter()
     assert accepted == [steps] * runs
-    return {"seconds": seconds, "steps": runs * steps}
+    return {"seconds": after - before, "began": before, "ended": after, "steps": runs * steps}
 
 
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as folder:
-        database = f"sqlite:///{folder}/system.sqlite"
-        DBOS(config={"name": "benchmark", "system_database_url": database, "run_admin_server": False})
+        url, executor = (*sys.argv[2:], f"sqlite:///{folder}/system.sqlite", "local")[:2]
+        settings = {"system_database_url": url, "executor_id": executor, "application_version": "1"}
+        DBOS(config={"name": "benchmark", "run_admin_server": False, **settings})
         DBOS.launch()
         serve({"alone": alone, "many": many})
         DBOS.destroy()

@@ -33,6 +33,7 @@ from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.advance import RULES  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
+from actors.policy.belief_table import BeliefTable  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
 from actors.run.outage import follows  # noqa: E402
@@ -213,6 +214,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "questions": questions,
     **requirements.PARTS,
     "row-keys": lambda: keys(Row),
+    "belief-keys": lambda: keys(BeliefTable),
     "section-keys": lambda: keys(Sections),
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),

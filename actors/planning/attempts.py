@@ -108,6 +108,7 @@ class Attempt:
             "code": decision.code,
             "cleared": list(self.node.cleared),
             "cost": _amount(self.wasted, known=self.cost_known),
+            **({} if decision.weighing is None else {"weighing": decision.weighing.model_dump(mode="json")}),
         }
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
 from actors.guards import review
+from actors.policy.belief import BeliefModel
 from actors.policy.cause import CLASSIFIER
 from actors.policy.decision import Escalation
 from actors.policy.table import Policy
@@ -128,6 +129,12 @@ class RunConfig(Value):
     def roles(self) -> dict[str, str]:
         """The role of each step's artifact; empty for a step without one."""
         return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
+
+    @cached_property
+    def belief(self) -> BeliefModel | None:
+        """The belief table of the policy, compiled for the workflow; None for a policy of rows alone."""
+        table = self.policy.belief
+        return None if table is None else BeliefModel(table, self.graph, self.roles)
 
     @cached_property
     def classifier(self) -> Template:

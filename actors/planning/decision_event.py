@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
+from actors.policy.belief_choice import Weighing
 from actors.policy.cause import Cause
 from actors.policy.decision import Decision
 from actors.policy.table import REPLANS, BacktrackLevel
@@ -31,6 +32,8 @@ class Decided(Event):
     """The seconds before a retry; 0 for any other decision."""
     classified: Cause | None = None
     """The classifier's code that selected the row; None where no classifier did."""
+    weighing: Weighing | None = None
+    """What a belief policy went by; None where a row decided."""
 
     @model_validator(mode="before")
     @classmethod
@@ -53,6 +56,7 @@ class Decided(Event):
             wanted=decision.wanted,
             delay_seconds=decision.delay_seconds,
             classified=decision.classified,
+            weighing=decision.weighing,
         )
 
     @property
@@ -74,4 +78,5 @@ class Decided(Event):
             wanted=self.wanted,
             delay_seconds=self.delay_seconds,
             classified=self.classified,
+            weighing=self.weighing,
         )

@@ -37,7 +37,8 @@ from actors.planning.events import (
 )
 from actors.planning.prompt_context import explain
 from actors.planning.state import Branch, Node, PlanningState, Revision, State, with_branch
-from actors.policy.decision import Decision, Past, places_up, signature
+from actors.policy.decision import Decision, remembered
+from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled
 from actors.run.evolve import TIMED, evolve_run, timed
@@ -208,8 +209,7 @@ def _remembered(state: State, node: Node, decision: Decision) -> tuple[Past, ...
     """Return the decided failure as the history keeps it. What an earlier round asked for is not of this one."""
     if node.verdict is None or node.round != state.round:
         return ()
-    up = places_up(state.config.graph, node.step, decision.targets)
-    return (Past(node.step, signature(node.verdict), up),)
+    return (remembered(node.verdict, decision, state.config.graph, state.config.policy),)
 
 
 def _forgotten(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:

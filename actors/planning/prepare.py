@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from actors.config.belief_check import check_belief
 from actors.config.loader import LoadedWorkflow
 from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
 from actors.config.step_guards import GuardRefused, guard_for
@@ -136,7 +137,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     check_problem(problem)
     _check_limits(options)
     loaded, policy, given = _resolved(options, setup)
-    everything = (loaded, *_below(loaded))
+    everything = (loaded, *(child for child, _ in _below(loaded)))
     _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
     setup.check_price(limited=options.max_cost_usd is not None)
     pinned = pin(loaded, policy, setup.model, setup.price)
@@ -180,7 +181,8 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
     loaded, given = _with_options(loaded, options)
-    for checked in (loaded, *_below(loaded)):
+    for checked, decides in (loaded, policy), *_below(loaded):
+        check_belief(checked, decides)
         _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
     return loaded, policy, given
 
@@ -238,10 +240,10 @@ def _asked_steps(loaded: LoadedWorkflow) -> Iterator[str]:
         yield from _asked_steps(child)
 
 
-def _below(loaded: LoadedWorkflow) -> Iterator[LoadedWorkflow]:
-    """Yield the workflows of all child runs that a run of this workflow may start, directly or not."""
-    for child, _ in loaded.children.values():
-        yield child
+def _below(loaded: LoadedWorkflow) -> Iterator[tuple[LoadedWorkflow, Policy]]:
+    """Yield the workflow and the policy of each child run that a run of this workflow may start, directly or not."""
+    for child, policy in loaded.children.values():
+        yield child, policy
         yield from _below(child)
 
 

@@ -83,6 +83,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         history=branch.history,
         escalation=config.escalation(node.step),
         questions_left=0 if node.step in state.silenced else config.workflow.questions_max - run.questions_used,
+        belief=config.belief,
     )
     decision = in_same_visit(
         state, branch, node, decide(failure, situation, None if classified is None else classified.cause)

@@ -5,6 +5,7 @@ from typing import Any
 
 from actors.planning.attempts import Attempt, roots
 from actors.planning.call_events import FailureClassified
+from actors.policy.belief_choice import Weighing
 from actors.policy.decision import Decision
 from actors.values.findings import Finding
 from actors.values.format import counted, spent
@@ -96,6 +97,8 @@ def _decision_lines(attempt: Attempt, *, brief: bool) -> list[str]:
         lines.insert(0, _classified(node.classification, decision))
     if attempt.why:
         lines[-1] += f": {attempt.why}"
+    if decision.weighing is not None:
+        lines.append(_weighed(decision.weighing))
     if decision.wanted is not None:
         lines.append(f"the rule wanted {', '.join(decision.wanted)}; its visits are used up")
     if node.cleared:
@@ -109,6 +112,14 @@ def _classified(classification: FailureClassified, decision: Decision) -> str:
         return "a model was asked for the cause and gave no code; the table decides"
     use = "which selects the rule" if decision.classified else "so the table decides"
     return f"a model was asked for the cause: {classification.cause}, {use}"
+
+
+def _weighed(weighing: Weighing) -> str:
+    """Return where the belief saw the mistake before and after the rejection, and the value of the two best moves."""
+    places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
+    moves = [f"{' '.join((one.move, *one.targets))} ({one.chance:.1%} in {one.calls:g})" for one in weighing.options]
+    chosen = f"success in calls: {', next best '.join(moves)}" if moves else "no move is left"
+    return f"the mistake lies in {places}; {chosen}"
 
 
 def _wasted(attempt: Attempt) -> str:

@@ -9,7 +9,8 @@ from actors.planning.call_events import ClassificationRequested, FailureClassifi
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, RunFinished
 from actors.planning.ids import branch_of
-from actors.policy.decision import Decision, Past
+from actors.policy.decision import Decision
+from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import OpenCall, Tries
 from actors.run.state import NotStarted, RunState

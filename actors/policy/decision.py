@@ -9,19 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from actors.policy.belief import BeliefModel
+from actors.policy.belief_choice import Bounds, Weighing, known_right, shown, weigh
 from actors.policy.cause import Cause, row_for
-from actors.policy.table import BACKOFF_MAX, BacktrackLevel, Policy, Row
-from actors.policy.targets import resolved, root_above
+from actors.policy.history import Past, places_up, signature
+from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
+from actors.policy.targets import BELIEF, resolved, root_above
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
-from actors.search.progress import Progress
+from actors.search.progress import Progress, cleared
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
 NOT_UNDERSTOOD = "not_understood"
 """The rule by which a step whose author does not understand the problem is given up."""
-Signature = frozenset[tuple[str, str]]
-"""The set of (code, where) of a verdict's error findings. Failures with equal signatures count as the same failure."""
 
 
 class Decision(Value):
@@ -45,6 +46,8 @@ class Decision(Value):
     """The back-off before a retry, in seconds; 0 for any other decision."""
     classified: Cause | None = None
     """The classifier's answer, if it selected the row; else None."""
+    weighing: Weighing | None = None
+    """What a belief policy went by; None where a row decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,6 @@ class Escalation:
     """The targets of an escalation after stagnation; empty: as the policy says."""
     escalate_by_guard: Mapping[str, tuple[str, ...]] | None = None
     """The targets by the name of the guard that rejected; they take precedence over `escalate_to`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """An earlier failure of this round."""
-
-    step: str
-    """The id of the step that failed."""
-    signature: Signature
-    """The codes and places of its errors, to recognise stagnation."""
-    up: int
-    """The position of the decision's farthest target in `Graph.upward(step, 1)`, from 1; 0: a retry or a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +98,8 @@ class Situation:
     """The escalation settings of the failed step."""
     questions_left: int
     """The number of questions that the step may still ask; 0 where its last one was not answered."""
-
-
-def signature(verdict: Verdict) -> Signature:
-    """Return the signature of a verdict."""
-    return frozenset((finding.code, finding.where) for finding in verdict.errors)
-
-
-def places_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
-    """Return the position of the farthest target in `Graph.upward(step, 1)`, from 1; 0 if no target is in it."""
-    upward = enumerate(graph.upward(step, 1), 1)
-    return max((position for position, upper in upward if upper in targets), default=0)
+    belief: BeliefModel | None = None
+    """The belief table of the policy, compiled for the workflow; None where the rows decide alone."""
 
 
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
@@ -137,7 +119,7 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
         case Search.BLIND:
             return _decision(failure, graph, _baseline("blind", failure), one_up(graph, progress, failure.step))
         case Search.DEPTH_FIRST:
-            return _informed(failure, situation, cause)
+            return _believed(failure, situation, cause) or _informed(failure, situation, cause)
         case _:
             assert_never(situation.search)
 
@@ -158,6 +140,8 @@ class _Proposal:
     """The back-off before a retry, in seconds."""
     classified: Cause | None = None
     """The classifier's answer, if it selected the row."""
+    weighing: Weighing | None = None
+    """What a belief policy went by."""
 
 
 def _baseline(rule: str, failure: Failure) -> _Proposal:
@@ -186,6 +170,65 @@ def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     return _decision(failure, graph, proposal, move)
 
 
+def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
+    """Return the decision of a belief policy; None if the policy has no belief, or a rule decides about this row."""
+    model, graph = situation.belief, situation.graph
+    row = belief_row(failure.verdict, situation.policy)
+    if model is None or not row:
+        return None
+    history = tuple(situation.history)
+    before = model.after(history)
+    if right := known_right(graph, situation.progress):
+        before = model.settled(before, right)
+    past = Past(failure.step, signature(failure.verdict), row=row)
+    after = model.rejected(before, past, again=past.is_again(history))
+    if cause is not None and (named := row_for(cause, situation.policy)) is not None:
+        after = model.pointed_out(after, resolved(named, failure.step, graph, situation.roles))
+    bounds = Bounds(
+        may_escalate=not _used_up(failure, situation),
+        only=_configured(failure, situation.escalation),
+        may_ask=situation.questions_left > 0,
+    )
+    weighed = weigh(model, after, situation.progress, failure.step, bounds)
+    weighing = shown(model.places(before), model.places(after), weighed)
+    finding = next(iter(failure.verdict.errors), None)
+    targets = weighed[0].move.targets if weighed and isinstance(weighed[0].move, Redo) else ()
+    rule = BELIEF if weighed or bounds.may_escalate else "e_max"
+    proposal = _Proposal(BacktrackLevel.LOCAL_RETRY, targets, rule, finding, classified=cause, weighing=weighing)
+    if weighed and weighed[0].move is None:
+        return _question(failure, proposal)
+    return _decision(failure, graph, proposal, (weighed[0].move if weighed else None) or stuck(graph, failure.step))
+
+
+def belief_row(verdict: Verdict, policy: Policy) -> str:
+    """Return the row by which a belief reads a rejection; empty where one of its rules decides about it.
+
+    The rows about repeated failures are left out, since the belief counts repeats itself.
+    """
+    if policy.belief is None:
+        return ""
+    for row in policy.rows:
+        matches = any(row.matches(error) for error in verdict.errors) or (row.fatal and verdict.fatal) or row.always
+        if matches and not row.repeated and not row.repeats:
+            return "" if row.id in policy.belief.rules else row.id
+    raise AssertionError("a policy's last row matches everything")
+
+
+def remembered(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy) -> Past:
+    """Return a decided failure as the history keeps it."""
+    up = places_up(graph, decision.step, decision.targets)
+    if policy.belief is None:
+        return Past(decision.step, signature(verdict), up)
+    targets = decision.targets if decision.level in REPLANS else (decision.step,)
+    redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared(graph, targets)
+    return Past(decision.step, signature(verdict), up, belief_row(verdict, policy), redone)
+
+
+def _configured(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
+    """Return the targets of an escalation that the workflow names for the step; empty: none."""
+    return (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ()) or escalation.escalate_to
+
+
 def _not_understood(failure: Failure, situation: Situation) -> Finding | None:
     """Return the finding that the author does not understand the problem, unless a question is asked first.
 
@@ -212,6 +255,7 @@ def _question(failure: Failure, proposal: _Proposal) -> Decision:
         rule=proposal.rule,
         code=proposal.finding.code if proposal.finding else "",
         classified=proposal.classified,
+        weighing=proposal.weighing,
     )
 
 
@@ -239,6 +283,7 @@ def _decision(failure: Failure, graph: Graph, proposal: _Proposal, move: Move) -
         wanted=proposal.targets if proposal.targets and set(proposal.targets) != set(targets) else None,
         delay_seconds=proposal.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0,
         classified=proposal.classified,
+        weighing=proposal.weighing,
     )
 
 
@@ -289,10 +334,8 @@ def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
     """Return the targets of an escalation after stagnation: as configured, else one step beyond the last target."""
-    escalation = situation.escalation
-    by_guard = (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ())
-    if by_guard or escalation.escalate_to:
-        return by_guard or escalation.escalate_to
+    if configured := _configured(failure, situation.escalation):
+        return configured
     upward = situation.graph.upward(failure.step, 1)
     last = next((past.up for past in reversed(situation.history) if past.step == failure.step), 0)
     return tuple(upward[last : last + 1] or upward[-1:])

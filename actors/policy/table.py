@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from actors.files.config_model import Config, config_error
+from actors.files.suggestions import nearest
+from actors.policy.belief_table import BeliefTable
 from actors.values.findings import Finding, ReasonTag
 
 
@@ -97,6 +99,8 @@ class Policy(Config):
     """The version of this file format."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
     """The rules; the first that matches wins."""
+    belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
+    """What a belief policy goes by, for all rows that are not among its `rules`; None: the rows decide alone."""
 
     @model_validator(mode="after")
     def _check_rows(self) -> "Policy":
@@ -112,4 +116,8 @@ class Policy(Config):
         if not self.rows[-1].always:
             cause = "the last row must match everything"
             raise config_error(cause, ("rows", len(self.rows) - 1), "no codes, tags, fatal, repeated or repeats")
+        for key, names in () if self.belief is None else self.belief.rows_named():
+            for name in names:
+                if name not in seen:
+                    raise config_error(f"there is no row {name!r}", ("belief", *key), nearest(name, seen))
         return self

@@ -6,14 +6,21 @@ from actors.policy.table import REPLANS, BacktrackLevel, Policy, Row
 from actors.search.graph import Graph
 from actors.values.findings import Code, Finding
 
+BELIEF = "belief"
+"""The rule of the decisions that a belief policy takes by its belief."""
+
 
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
     """Return, for each target, the ids of the rows that send a failure of the step there.
 
-    A row with the target `further` can send it to every step above.
+    A row with the target `further`, or one that a belief reads, can send it to every step above.
     """
     rules: dict[str, list[str]] = {}
+    if policy.belief is not None:
+        rules = {upper: [BELIEF] for upper in graph.upward(step, 1)}
     for row in policy.rows:
+        if policy.belief is not None and row.id not in policy.belief.rules:
+            continue
         upward = row.target == "further"
         for target in graph.upward(step, 1) if upward else resolved(row, step, graph, roles):
             rules.setdefault(target, []).append(row.id)

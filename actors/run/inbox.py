@@ -1,9 +1,8 @@
 """The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
-A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
-`{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A
-question's answer and its decline share one key of the inbox, so that the first of them stands. From codec 2 on they say
-on which way they came, as `via`; a question for people is refused to programs here, wherever they ask.
+A message is JSON: `{"kind": "answer", "question", "answer", "via"?}`, `{"kind": "decline", "question", "via"?}`,
+`{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for
+a requirement. A question's answer and its decline share one key of the inbox, so that the first of them stands.
 """
 
 import json
@@ -12,11 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
-from actors.run.questions import ClarificationAnswered, ClarificationDeclined, ClarificationRequested, Questions
+from actors.run.questions import (
+    PEOPLE,
+    VIAS,
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationRequested,
+    Questions,
+    Via,
+)
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
 from actors.run.tools import OUTCOME_SCHEMA
-from actors.run.via import PEOPLE, via_of
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger
@@ -136,16 +142,16 @@ def _refused(message: "Mailed", reason: str) -> MailRefused:
 
 def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
-    question, via = str(body.get("question", "")), via_of(body.get("via"))
+    question, via = str(body.get("question", "")), str(body.get("via") or "")
     match body.get("kind"):
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
             answer = fitting_answer(questions, question, body.get("answer"), via)
-            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer, via=via)
+            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer, via=_via(body))
         case "decline":
             check_decline(questions, question, via)
-            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=via)
+            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=_via(body))
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":
@@ -154,8 +160,13 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
             raise UsageProblem("not a message that a run understands")
 
 
+def _via(body: dict[str, Any]) -> Via:
+    """Return how an answer came; empty where its message does not say it in a way that is known here."""
+    return next((via for via in VIAS if via == body.get("via")), "")
+
+
 def fitting_answer(questions: Questions, name: str, answer: object, via: str) -> str:
-    """Return an answer in the one spelling that it is kept in; `via` is the way on which it came, empty for unknown.
+    """Return an answer in the one spelling that it is kept in; `via` is how it came, empty where nobody says it.
 
     An answer to a question that was withdrawn or has expired meanwhile is taken: what a person has said is not lost.
     Raises `UsageProblem` with the reason for one that cannot be taken, `ForPeopleOnly` for a program's; the question

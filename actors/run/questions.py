@@ -8,7 +8,7 @@ or withdrawn question is still recorded, and later prompts show it.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -20,6 +20,15 @@ from actors.values.artifacts import Clarified
 from runtime.core.events import Event
 from runtime.core.machine import Work
 
+Via = Literal["", "cli", "web", "api", "mcp", "python", "ask"]
+"""How an answer came: command line, web page, HTTP API, MCP server, `replan.answer`, or the function that a Python
+program has passed to ask its user; empty where nobody has said."""
+VIAS: tuple[Via, ...] = get_args(Via)
+"""All of them."""
+PEOPLE: tuple[Via, ...] = ("cli", "web", "ask")
+"""The ways that lead from a person; on the others a program may decide."""
+SAYS_VIA = 2
+"""The codec from which on messages and records say how an answer came (`runtime.journal.versions`)."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 
@@ -62,8 +71,8 @@ class ClarificationAnswered(TimedEvent):
     """The id of the question."""
     answer: str
     """The answer, normalized by the question's schema."""
-    via: str = ""
-    """The way on which it was given (`actors.run.via`); empty in runs of codec 1."""
+    via: Via = ""
+    """How it came."""
 
 
 class ClarificationDeclined(TimedEvent):
@@ -73,8 +82,8 @@ class ClarificationDeclined(TimedEvent):
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
-    via: str = ""
-    """The way on which it was declined; empty in runs of codec 1."""
+    via: Via = ""
+    """How it came."""
 
 
 class ClarificationWithdrawn(Event):

@@ -13,6 +13,7 @@ from actors.run.questions import (
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
+    Via,
 )
 from actors.run.settings import SettingsChanged
 from actors.run.tools import (
@@ -29,6 +30,15 @@ from runtime.core.events import Event
 from runtime.core.owner import describe
 
 _WITHOUT = "its step goes on without an answer"
+_VIA: Mapping[Via, str] = {
+    "": "",
+    "cli": "",
+    "web": " on the web page",
+    "api": " by a program, over HTTP",
+    "mcp": " by a program, over MCP",
+    "python": " from Python",
+    "ask": " in a Python program",
+}
 
 
 def record_text(event: Any, _: Any) -> str:
@@ -74,19 +84,15 @@ def _question_text(event: Any) -> str:
         case ClarificationRequested():
             return f"question {event.question_id} ({event.why}): {event.text}"
         case ClarificationAnswered():
-            return f"question {event.question_id} answered{_by(event.via)}"
+            return f"question {event.question_id} answered{_VIA[event.via]}"
         case ClarificationDeclined():
-            return f"question {event.question_id} declined{_by(event.via)}; {_WITHOUT}"
+            return f"question {event.question_id} declined{_VIA[event.via]}; {_WITHOUT}"
         case ClarificationWithdrawn():
             return f"question {event.question_id} withdrawn, since its step is redone"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_WITHOUT}"
         case _:
             return _tool_text(event)
-
-
-def _by(via: str) -> str:
-    return f" via {via}" if via else ""
 
 
 def _tool_text(event: Any) -> str:

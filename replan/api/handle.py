@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar, cast
 import trio
 
 from actors.run.result import OpenQuestion, RunResult
-from actors.run.via import Via
 from replan.api.options import Ask, Driving
 from replan.api.record_stream import RecordStream
 from replan.runs.engine import Engine
@@ -127,7 +126,7 @@ class TrioRun(Run[R]):
             if text == "":
                 break
             if text is not None:
-                await engine.answer(str(result.question["id"]), text, via=Via.ASK)
+                await engine.answer(str(result.question["id"]), text, via="ask")
             result = await session.drive(self.stop)
         return result
 

@@ -7,7 +7,6 @@ and asyncio programs, whose name begins with `a`.
 from functools import partial
 from typing import Literal
 
-from actors.run.via import Via
 from replan.api.home import Home, at_home
 from replan.api.loops import blocking
 from replan.runs.inbox import Heard
@@ -32,12 +31,12 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
     The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`, and
     `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
     """
-    return await at_home(home, lambda engine: engine.answer(question, text, via=Via.PYTHON))
+    return await at_home(home, lambda engine: engine.answer(question, text, via="python"))
 
 
 async def adecline(question: str, *, home: Home = None) -> Heard:
     """Decline a question: the step that asked goes on without an answer. Raises as `aanswer` does."""
-    return await at_home(home, lambda engine: engine.decline(question, via=Via.PYTHON))
+    return await at_home(home, lambda engine: engine.decline(question, via="python"))
 
 
 def tell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:

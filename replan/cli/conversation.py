@@ -3,7 +3,6 @@
 import trio
 
 from actors.run.result import OpenQuestion, RunResult
-from actors.run.via import Via
 from replan.cli.signals import Signals
 from replan.cli.terminal.progress import Progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed
@@ -45,7 +44,7 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
     if common.finished is not None and not current.answer:
         return True
     try:
-        receipt = await engine.answer(full, answer, via=Via.CLI)
+        receipt = await engine.answer(full, answer, via="cli")
     except UsageProblem as problem:
         progress.note(problem.cause)
         return not current.open

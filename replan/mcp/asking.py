@@ -13,7 +13,6 @@ import trio
 from mcp.shared.exceptions import MCPError
 from mcp_types import InputRequest, InputRequiredResult
 
-from actors.run.via import Via
 from replan.mcp import bodies
 from replan.mcp.calls import Call
 from replan.mcp.forms import answer_of, form_of, is_shown, message_of, schema_of
@@ -91,7 +90,7 @@ async def _take_forms(call: Call, run: str) -> dict[str, str]:
             told[name] = ""
             continue
         try:
-            await answer_question(call.desk, f"{run}/{name}", answer_of(filled), Via.MCP)
+            await answer_question(call.desk, f"{run}/{name}", answer_of(filled), via="mcp")
         except UsageProblem as problem:
             told[name] = problem.cause
         except RequestRefused:
@@ -107,7 +106,7 @@ async def _ask(call: Call, question: Mapping[str, Any]) -> bool:
         if filled is None or filled.action == "cancel":
             return filled is None and await _is_closed(call, question)
         try:
-            await answer_question(call.desk, str(question["id"]), answer_of(filled), Via.MCP)
+            await answer_question(call.desk, str(question["id"]), answer_of(filled), via="mcp")
         except UsageProblem as problem:
             if await _is_closed(call, question):
                 return True

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actors.run.kind import PreparedRun
-from actors.run.via import Via
 from replan.mcp import bodies
 from replan.mcp.calls import Call
 from replan.runs.execution_plans import plan_of_run
@@ -56,7 +55,7 @@ async def answer(call: Call, wanted: bodies.Answer) -> Mapping[str, Any]:
     """Post an answer or a decline; the first one counts."""
     if (wanted.answer is None) != wanted.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
-    receipt = await messages.answer_question(call.desk, wanted.question, wanted.answer, Via.MCP)
+    receipt = await messages.answer_question(call.desk, wanted.question, wanted.answer, via="mcp")
     return {"question": wanted.question, "result": receipt.result, "answer": receipt.stands}
 
 

@@ -5,16 +5,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from actors.run.views import Near
-from replan.runs.loaded import Loaded
+from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.reader import Reading
 from runtime.core.events import Record
 from runtime.journal.port import Readable, RunRow
 
 if TYPE_CHECKING:
+    from actors.run.result import RunResult
     from replan.setup.kinds import Kinds
 
 RECORDS_MAX = 20_000
 """Records of the runs that are kept in memory, all together, of about 5 KiB each; the run read least recently goes."""
+VIEWS_MAX = 8
+"""Results of runs that are kept, of those that were looked at last."""
 MARK = 200
 """A state is kept after so many records each, so that a page of records need not fold the run from its beginning."""
 
@@ -40,6 +43,7 @@ class CachedReader(Reading):
         self.journal, self.kinds, self._records_max = journal, kinds, records_max
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._count = 0
+        self._views: OrderedDict[str, tuple[Any, str, RunResult]] = OrderedDict()
 
     async def read(self, run: str) -> Loaded:
         """Return a run as `Reading.read` does; the records that were read before are not read again."""
@@ -63,6 +67,19 @@ class CachedReader(Reading):
             if record.seq > after:
                 shown.append((record, state))
         return kept.loaded, shown
+
+    def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
+        """Return what a run in a state has come to, as `Reading.view` does; the same object until that changes."""
+        if with_inbox is not None and with_inbox is not state:
+            return super().view(run, kind, state, status, with_inbox)
+        known = self._views.get(run)
+        if known is None or known[0] is not state or known[1] != status:
+            known = state, status, super().view(run, kind, state, status)
+            self._views[run] = known
+        self._views.move_to_end(run)
+        while len(self._views) > VIEWS_MAX:
+            self._views.popitem(last=False)
+        return known[2]
 
     async def _read(self, run: str) -> _Kept:
         return await self._up_to(await self.journal.row(run))

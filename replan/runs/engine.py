@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
 from actors.run.kind import PreparedRun
+from actors.run.questions import Via
 from actors.run.result import RunResult
-from actors.run.via import Via
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.children import cancel_children
@@ -148,24 +148,23 @@ class Engine(Reading):
             result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
 
-    async def answer(self, question: str, text: str, *, via: Via) -> Heard:
-        """Post an answer to the question `RUN/ID`; it is in the journal when this returns. It came on the way `via`.
+    async def answer(self, question: str, text: str, *, via: Via = "") -> Heard:
+        """Post an answer to the question `RUN/ID`; it is in the journal when this returns. `via` is how it came.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
         `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit, as
         `ForPeopleOnly` for a question that a program may not answer.
         """
-        return await self._post(question, via, partial(inbox.post_answer, text=text))
+        return await self._post(question, partial(inbox.post_answer, text=text, via=via))
 
-    async def decline(self, question: str, *, via: Via) -> Heard:
+    async def decline(self, question: str, *, via: Via = "") -> Heard:
         """Post that a question will not be answered: the run goes on without. Raises as `answer` does."""
-        return await self._post(question, via, inbox.post_decline)
+        return await self._post(question, partial(inbox.post_decline, via=via))
 
-    async def _post(self, question: str, via: Via, post: Callable[..., Awaitable[Heard]]) -> Heard:
+    async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
         run, name = inbox.split(question)
         await check_own(self, run, "questions RUN")
-        how = inbox.Answering(via, (await self.journal.row(run)).codec)
-        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name, how))
+        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
 
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.

@@ -7,13 +7,12 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from actors.run.inbox import KINDS, ForPeopleOnly, check_decline, check_message, fitting_answer
-from actors.run.questions import Status
+from actors.run.questions import SAYS_VIA, Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
-from actors.run.via import SAYS_VIA, Via
 from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
@@ -38,26 +37,10 @@ class Heard:
     """The answer that counts; None where the question was declined."""
 
 
-class Answering(NamedTuple):
-    """How a question is answered."""
+async def post_answer(journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "") -> Heard:
+    """Post an answer, which came `via` a face.
 
-    via: Via
-    """The way on which the answer comes."""
-    codec: int
-    """The codec of the run."""
-
-    @property
-    def said(self) -> dict[str, str]:
-        """What a message says about it: nothing in a run that an earlier release may drive."""
-        return {"via": self.via} if self.codec >= SAYS_VIA else {}
-
-
-async def post_answer(
-    journal: Journal[Any], common: Common, run: str, name: str, how: Answering, *, text: str
-) -> Heard:
-    """Post an answer to a question of a run.
-
-    Raises `UsageProblem` for one that cannot be accepted, `ForPeopleOnly` for a program's.
+    Raises `UsageProblem` for one that cannot be accepted, as `ForPeopleOnly` for a program's.
     """
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
@@ -65,28 +48,26 @@ async def post_answer(
         if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
             answer = normal_answer(question.request.answer_schema, text)
         else:
-            answer = fitting_answer(_unfinished(run, common).questions, name, text, how.via)
+            answer = fitting_answer(_unfinished(run, common).questions, name, text, via)
     except InvalidAnswer as problem:
         wish = "some text" if question is None else expected_answer(question.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
         raise _placed(problem, place) from None
-    body = {"kind": "answer", "question": name, "answer": answer, **how.said}
-    return _receipt(await _post(journal, run, f"answer:{name}", body), answer)
+    return await _post_once(journal, run, name, {"kind": "answer", "question": name, "answer": answer}, via)
 
 
-async def post_decline(journal: Journal[Any], common: Common, run: str, name: str, how: Answering) -> Heard:
+async def post_decline(journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "") -> Heard:
     """Post that a question will not be answered. Raises `UsageProblem` where it cannot be declined."""
     question = None if common is None else common.questions.get(name)
     if question is None or question.status not in CLOSED_BY_PEOPLE:
         open_run = _unfinished(run, common)
         try:
-            check_decline(open_run.questions, name, how.via)
+            check_decline(open_run.questions, name, via)
         except UsageProblem as problem:
             raise _placed(problem, f"{run}/{name}") from None
-    body = {"kind": "decline", "question": name, **how.said}
-    return _receipt(await _post(journal, run, f"answer:{name}", body), None)
+    return await _post_once(journal, run, name, {"kind": "decline", "question": name}, via)
 
 
 async def post_message(
@@ -143,10 +124,13 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
     return await journal.post(run, key, json.dumps(body))
 
 
-def _receipt(posted: Posted, answer: str | None) -> Heard:
-    """Return the receipt for an answer, None for a decline: on another way, the same one is a duplicate too."""
-    stands = json.loads(posted.body).get("answer")
-    return Heard("duplicate" if posted.result == "conflict" and stands == answer else posted.result, stands)
+async def _post_once(journal: Journal[Any], run: str, name: str, body: Mapping[str, Any], via: Via) -> Heard:
+    """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
+    says = bool(via) and (await journal.row(run)).codec >= SAYS_VIA  # Else an earlier release may drive the run.
+    posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if says else body)
+    stands = json.loads(posted.body)
+    same = {key: value for key, value in stands.items() if key != "via"} == body
+    return Heard("duplicate" if posted.result == "conflict" and same else posted.result, stands.get("answer"))
 
 
 def _unfinished(run: str, common: Common) -> RunState[Any]:
@@ -161,6 +145,5 @@ def _unfinished(run: str, common: Common) -> RunState[Any]:
 
 def _placed(problem: UsageProblem, question: str) -> UsageProblem:
     if isinstance(problem, ForPeopleOnly):
-        hint = f"on the web page, or with `{program()} answer`"
-        return ForPeopleOnly(problem.cause, place=question, hint=hint)
+        return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")
     return UsageProblem(problem.cause, place=question, hint=f"`{program()} questions` lists the open ones")

@@ -4,7 +4,7 @@ import hashlib
 import re
 
 from actors.run.inbox import ForPeopleOnly
-from actors.run.via import Via
+from actors.run.questions import Via
 from replan.runs import cancelling
 from replan.runs.changes import Changes, post_changes
 from replan.runs.inbox import Heard
@@ -30,17 +30,15 @@ def hashed_key(key: str, who: Principal, action: str, *, place: str) -> str:
     return hashlib.sha256(f"{who.client}\n{action}\n{key}".encode()).hexdigest()
 
 
-async def answer_question(service: Service, question: str, text: str | None, via: Via) -> Heard:
-    """Post a program's answer to the question `RUN/ID`, or a decline for None.
+async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> Heard:
+    """Post a program's answer to the question `RUN/ID`, or a decline for None; `via` is how it came.
 
     Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as
     `Engine.answer` does.
     """
+    engine = service.engine
     try:
-        if text is None:
-            receipt = await service.engine.decline(question, via=via)
-        else:
-            receipt = await service.engine.answer(question, text, via=via)
+        receipt = await (engine.decline(question, via=via) if text is None else engine.answer(question, text, via=via))
     except ForPeopleOnly as problem:
         raise RequestRefused(f"{problem.cause}: {problem.hint}", "forbidden") from None
     if receipt.result == "conflict":

@@ -33,11 +33,16 @@ def at_rest(service: Service, shown: ShownRun) -> bool:
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
     """Return a run once it rests, or as it is after some seconds. Raises as `read_shown` does."""
     shown = await read_shown(service.reader, run)
+    known: tuple[object, ...] = ()
     with trio.move_on_after(seconds):
         async with aclosing(service.hub.changes(service.stop)) as changes:
-            async for _ in changes:
+            async for changed in changes:
                 try:
-                    shown = await read_shown(service.reader, run)
+                    row = await service.engine.journal.row(run)
+                    facts = row.last_seq, row.owner, row.unread, row.updated
+                    if changed and facts == known:
+                        continue  # Something else of the home has changed.
+                    shown, known = await read_shown(service.reader, run), facts
                 except JournalError as error:
                     if not error.passing:
                         raise

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.run.kind import PreparedRun
-from actors.run.via import Via
 from replan.runs.changes import Changes
 from replan.runs.execution_plans import plan_of_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
@@ -84,7 +83,7 @@ async def answer(site: Site, request: Request, who: Principal, body: bodies.Answ
     full = f"{request.path_params['run']}/{request.path_params['name']}"
     if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
-    receipt = await messages.answer_question(site, full, body.answer, Via.API)
+    receipt = await messages.answer_question(site, full, body.answer, via="api")
     return answered({"question": full, "result": receipt.result, "answer": receipt.stands})
 
 

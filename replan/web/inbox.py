@@ -6,7 +6,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.run.via import Via
 from replan.runs.asked import all_questions, check_heard, questions_of
 from replan.runs.run_ids import ALL
 from replan.service.access import Principal
@@ -67,10 +66,10 @@ async def answer(site: Site, request: Request, who: Principal, form: Form) -> Re
         raise HTTPException(409, "the question has changed since the page was opened; open it again")
     try:
         if form.text("do") == "decline":
-            receipt = await site.engine.decline(full, via=Via.WEB)
+            receipt = await site.engine.decline(full, via="web")
         else:
             text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
-            receipt = await site.engine.answer(full, text, via=Via.WEB)
+            receipt = await site.engine.answer(full, text, via="web")
         check_heard(receipt, full)
     except UsageProblem as error:
         if question is None:

@@ -56,9 +56,9 @@ WRONG = {
     "a run that is held at the end": (
         "SELECT run, owner FROM replan.runs WHERE owner IS NOT NULL AND lease_end > extract(epoch FROM now())"
     ),
-    "a day with more than its runs have used, or less": (
-        "SELECT tenant, day, calls FROM replan.spending WHERE calls <> (SELECT coalesce(sum(runs.calls), 0)"
-        " FROM replan.runs WHERE spending.tenant IN ('', runs.tenant))"
+    "totals that are not what the runs have used": (
+        "SELECT tenant, sum(calls) FROM replan.spending GROUP BY tenant HAVING sum(calls) <>"
+        " (SELECT coalesce(sum(runs.calls), 0) FROM replan.runs WHERE spending.tenant IN ('', runs.tenant))"
     ),
 }
 

@@ -1,6 +1,6 @@
 """Four workers, runs with questions, and everything that can end or delay a worker: nothing is lost or doubled.
 
-`REPLAN_WORKER_KILLS=2000` kills workers that often, with as many runs as that takes.
+`REPLAN_WORKER_ROUNDS=10` does ten rounds, with 200 runs and 200 kills each; without it there is a short one.
 """
 
 import os
@@ -18,11 +18,15 @@ from tests.support.fork_server import open_fork_server
 from tests.support.openai_server import serve
 from tests.support.tcp_proxy import Fault, running_proxy
 
-KILLS = int(os.environ.get("REPLAN_WORKER_KILLS", "40"))
-RUNS = int(os.environ.get("REPLAN_WORKER_RUNS", "60"))
+ROUNDS = int(os.environ.get("REPLAN_WORKER_ROUNDS", "0"))
+KILLS = RUNS = 200
+if not ROUNDS:
+    KILLS, RUNS = 30, 45
 WORKERS = 4
+CAPPED, HOME = RUNS // 2, 100 * RUNS
+"""Daily budgets in calls: that of a tenant with a third of the runs, which need three calls each, and that of all."""
 FAULTS = (Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.DELAY, Fault.HALF_CLOSE)
-SECONDS_MAX = 300.0
+SECONDS_MAX = 120.0 + 3 * KILLS
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +38,10 @@ def fork_server():
 def check(fleet, server, runs):
     check_database(server.url(DATABASE))
     audit.check(server.url(DATABASE), fleet.billed())
-    rows = fleet.rows("SELECT run, status, detail FROM replan.runs")
+    rows = fleet.rows("SELECT run, status, tenant, detail FROM replan.runs")
     assert sorted(run for run, *_ in rows) == sorted(runs)
-    return rows
+    assert {status for _, status, *_ in rows} == {"finished"}
+    return [(tenant, detail) for *_, tenant, detail in rows]
 
 
 async def some_progress(fleet, chance):
@@ -48,11 +53,14 @@ async def some_progress(fleet, chance):
     await trio.sleep(chance.uniform(0.0, 0.06))
 
 
-def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, server, fork_server):
+@pytest.mark.parametrize("seed", range(max(1, ROUNDS)))
+def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, server, fork_server, seed):
     make_database(server)
-    chance = random.Random(7)
+    chance = random.Random(seed)
     with serve(provider(0.3)) as model, running_proxy(server.port) as proxy:
-        fleet = Fleet(tmp_path, server, fork_server, model, ports={2: proxy.port, 3: proxy.port})
+        config = f"tenants: {{capped: {{calls: {CAPPED}, when_spent: end}}}}\nhome_budget: {{calls: {HOME}}}\n"
+        ports = {2: proxy.port, 3: proxy.port}
+        fleet = Fleet(tmp_path, server, fork_server, model, config=config, ports=ports)
 
         async def strike():
             for slot in range(WORKERS):
@@ -71,7 +79,9 @@ def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, ser
                     await trio.to_thread.run_sync(server.start)
 
         async def main():
-            runs = await fleet.admit(RUNS)
+            third = RUNS // 3
+            runs = await fleet.admit(third, "capped", 1)
+            runs += await fleet.admit(third, "free") + await fleet.admit(RUNS - 2 * third)
             with trio.fail_after(SECONDS_MAX):
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(strike)
@@ -90,7 +100,12 @@ def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, ser
     print(f"{len(struck)} kills, {RUNS} runs, {seconds:.1f} s, {proxy.struck} cuts, {calls} calls")
     assert codes == [0] * WORKERS
     rows = check(fleet, server, runs)
-    assert {(status, detail) for _, status, detail in rows} == {("finished", "success")}
+    ends = {tenant: {detail for other, detail in rows if other == tenant} for tenant in ("capped", "free", "")}
+    assert ends["free"] == ends[""] == {"success"}
+    assert ends["capped"] <= {"success", "budget_exhausted"}
+    days = dict(fleet.rows("SELECT tenant, max(calls) FROM replan.spending GROUP BY 1"))
+    assert days["capped"] <= CAPPED
+    assert days[""] <= HOME
 
 
 TAKEOVER_SECONDS_MAX = 10.0

@@ -1,8 +1,8 @@
 """What each codec may contain: a release of codec 1 goes on with every run that has this codec.
 
 `frozen_names_codec_1.json` has the names that 0.2.0 knows; it never changes. A name that is added since belongs to a
-later codec: list it here, and write it only to runs of that codec, as `actors.run.via` does (`RunRow.codec`). Names of
-tables are not listed: `tests/journal/test_versions.py` says what may be added to them.
+later codec: list it here, and write it only to runs of that codec, as `replan.runs.inbox` does with `via`
+(`RunRow.codec`). Names of tables are not listed: `tests/journal/test_versions.py` says what may be added to them.
 """
 
 import json

@@ -24,6 +24,8 @@ from actors.planning.ids import classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
+from actors.policy.belief_choice import Option, Place, Weighing
+from actors.policy.belief_table import BeliefTable, Person
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import BacktrackLevel, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -70,6 +72,11 @@ VALUES = {
     PromptBook: "prompts",
     PromptEntry: "prompt entry",
     Row: "policy row",
+    BeliefTable: "belief",
+    Person: "belief person",
+    Weighing: "weighing",
+    Place: "weighed place",
+    Option: "weighed move",
     Sections: "prompt sections",
     Usage: "usage",
     Verdict: "verdict",

@@ -9,6 +9,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 
 from replan.mcp.sealing import NAME, security
 from replan.mcp.toolbox import ENTRIES
+from replan.setup.settings import read_user_config
 from runtime.core.errors import UsageProblem
 from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM
 from tests.mcp.world import ANSWER, ERAS, answering, at_rest, called, filled, first_form, refused, served
@@ -254,3 +255,37 @@ async def test_a_modern_call_with_forms_returns_before_anything_is_held_open(tmp
         result = await first_form(client, run)
         assert isinstance(result, InputRequiredResult)
         assert [*result.input_requests] == ["q1"]
+
+
+async def test_an_answer_says_how_it_came_and_the_same_one_in_another_way_is_a_duplicate(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client() as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+        [question] = (await at_rest(client, run))["questions"]
+        await called(client, "answer", question=question["id"], answer=ANSWER)
+        assert (await home.engine.answer(question["id"], ANSWER, via="web")).result == "duplicate"
+        assert (await home.engine.answer(question["id"], "2.7", via="web")).result == "conflict"
+        assert (await home.engine.decline(question["id"], via="cli")).result == "conflict"
+        await at_rest(client, run)
+        loaded = await home.engine.read(run)
+        told = [each.event for each in loaded.records if each.event.kind == "clarification_answered"]
+        assert [(each.answer, each.via) for each in told] == [(ANSWER, "mcp")]
+        texts = [loaded.kind.views.record_text(each.event, loaded.state) for each in loaded.records]
+        assert any("answered by a program, over MCP" in str(text) for text in texts)
+
+
+async def test_a_declined_question_says_so_too_and_what_nobody_knows_is_left_empty(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        run = await home.engine.admit(_prepared(home))
+        await home.engine.resume(run)
+        body = {"kind": "decline", "question": "q1", "via": "a stranger"}
+        await home.engine.journal.post(run, "answer:q1", json.dumps(body))
+        await home.engine.resume(run)
+        loaded = await home.engine.read(run)
+        assert [each.event.via for each in loaded.records if each.event.kind == "clarification_declined"] == [""]
+
+
+def _prepared(home):
+    from replan.runs.orders import Offer, Order
+
+    offer = Offer(read_user_config(home.house.home / "config.yaml"), home.house.home, home.engine.root)
+    return offer.prepare(Order(problem=PROBLEM, model="asks"), home.engine.registry).request

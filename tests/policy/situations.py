@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from actors.policy.decision import Escalation, Failure, Past, Situation, signature
+from actors.policy.decision import Escalation, Failure, Situation
+from actors.policy.history import Past, signature
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from actors.search.progress import Phase, Slot

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from actors.policy.decision import NOT_UNDERSTOOD, Escalation, Failure, Past, decide, signature, summary
+from actors.policy.decision import NOT_UNDERSTOOD, Escalation, Failure, decide, summary
+from actors.policy.history import Past, signature
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search

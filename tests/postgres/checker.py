@@ -119,13 +119,15 @@ def inbox_of(connection, number, last_posted, last_consumed):
 
 
 def spending_of(connection):
-    """Check the totals of the days: none is less than what the runs of that day have added."""
+    """Check the totals of the days: none is less than what the runs of that day, or of a tenant, have added."""
     rows = connection.execute(
-        "SELECT day, sum(calls - calls_before), sum(micro_usd - micro_usd_before) FROM replan.runs"
-        " WHERE calls > 0 GROUP BY day"
+        "SELECT label, day, sum(calls - calls_before), sum(micro_usd - micro_usd_before)"
+        " FROM replan.runs, unnest(ARRAY['', nullif(tenant, '')]) AS label"
+        " WHERE calls > 0 AND label IS NOT NULL GROUP BY label, day"
     ).fetchall()
-    totals = {day: amounts for day, *amounts in connection.execute("SELECT day, calls, micro_usd FROM replan.spending")}
-    for day, calls, micro_usd in rows:
-        total_calls, total_micro = totals.get(day, (0, 0))
+    totals = connection.execute("SELECT tenant, day, calls, micro_usd FROM replan.spending").fetchall()
+    spent = {(tenant, day): amounts for tenant, day, *amounts in totals}
+    for tenant, day, calls, micro_usd in rows:
+        total_calls, total_micro = spent.get((tenant, day), (0, 0))
         if total_calls < calls or total_micro < micro_usd:
-            yield f"day {day} has {total_calls} calls and {total_micro}, the runs {calls} and {micro_usd}"
+            yield f"day {day} of {tenant!r} has {total_calls} calls and {total_micro}, the runs {calls} and {micro_usd}"

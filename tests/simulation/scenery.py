@@ -57,10 +57,12 @@ def configuration(dice):
         above[name] = {*requires, *(higher for upper in requires for higher in above[upper])}
         steps[name] = _step(dice, requires, sorted(above[name]))
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=3e-6) if dice.random() < 0.5 else None
+    search = dice.choice(("depth_first", "depth_first", "depth_first", "depth_first", "blind", "linear"))
     return pinned(
         steps,
         price=price,
-        search=dice.choice(("depth_first", "depth_first", "depth_first", "depth_first", "blind", "linear")),
+        search=search,
+        policy=dice.choice(("default", "default", "belief")) if search == "depth_first" else "default",
         r_patience=dice.choice((2, 2, 3)),
         e_max=dice.choice((None, None, 0, 1, 2)),
         **dict(zip(_MAXIMA, dice.choice(((0, 0), (0, 4), (1, 0), (1, 1), (5, 0), (5, 4))), strict=True)),

@@ -89,8 +89,8 @@ def run(*command, cwd):
 class Server:
     """A running server."""
 
-    def __init__(self, folder, pg_ctl, port):
-        self.folder, self.pg_ctl, self.port = folder, pg_ctl, port
+    def __init__(self, folder, pg_ctl, port, settings):
+        self.folder, self.pg_ctl, self.port, self.settings = folder, pg_ctl, port, settings
 
     def url(self, database, *, user="replan", port=None):
         password = PASSWORD.replace("/", "%2F")
@@ -119,7 +119,7 @@ class Server:
                 self.execute(database, restore, f"DROP TABLE saved_{table}")
 
     def start(self):
-        options = " ".join(f"-c {name}={value}" for name, value in SERVER.items())
+        options = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
         words = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= {options}"
         data, log = self.folder / "data", self.folder / "log"
         run(self.pg_ctl, "start", "-w", "-s", "-D", data, "-l", log, "-o", words, cwd=self.folder)
@@ -129,13 +129,13 @@ class Server:
 
 
 @contextmanager
-def running_server():
-    """Make and start a server."""
+def running_server(**settings):
+    """Make and start a server; `settings` are added to `SERVER`."""
     initdb, pg_ctl = required("initdb", "pg_ctl")
     with private_folder() as folder:
         options = ("-A", "trust", "-U", "replan", "-E", "UTF8", "--no-sync", "--locale=C")
         run(initdb, "-D", folder / "data", *options, cwd=folder)
-        server = Server(folder, pg_ctl, free_port())
+        server = Server(folder, pg_ctl, free_port(), SERVER | settings)
         server.start()
         try:
             yield server

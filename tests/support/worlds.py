@@ -61,13 +61,24 @@ ROLE_GUARDS = {
 
 
 @cache
-def default_policy() -> Policy:
-    """Return the shipped policy."""
-    text = (data_root() / "configs" / "policies" / "default.yaml").read_text()
+def shipped_policy(name: str) -> Policy:
+    """Return a shipped policy."""
+    text = (data_root() / "configs" / "policies" / f"{name}.yaml").read_text()
     return Policy.model_validate(yaml.safe_load(text))
 
 
-def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None, **keys: Any) -> RunConfig:
+def default_policy() -> Policy:
+    """Return the policy of workflows that name none."""
+    return shipped_policy("default")
+
+
+def pinned(
+    steps: Mapping[str, Mapping[str, Any]],
+    *,
+    price: Price | None = None,
+    policy: str = "default",
+    **keys: Any,
+) -> RunConfig:
     """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, with the guard `toy` by default."""
     pairs = {step: {"generator": "model", "guard": "toy", **settings} for step, settings in steps.items()}
     workflow = Workflow.model_validate({"name": "toy", "action_pairs": pairs, **keys})
@@ -75,7 +86,7 @@ def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None
     child_names = {pair["generator"].removeprefix("workflow:") for pair in pairs.values() if ":" in pair["generator"]}
     children = {name: pinned({"only": {}}) for name in child_names}
     return RunConfig(
-        workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price, children=children
+        workflow=workflow, policy=shipped_policy(policy), prompts=book, model="toy", price=price, children=children
     )
 
 

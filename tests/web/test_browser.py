@@ -1,5 +1,6 @@
 """A person's work in a real browser (Chromium): start, watch, answer, raise a limit, cancel; also without scripts."""
 
+import json
 import os
 import signal
 import subprocess
@@ -129,7 +130,7 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
         await web.settled(run, "finished")
         await web.settled(asking, "waiting")
         paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
-        paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
+        paths += ["/new/acquisition", f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
         page = await signed_in(browser, web)
         for path in paths:
             await page.go(f"{web.address}{path}")
@@ -139,6 +140,23 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
         for path in ("/sign-in", "/nothing"):
             await stranger.go(f"{web.address}{path}")
             await check_accessible(stranger)
+
+
+async def test_a_page_that_is_older_than_its_stream_renews_itself(tmp_path, browser):
+    """As one that was read just before a record was written, and whose stream began just after."""
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("plans")
+        page = await signed_in(browser, web)
+        for path in ("/", "/runs", f"/runs/{run}", f"/runs/{run}/records"):
+            await page.go(f"{web.address}{path}")
+            await page.evaluate("window.marked = true; dispatchEvent(new Event('pagehide'))")
+            cursor = await page.evaluate("document.getElementById('live').dataset.cursor")
+            await page.evaluate("document.getElementById('live').innerHTML = 'old'")
+            await page.evaluate("document.getElementById('live').dataset.cursor = 'old'")
+            await page.evaluate("dispatchEvent(new Event('pageshow'))")
+            await page.until(f"document.getElementById('live').dataset.cursor === {json.dumps(cursor)}")
+            assert await page.evaluate("document.getElementById('live').innerText !== 'old' && window.marked"), path
+        check_quiet(page, web)
 
 
 async def test_a_page_goes_on_after_its_server_was_killed_and_started_again(tmp_path, browser):

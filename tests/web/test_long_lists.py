@@ -126,3 +126,21 @@ async def test_a_server_reads_only_what_is_new_of_a_run_that_it_has_read(tmp_pat
         assert later.records[: first.seq] == first.records
         assert later.state == (await web.engine.read(run)).state
         assert places == [first.seq, 0]
+
+
+async def test_the_result_of_a_run_is_made_once_for_all_who_look_until_it_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.runs.cached.VIEWS_MAX", 1)
+    async with served(tmp_path, hosts=False) as web:
+        runs = [await web.start("asks"), await web.start("plans")]
+        reader = CachedReader(web.engine.journal, web.engine.kinds)
+        first = await reader.result(runs[0])
+        assert await reader.result(runs[0]) is first
+        await web.engine.tell(runs[0], "Python 3.12")
+        assert (await reader.result(runs[0])).messages[0].text == "Python 3.12"
+        await web.engine.resume(runs[0])
+        assert (await reader.result(runs[0])).status == "waiting"
+        assert await reader.result(runs[0]) == await web.engine.result(runs[0])
+        again = await reader.result(runs[1])
+        await reader.result(runs[0])
+        assert await reader.result(runs[1]) is not again
+        assert await reader.result(runs[1]) == again

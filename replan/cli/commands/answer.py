@@ -3,7 +3,6 @@
 import trio
 
 from actors.run.ending import FINAL
-from actors.run.via import Via
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_resume, more_questions
 from replan.cli.home import opened
@@ -39,8 +38,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
             prefix, name = split(question or "")
             run = await run_named(engine, prefix)
         full = f"{run}/{name}"
-        posting = engine.decline(full, via=Via.CLI) if text is None else engine.answer(full, text, via=Via.CLI)
-        receipt = await posting
+        receipt = await (engine.decline(full, via="cli") if text is None else engine.answer(full, text, via="cli"))
         check_heard(receipt, full)
         row = await engine.journal.row(run)
         hosted = await engine.hosted(row.kind, row.format)

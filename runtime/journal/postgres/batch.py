@@ -42,7 +42,7 @@ class Batch:
         listed = list(rows)
         if not listed:
             return Answer()
-        columns = [list(column) for column in zip(*listed, strict=True)]
+        columns = [array(kind, column) for kind, column in zip(types, zip(*listed, strict=True), strict=True)]
         arrays = ", ".join(f"%s::{kind}[]" for kind in types)
         return self.add(statement.format(rows=f"unnest({arrays})"), [*columns, *more])
 
@@ -54,3 +54,23 @@ class Batch:
             answer.count = cursor.rowcount
             answer.rows = cursor.fetchall() if cursor.description is not None else []
             cursor.nextset()
+
+
+def array(kind: str, values: Sequence[Any]) -> object:
+    """Return a value for an array of a type: as the server's text where that is short to write, else as a list.
+
+    psycopg looks at each element for what it has to quote, which takes a third of the writer's time. Numbers, truth
+    values and bytes in hex need no quoting.
+    """
+    match kind:
+        case "bigint" | "integer":
+            texts = ["NULL" if value is None else str(int(value)) for value in values]
+        case "float8":
+            texts = ["NULL" if value is None else repr(float(value)) for value in values]
+        case "boolean":
+            texts = ["NULL" if value is None else "tf"[not value] for value in values]
+        case "bytea":
+            texts = ["NULL" if value is None else f'"\\\\x{value.hex()}"' for value in values]
+        case _:
+            return list(values)
+    return f"{{{','.join(texts)}}}"

@@ -1,0 +1,242 @@
+"""The belief about where the mistake lies: one number per hypothesis, changed by each rejection and each move. Pure.
+
+A hypothesis names the cause (the step at which the problem is hard), the topmost wrong step among the artifacts as they
+are now (or none), the problem's difficulty and how often a rejection has named the mistake. One further hypothesis says
+that the problem has no solution. With four steps there are 241 numbers, with eight 865.
+
+A rejection multiplies each number by the likelihood of its code. A move draws the redone step and all below it anew.
+Only + - * / on floats in a fixed order, so that every machine computes the same (docs/explanation/belief.md).
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import add, mul
+
+from actors.policy.belief_table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, BeliefTable
+from actors.policy.history import Past
+from actors.search.graph import Graph
+
+STEPS_MAX = 8
+"""The most steps with model calls that a workflow with a belief policy may have."""
+ELSEWHERE = 0.01
+"""The factor of the likelihood of a rejection whose mistake is neither at the failed step nor above it."""
+UNLISTED = 0.01
+"""The likelihood of a row that the table does not list for a place."""
+SAME_BY_CHANCE = 0.2
+"""The share of independent rejections with the same row that are equal by chance."""
+HISTORIES_KEPT = 64
+"""The histories whose belief is kept for the next decision."""
+
+Block = tuple[float, ...]
+"""The probabilities of one cause with one topmost wrong step: for each difficulty one for each number of times told."""
+Masses = tuple[tuple[Block, ...], ...]
+"""By cause, then by topmost wrong step; the last block of a cause is that of no wrong step."""
+
+_EMPTY: Block = (0.0,) * (DIFFICULTIES * TOLD)
+_ONES: Block = (1.0,) * (DIFFICULTIES * TOLD)
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The probabilities of all hypotheses; together 1."""
+
+    masses: Masses
+    """Those in which the problem has a solution."""
+    unsolvable: float
+    """That the problem has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """What `BeliefModel.chance` needs of a belief, summed once for all moves."""
+
+    stays: tuple[tuple[float, ...], ...]
+    """By cause and topmost wrong step: the probability."""
+    drawn: tuple[tuple[float, ...], ...]
+    """The same, times the chance that the next attempt at the cause is right."""
+
+
+class BeliefModel:
+    """A belief table compiled for one workflow."""
+
+    table: BeliefTable
+    """The parameters."""
+    graph: Graph
+    """The workflow's steps with their budgets."""
+    steps: tuple[str, ...]
+    """The steps with model calls, each after those that it requires."""
+
+    def __init__(self, table: BeliefTable, graph: Graph, roles: Mapping[str, str]) -> None:
+        self.table, self.graph, self._roles = table, graph, roles
+        ordered = (step for layer in graph.layers for step in layer)
+        self.steps = tuple(step for step in ordered if not graph.budgets[step].deterministic)
+        self._right = tuple(self._chances(roles[step]) for step in self.steps)
+        self._easy: Block = (table.easy,) * (DIFFICULTIES * TOLD)
+        self.after: Callable[[tuple[Past, ...]], Belief] = lru_cache(HISTORIES_KEPT)(self._after)
+
+    def _chances(self, role: str) -> Block:
+        """Return the chances of an attempt at a step with this role, where the problem is hard at it."""
+        rows = self.table.chances.get(role, self.table.chances[OTHER])
+        return tuple(chance for row in rows for chance in (row if self.table.feedback else (row[0],) * TOLD))
+
+    def _after(self, history: tuple[Past, ...]) -> Belief:
+        """Return the belief after these rejections and the moves that followed them, oldest first."""
+        if not history:
+            return self._prior()
+        *earlier, past = history
+        belief = self.after(tuple(earlier))
+        if past.row:
+            belief = self.rejected(belief, past, again=past.is_again(earlier))
+        return self.moved(belief, past.redone) if past.redone else belief
+
+    def _prior(self) -> Belief:
+        """Return the belief before the first rejection, when each step has been drawn once."""
+        causes = self.table.causes
+        weights = [causes.get(self._roles[step], causes[OTHER]) for step in self.steps]
+        total = sum(weights) + causes[UNSOLVABLE]
+        fresh_start = []
+        for weight in weights:
+            share = weight / total / DIFFICULTIES
+            block = tuple(share if place % TOLD == 0 else 0.0 for place in range(DIFFICULTIES * TOLD))
+            fresh_start.append((*(_EMPTY for _ in self.steps), block))
+        return self.moved(Belief(tuple(fresh_start), causes[UNSOLVABLE] / total), self.steps)
+
+    def rejected(self, belief: Belief, past: Past, *, again: bool) -> Belief:
+        """Return the belief after a rejection; `again`: it equals the last rejection of its step."""
+        row = past.row
+        factors = [self._likelihood(past.step, wrong, row, again=again) for wrong in self.steps]
+        factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
+        masses = []
+        for cause, blocks in enumerate(belief.masses):
+            changed = []
+            for wrong, block in enumerate(blocks):
+                factor = factors[wrong]
+                changed.append(tuple([share * factor for share in (_told(block) if wrong == cause else block)]))
+            masses.append(tuple(changed))
+        return _normalised(tuple(masses), belief.unsolvable * self._at(UNSOLVABLE, row, again=again))
+
+    def pointed_out(self, belief: Belief, places: Collection[str]) -> Belief:
+        """Return the belief after a classifier has named these steps as the place of the mistake."""
+        hit = self.table.classifier
+        miss = (1 - hit) / (len(self.steps) + 1 - len(places))
+        factors = [*(hit if step in places else miss for step in self.steps), miss]
+        return _scaled(belief, factors, miss)
+
+    def settled(self, belief: Belief, right: Collection[str]) -> Belief:
+        """Return the belief once these steps are known to be right: a leaf that builds on them was accepted."""
+        return _scaled(belief, [*(0.0 if step in right else 1.0 for step in self.steps), 1.0], 0.0)
+
+    def moved(self, belief: Belief, redone: Collection[str]) -> Belief:
+        """Return the belief after these steps have been drawn anew.
+
+        What lies below the topmost wrong step has not been seen; it counts as drawn now.
+        """
+        fresh = [step in redone for step in self.steps]
+        masses = []
+        for cause, blocks in enumerate(belief.masses):
+            chances = [self._right[cause] if place == cause else self._easy for place in range(len(fresh))]
+            masses.append(_redrawn(blocks, fresh, chances))
+        return Belief(tuple(masses), belief.unsolvable)
+
+    def odds(self, belief: Belief) -> Odds:
+        """Return the sums of which `chance` makes the value of each move."""
+        drawn = zip(belief.masses, self._right, strict=True)
+        return Odds(
+            tuple([tuple([sum(block) for block in blocks]) for blocks in belief.masses]),
+            tuple([tuple([sum(map(mul, block, right)) for block in blocks]) for blocks, right in drawn]),
+        )
+
+    def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
+        """Return the probability that the next attempt at a leaf is right once these steps have been drawn anew.
+
+        `at` counts only the hypotheses in which this step is the topmost wrong one.
+        """
+        easy, scope = self.table.easy, {*self.graph.above[leaf], leaf}
+        fresh = [step in redone for step in self.steps]
+        only = None if at is None else self.steps.index(at)
+        total = 0.0
+        for wrong in range(len(self.steps) + 1):
+            if only is not None and wrong != only:
+                continue
+            drawn = [
+                place for place, step in enumerate(self.steps) if step in scope and (fresh[place] or place >= wrong)
+            ]
+            if wrong in drawn and not fresh[wrong]:
+                continue
+            every = 1.0
+            for _ in drawn:
+                every *= easy
+            for cause, (stays, redrawn) in enumerate(zip(odds.stays, odds.drawn, strict=True)):
+                total += every / easy * redrawn[wrong] if cause in drawn else every * stays[wrong]
+        return total
+
+    def places(self, belief: Belief) -> dict[str, float]:
+        """Return the probability of each place of the mistake: each step, and `unsolvable`."""
+        shares = {step: sum([sum(blocks[place]) for blocks in belief.masses]) for place, step in enumerate(self.steps)}
+        return {**shares, UNSOLVABLE: belief.unsolvable}
+
+    def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool) -> float:
+        if wrong == failed:
+            return self._at(SELF, row, again=again)
+        if wrong in self.graph.above[failed]:
+            return self._at(self._roles[wrong], row, again=again)
+        return ELSEWHERE * self._at(OTHER, row, again=again)
+
+    def _at(self, place: str, row: str, *, again: bool) -> float:
+        """Return the likelihood of a rejection with this row where the topmost mistake is at a place."""
+        codes, repeats = self.table.codes, self.table.repeats
+        same = repeats.get(place, repeats[OTHER])
+        fresh = (1 - same) * codes.get(place, codes[OTHER]).get(row, UNLISTED)
+        return same + fresh * SAME_BY_CHANCE if again else fresh
+
+
+def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:
+    """Return the blocks of one cause after the `fresh` steps have been drawn; `chances` are those of each step.
+
+    All hypotheses that still agree are one block: in `passed` a step above was wrong, and no step has been since; those
+    whose topmost wrong step comes later have been multiplied by `factor` so far.
+    """
+    below = [_EMPTY]
+    for block in reversed(blocks):
+        below.append(tuple(map(add, below[-1], block)))
+    result: list[Block] = []
+    passed, factor = _EMPTY, _ONES
+    for place, drawn in enumerate(fresh):
+        right = chances[place]
+        here = tuple(map(mul, factor, blocks[place]))
+        if drawn:
+            active = map(add, passed, map(mul, factor, below[len(blocks) - place]))
+            result.append(tuple([share * (1 - chance) for share, chance in zip(active, right, strict=True)]))
+            passed = tuple(map(mul, map(add, passed, here), right))
+            factor = tuple(map(mul, factor, right))
+        else:
+            wrong = [share * (1 - chance) for share, chance in zip(passed, right, strict=True)]
+            result.append(tuple(map(add, here, wrong)))
+            passed = tuple(map(mul, passed, right))
+    result.append(tuple(map(add, passed, map(mul, factor, blocks[-1]))))
+    return tuple(result)
+
+
+def _told(block: Block) -> Block:
+    """Return a block after one more rejection that named the mistake."""
+    shifted: list[float] = []
+    for start in range(0, len(block), TOLD):
+        none, once, more = block[start : start + TOLD]
+        shifted += (0.0, none, once + more)
+    return tuple(shifted)
+
+
+def _scaled(belief: Belief, factors: Sequence[float], unsolvable: float) -> Belief:
+    """Return the belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1."""
+    masses = tuple(
+        tuple([tuple([share * factor for share in block]) for block, factor in zip(blocks, factors, strict=True)])
+        for blocks in belief.masses
+    )
+    return _normalised(masses, belief.unsolvable * unsolvable)
+
+
+def _normalised(masses: Masses, unsolvable: float) -> Belief:
+    total = unsolvable + sum([sum([sum(block) for block in blocks]) for blocks in masses])
+    scaled = tuple([tuple([tuple([share / total for share in block]) for block in blocks]) for blocks in masses])
+    return Belief(scaled, unsolvable / total)

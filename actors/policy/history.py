@@ -1,0 +1,42 @@
+"""The earlier failures of a round, as the policies remember them. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from actors.search.graph import Graph
+from actors.values.findings import Verdict
+
+Signature = frozenset[tuple[str, str]]
+"""The set of (code, where) of a verdict's error findings. Failures with equal signatures count as the same failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An earlier failure of this round."""
+
+    step: str
+    """The id of the step that failed."""
+    signature: Signature
+    """The codes and places of its errors, to recognise stagnation."""
+    up: int = 0
+    """The position of the decision's farthest target in `Graph.upward(step, 1)`, from 1; 0: a retry or a question."""
+    row: str = ""
+    """With a belief policy, the row that matched; empty where the rejection says nothing about where the mistake is."""
+    redone: tuple[str, ...] = ()
+    """With a belief policy, the steps that the decision redid, the failed one included."""
+
+    def is_again(self, earlier: Sequence["Past"]) -> bool:
+        """Return whether the last earlier failure of the step was the same."""
+        last = next((past for past in reversed(earlier) if past.step == self.step), None)
+        return last is not None and last.signature == self.signature
+
+
+def signature(verdict: Verdict) -> Signature:
+    """Return the signature of a verdict."""
+    return frozenset((finding.code, finding.where) for finding in verdict.errors)
+
+
+def places_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
+    """Return the position of the farthest target in `Graph.upward(step, 1)`, from 1; 0 if no target is in it."""
+    upward = enumerate(graph.upward(step, 1), 1)
+    return max((position for position, upper in upward if upper in targets), default=0)

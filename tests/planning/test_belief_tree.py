@@ -1,0 +1,35 @@
+"""The tree says in one line what a belief policy went by, and `--json` has the same as numbers."""
+
+from actors.planning.attempts import attempts
+from actors.planning.search_tree import search_tree
+from tests.support.worlds import World, passed, pinned, rejected
+
+CHAIN = {
+    "strategy": {"rmax": 2, "backtrack_budget": 1, "role": "strategy"},
+    "plan": {"requires": ["strategy"], "rmax": 2, "role": "plan"},
+}
+
+
+def lines_of(tree):
+    """Yield the text of each line of a tree."""
+    yield "".join(span.text for span in tree.line.spans)
+    for child in tree.children:
+        yield from lines_of(child)
+
+
+def test_the_tree_and_its_json_say_what_a_decision_went_by():
+    """Where the mistake is believed to lie before and after, then the chosen move and the next best."""
+    judge = lambda request, _: passed() if request.node.startswith("strategy") else rejected("plan.cycle")  # noqa: E731
+    made = World(pinned(CHAIN, policy="belief"), judge=judge)
+    made.begin()
+    for name in ("strategy/v1.a1", "plan/v1.a1"):
+        made.answer(name)
+        made.answer(f"judge:{name}")
+    shown = attempts(made.state)
+    tree = search_tree("title", shown)
+    (line,) = [text for text in lines_of(tree) if "mistake" in text]
+    weighing = next(each.node.decision.weighing for each in shown if each.node.decision)
+    places, options = weighing.places, weighing.options
+    assert line.startswith(f"the mistake lies in plan {places[0].before:.0%} -> {places[0].after:.0%}, strategy ")
+    chances = [f"{option.chance:.1%} in {option.calls:g}" for option in options]
+    assert line.endswith(f"success in calls: retry ({chances[0]}), next best redo strategy ({chances[1]})")

@@ -1,0 +1,276 @@
+"""The belief of a policy: exact against an enumeration of the world it assumes, and the moves that follow from it."""
+
+import random
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from actors.policy.belief import BeliefModel
+from actors.policy.belief_choice import Bounds, weigh
+from actors.policy.decision import decide, remembered
+from actors.policy.history import Past
+from actors.policy.table import BacktrackLevel, Policy
+from actors.search.graph import Graph, StepBudget
+from actors.search.moves import Redo
+from actors.search.progress import Phase, cleared
+from tests.policy.situations import SEEDS, failure, progress, situation
+from tests.support.worlds import shipped_policy
+
+BELIEF = shipped_policy("belief")
+TABLE = BELIEF.belief
+CHAIN = Graph(
+    {"analysis": (), "recon": ("analysis",), "strategy": ("recon",), "plan": ("strategy",)},
+    dict.fromkeys(("analysis", "recon", "strategy", "plan"), StepBudget(9, 9)),
+)
+FREE = Bounds(may_escalate=True, only=(), may_ask=False)
+
+
+def model(graph=SEEDS, table=TABLE):
+    """Return the shipped table compiled for a graph whose steps are named after their roles."""
+    return BeliefModel(table, graph, {step: step for step in graph.steps})
+
+
+class Enumeration:
+    """All worlds of a chain with their probabilities: cause, difficulty, times told, and which steps are wrong.
+
+    Written from the definitions alone, and slow: what lies below the topmost wrong step is enumerated, too.
+    """
+
+    def __init__(self, steps):
+        self.steps, self.worlds = steps, {}
+        causes = {step: TABLE.causes[step] for step in steps}
+        total = sum(causes.values()) + TABLE.causes["unsolvable"]
+        self.unsolvable = TABLE.causes["unsolvable"] / total
+        for cause, difficulty in product(steps, range(4)):
+            for wrong in product((False, True), repeat=len(steps)):
+                share = causes[cause] / total / 4
+                for step, is_wrong in zip(steps, wrong, strict=True):
+                    chance = self.chance(step, cause, difficulty, 0)
+                    share *= 1 - chance if is_wrong else chance
+                self.worlds[cause, difficulty, 0, wrong] = share
+
+    def chance(self, step, cause, difficulty, told):
+        """The chance that an attempt at a step is right."""
+        if step != cause:
+            return TABLE.easy
+        return TABLE.chances.get(step, TABLE.chances["other"])[difficulty][told]
+
+    def rejected(self, row, again):
+        """Weigh the worlds by a rejection of the last step."""
+        after = {}
+        for (cause, difficulty, told, wrong), share in self.worlds.items():
+            top = next((step for step, is_wrong in zip(self.steps, wrong, strict=True) if is_wrong), None)
+            weight = self.likelihood(top, row, again)
+            key = (cause, difficulty, min(told + (top == cause), 2), wrong)
+            after[key] = after.get(key, 0) + share * weight
+        unsolvable = self.unsolvable * self.likelihood("unsolvable", row, again)
+        total = sum(after.values()) + unsolvable
+        self.worlds = {key: share / total for key, share in after.items()}
+        self.unsolvable = unsolvable / total
+
+    def likelihood(self, top, row, again):
+        """The likelihood of a rejection; without a wrong step it is a guard's mistake."""
+        place = {self.steps[-1]: "self", None: "other"}.get(top, top)
+        codes = TABLE.codes.get(place, TABLE.codes["other"])
+        repeats = TABLE.repeats.get(place, TABLE.repeats["other"])
+        fresh = (1 - repeats) * codes[row]
+        return (repeats + 0.2 * fresh if again else fresh) * (0.01 if top is None else 1)
+
+    def moved(self, target):
+        """Draw a step and all below it anew."""
+        first, after = self.steps.index(target), {}
+        for (cause, difficulty, told, wrong), share in self.worlds.items():
+            for fresh in product((False, True), repeat=len(self.steps) - first):
+                weight = share
+                for step, is_wrong in zip(self.steps[first:], fresh, strict=True):
+                    chance = self.chance(step, cause, difficulty, told)
+                    weight *= 1 - chance if is_wrong else chance
+                key = (cause, difficulty, told, (*wrong[:first], *fresh))
+                after[key] = after.get(key, 0) + weight
+        self.worlds = after
+
+    def places(self):
+        """The probability of each topmost wrong step, and that there is no solution."""
+        shares = dict.fromkeys((*self.steps, "none"), 0.0)
+        for (*_, wrong), share in self.worlds.items():
+            top = next((step for step, is_wrong in zip(self.steps, wrong, strict=True) if is_wrong), "none")
+            shares[top] += share
+        return {**shares, "unsolvable": self.unsolvable}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_belief_is_the_exact_posterior_of_its_world_on_a_chain(seed):
+    """After any rejections and moves, places and chances of success equal an enumeration of all worlds."""
+    chance, steps = random.Random(seed), CHAIN.steps
+    exact, made = Enumeration(steps), model(CHAIN)
+    belief = made.after(())
+    for _ in range(5):
+        row, again = chance.choice(["structure", "wrong_strategy", "wrong_facts", "otherwise"]), chance.random() < 0.4
+        exact.rejected(row, again)
+        belief = made.rejected(belief, Past("plan", frozenset(), row=row), again=again)
+        assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
+        target = chance.choice(steps)
+        expected = made.chance(made.odds(belief), cleared(CHAIN, (target,)), "plan")
+        exact.moved(target)
+        assert expected == pytest.approx(exact.places()["none"])
+        belief = made.moved(belief, cleared(CHAIN, (target,)))
+        assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
+
+
+def test_a_belief_is_the_same_whether_it_is_folded_or_kept():
+    """A model that has seen nothing computes the same floats from a whole history as one that was asked each time."""
+    history, kept = (), model()
+    for number in range(8):
+        row = ("structure", "wrong_strategy")[number % 2]
+        history = (*history, Past("plan", frozenset({("code", row)}), row=row, redone=cleared(SEEDS, ("strategy",))))
+        assert kept.after(history) == model().after(history)
+
+
+def test_a_belief_policy_has_few_numbers():
+    """At most 300 numbers for four steps, and 1,200 for eight (the issue's bound)."""
+    for count, most in ((4, 300), (8, 1_200)):
+        names = [f"s{number}" for number in range(count)]
+        graph = Graph(
+            {name: tuple(names[:place][-1:]) for place, name in enumerate(names)}, dict.fromkeys(names, StepBudget())
+        )
+        belief = BeliefModel(TABLE, graph, dict.fromkeys(names, "")).after(())
+        assert 1 + sum(len(block) for blocks in belief.masses for block in blocks) <= most
+
+
+def decided(failed, *, history=(), **changes):
+    """Return the decision of the shipped belief policy."""
+    given = {"policy": BELIEF, "belief": model(), "history": history, **changes}
+    return decide(failed, situation(**given))
+
+
+def after(*codes):
+    """Return the history of rejected plans with these codes, each followed by a retry."""
+    pasts = []
+    for place, code in enumerate(codes):
+        failed = failure(code, where=f"s{place}")
+        decision = decided(failed, history=tuple(pasts), questions_left=0, attempt=1)
+        retry = decision.model_copy(update={"level": BacktrackLevel.LOCAL_RETRY, "targets": ("plan",)})
+        pasts.append(remembered(failed.verdict, retry, SEEDS, BELIEF))
+    return tuple(pasts)
+
+
+def test_a_slip_of_the_plan_is_retried():
+    """A code that slips of the plan give makes the plan the likeliest place."""
+    decision = decided(failure("plan.precondition_unordered"))
+    assert (decision.level, decision.rule) == ("local_retry", "belief")
+    assert decision.weighing.places[0].step == "plan"
+
+
+def test_repeated_failures_move_the_belief_up():
+    """After failed retries the mistake lies above, and all roots are redone when none stands out."""
+    decision = decided(
+        failure("plan.goal_unreachable", where="s9"),
+        history=after(*["plan.goal_unreachable"] * 2),
+        visits={"strategy": 1},
+    )
+    assert decision.level == "full_replan"
+    assert decision.targets == ("analysis", "recon")
+    assert [option.move for option in decision.weighing.options] == ["redo", "redo"]
+
+
+def test_the_budgets_bound_the_moves():
+    """A step without a visit left is no target; `escalate_to` names the targets while they have visits."""
+    used = {"analysis": 2, "recon": 3}
+    history = after(*["plan.goal_unreachable"] * 2)
+    decision = decided(failure("plan.goal_unreachable", where="s9"), history=history, visits=used)
+    assert decision.targets == ("strategy",)
+    named = replace(situation().escalation, escalate_to=("recon",))
+    decision = decided(failure("plan.goal_unreachable", where="s9"), history=history, escalation=named)
+    assert decision.targets in (("recon",), ("plan",))
+    assert all(option.targets in ((), ("recon",)) for option in decision.weighing.options)
+
+
+def test_nothing_left_is_given_up():
+    """Without attempts, visits and questions the step is stuck, and the record says that no move was left."""
+    used = {"analysis": 2, "recon": 3, "strategy": 4}
+    decision = decided(failure("plan.goal_unreachable"), attempt=3, visits=used, questions_left=0)
+    assert decision.level == "give_up"
+    assert decision.weighing.options == ()
+
+
+def test_a_question_is_asked_when_it_is_worth_more_than_every_other_move():
+    """With every step above used up and many retries failed, a person is asked, at the price of five calls."""
+    used = {"analysis": 2, "recon": 3, "strategy": 4}
+    history = after(*["plan.goal_unreachable"] * 6)
+    decision = decided(failure("plan.goal_unreachable", where="s9"), history=history, attempt=2, visits=used)
+    assert (decision.level, decision.rule) == ("clarify", "belief")
+    assert decision.weighing.options[0].move == "ask"
+    assert decision.weighing.options[0].calls >= 5
+    silent = decided(failure("plan.goal_unreachable"), history=history, attempt=2, visits=used, questions_left=0)
+    assert silent.level == "local_retry"
+
+
+def test_a_classifier_changes_the_belief():
+    """The classifier's answer makes the step that its row names likelier."""
+    failed = failure("plan.goal_unreachable")
+    given = situation(policy=BELIEF, belief=model())
+    plain, told = decide(failed, given), decide(failed, given, "missing_evidence")
+    shares = [{place.step: place.after for place in each.weighing.places} for each in (plain, told)]
+    assert shares[1]["recon"] > shares[0]["recon"] + 0.2
+    assert told.classified == "missing_evidence"
+
+
+@pytest.mark.parametrize(
+    ("codes", "rule", "level"),
+    [
+        (("requirements.missing",), "ask_the_user", "clarify"),
+        (("reply.not_json",), "malformed", "local_retry"),
+        (("tool.permanent",), "tool_permanent", "partial_replan"),
+        (("review.unanswered",), "unreviewed", "give_up"),
+    ],
+)
+def test_rows_in_which_chance_has_no_part_decide_themselves(codes, rule, level):
+    """A rule of the table decides as in the default policy, and records no weighing."""
+    decision = decided(failure(*codes))
+    assert (decision.rule, decision.level, decision.weighing) == (rule, level, None)
+
+
+def test_equal_values_are_decided_by_the_order_of_the_candidates():
+    """Of two roots that are alike in every number, the nearer in the order of `Graph.upward` is taken, always."""
+    alike = TABLE.model_copy(update={"codes": {"other": TABLE.codes["other"], "unsolvable": TABLE.codes["unsolvable"]}})
+    graph = Graph({"a": (), "b": (), "c": ("a", "b")}, dict.fromkeys("abc", StepBudget(1, 5)))
+    made = BeliefModel(alike, graph, dict.fromkeys("abc", ""))
+    belief = made.rejected(made.after(()), Past("c", frozenset(), row="wrong_strategy"), again=False)
+    moves = [each.move for each in weigh(made, belief, progress_of(graph), "c", FREE)]
+    single = [move.targets for move in moves if isinstance(move, Redo) and len(move.targets) == 1]
+    assert single == [("b",), ("a",)]
+
+
+def progress_of(graph):
+    """Return the progress when the last step was rejected on its only attempt."""
+    return progress(graph, graph.steps[-1])
+
+
+def test_the_leaf_that_was_accepted_clears_what_it_builds_on():
+    """In a fork, what another leaf was accepted on is known to be right."""
+    graph = Graph(
+        {"top": (), "left": ("top",), "right": ("top",)}, dict.fromkeys(("top", "left", "right"), StepBudget(9, 9))
+    )
+    made = BeliefModel(TABLE, graph, dict.fromkeys(graph.steps, ""))
+    slots = progress(graph, "right")
+    slots["left"] = replace(slots["top"], phase=Phase.ACCEPTED)
+    given = situation("right", graph=graph, policy=BELIEF, belief=made, progress=slots)
+    decision = decide(failure("plan.goal_unreachable", step="right"), given)
+    assert {place.step: place.after for place in decision.weighing.places}.get("top", 0.0) == 0.0
+    assert decision.level == "local_retry"
+
+
+def test_a_policy_without_a_belief_is_pinned_as_before():
+    """The default policy has no key `belief`, so that an earlier release can read the run."""
+    assert "belief" not in shipped_policy("default").model_dump(mode="json")
+    assert Policy.model_validate(BELIEF.model_dump(mode="json")) == BELIEF
+
+
+def test_a_decision_records_at_most_twelve_numbers_of_three_decimals():
+    """Three places with two numbers each, two moves with two."""
+    weighing = decided(failure("plan.goal_unreachable")).weighing
+    numbers = [number for place in weighing.places for number in (place.before, place.after)]
+    numbers += [number for option in weighing.options for number in (option.chance, option.calls)]
+    assert len(numbers) <= 12
+    assert all(round(number, 3) == number for number in numbers)
