@@ -22,6 +22,19 @@ SINCE = {
     }
 }
 """The names that each codec has added."""
+BY_CONFIGURATION = {
+    "events.decided.keys.weighing",
+    "values.belief",
+    "values.belief person",
+    "values.policy.belief",
+    "values.weighed move",
+    "values.weighed place",
+    "values.weighing",
+}
+"""The names in runs of any codec whose configuration asks for what earlier releases lack: here, `policy: belief`.
+
+The codec does not keep such a run from an earlier release, which reports it as damaged; docs/how-to/upgrade.md says so.
+"""
 
 
 def recorded(names):
@@ -36,7 +49,7 @@ def added():
 
 
 def test_a_name_that_the_first_codec_lacks_is_listed_under_its_codec():
-    assert added() == set().union(*SINCE.values())
+    assert added() == BY_CONFIGURATION.union(*SINCE.values())
 
 
 def test_the_newest_codec_is_the_one_of_this_release():
