@@ -11,6 +11,7 @@ import trio
 from replan.runs.engine import Engine
 from replan.telemetry.settings import TelemetrySettings, telemetry_settings
 from runtime.core.errors import UsageProblem, root_cause
+from runtime.logs import log
 
 if TYPE_CHECKING:
     from replan.telemetry.exporter import Exporter, Report
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 2.0
 """How long a process that is about to end may wait for the collector. What is left over is sent by the next one."""
+AWAY_SECONDS = 0.5
+"""The same where the collector did not take the last spans."""
 INSTALL = "install it: pip install 'replan[otel]'"
 
 
@@ -36,10 +39,17 @@ async def exporting(
     if settings.wanted and not is_installed():
         notice(f"telemetry: OpenTelemetry is asked for, and its packages are not here; {INSTALL}")
         settings = TelemetrySettings()
-    if not settings.wanted:
+    made = None
+    if settings.wanted:
+        try:
+            made = _made(engine, settings, environment)
+        except Exception as error:  # noqa: BLE001 -- the SDK reads variables of its own, and no run may fail for one
+            notice(f"telemetry: OpenTelemetry cannot be set up ({type(error).__name__}); nothing is exported")
+            log.get_logger("telemetry").warning("setup.failed", exc_info=error)
+    if made is None:
         yield
         return
-    exporter, metrics = _made(engine, settings, environment)
+    exporter, metrics = made
     stop = trio.Event()
     try:
         async with trio.open_nursery() as nursery:
@@ -48,7 +58,7 @@ async def exporting(
                 yield
             finally:
                 stop.set()
-                nursery.cancel_scope.deadline = trio.current_time() + FLUSH_SECONDS
+                nursery.cancel_scope.deadline = trio.current_time() + _flush_seconds(exporter)
     except BaseExceptionGroup as group:
         raise root_cause(group) from group
     finally:
@@ -96,5 +106,10 @@ async def _closed(exporter: "Exporter", metrics: "Metrics | None") -> None:
     with trio.CancelScope(shield=True):
         await exporter.leave()
         if metrics is not None:
-            with trio.move_on_after(FLUSH_SECONDS * 2):
-                await trio.to_thread.run_sync(partial(metrics.close, FLUSH_SECONDS), abandon_on_cancel=True)
+            seconds = _flush_seconds(exporter)
+            with trio.move_on_after(seconds * 2):
+                await trio.to_thread.run_sync(partial(metrics.close, seconds), abandon_on_cancel=True)
+
+
+def _flush_seconds(exporter: "Exporter") -> float:
+    return AWAY_SECONDS if exporter.report.problem else FLUSH_SECONDS

@@ -67,7 +67,12 @@ class Sender:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Send until cancelled. It raises nothing else: no run may fail for a webhook."""
         async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(open_client(self._entry))
+            try:
+                client = await stack.enter_async_context(open_client(self._entry))
+            except Exception as error:  # noqa: BLE001 -- such as for a proxy variable that is no address
+                self._fail(type(error).__name__, None)
+                task_status.started()
+                return
             stack.push_async_callback(self._leave)
             async with trio.open_nursery() as nursery:
                 started = False

@@ -9,13 +9,17 @@ from pathlib import Path
 import httpx2
 import pytest
 import trio
+from click.testing import CliRunner
 
+from replan.cli.declarations.mcp import mcp
+from replan.cli.options import Invocation
 from replan.mcp.answering import ANSWER_BYTES_MAX
 from replan.mcp.stdio import LINE_BYTES_MAX
 from replan.runs.run_ids import ALL
 from replan.service.access import without_token
 from replan.service.store import Store
 from replan.web.guarding import START_BODY_MAX
+from runtime.core.errors import UsageProblem
 from tests.cli.samples import PROBLEM
 from tests.mcp.world import House, at_rest, called, refused, served
 
@@ -214,3 +218,17 @@ def test_over_stdio_a_line_that_is_too_long_ends_the_connection_and_nothing_else
     assert done.returncode == 0, done.stderr
     [answer] = [json.loads(line) for line in done.stdout.splitlines()]
     assert answer["result"]["serverInfo"]["name"] == "replan"
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = CliRunner().invoke(mcp, [], obj=Invocation())
+    assert isinstance(result.exception, UsageProblem)
+    assert "pip install 'replan[mcp]'" in str(result.exception)
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_port_without_http_is_refused():
+    result = CliRunner().invoke(mcp, ["--port", "1"], obj=Invocation())
+    assert "add --http" in str(result.exception)

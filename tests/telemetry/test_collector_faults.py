@@ -168,3 +168,19 @@ def flat(tree):
     for name, *below in tree:
         yield name
         yield from flat(below)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"OTEL_METRIC_EXPORT_INTERVAL": "0"},
+        {"OTEL_EXPORTER_OTLP_CERTIFICATE": "/nowhere/ca.pem", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
+        {"OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER": "unknown"},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "not an address"},
+        {"OTEL_RESOURCE_ATTRIBUTES": ",,=,a"},
+    ],
+)
+def test_no_run_fails_for_a_variable_of_the_sdk_that_is_wrong(case, wrong):
+    case.more = wrong
+    code, result, _ = case.replan(*case.run_command)
+    assert (code, result["outcome"]) == (0, "success")

@@ -228,3 +228,20 @@ def problem_of(folder):
     path = folder / "problem.md"
     path.write_text(PROBLEM)
     return path
+
+
+def test_what_a_run_does_after_its_end_was_undone_is_below_its_root(case):
+    code, _, _ = case.replan(*case.run_command, "--max-calls", "4")
+    assert code == 5
+    (first,) = check_whole(case.collector.spans).values()
+    code, _, _ = case.replan("resume", "--last", "--max-calls", "20", "--json")
+    assert code == 0
+    (root,) = check_whole(case.collector.spans).values()
+    assert root == first
+    assert repeated(case.collector.spans) == 0
+    assert attributes(root)["replan.outcome"] == "budget_exhausted"
+    (again,) = [span for span in case.collector.spans if span.name == "invoke_agent planning again"]
+    assert again.parent_span_id == root.span_id
+    assert attributes(again)["replan.outcome"] == "success"
+    below = {span.name for span in case.collector.spans if span.parent_span_id == again.span_id}
+    assert {"attempt g_strategy", "attempt g_plan", "resume"} & below

@@ -1,5 +1,8 @@
 """The page that links of messages lead to: no data, no session; its button opens the inbox."""
 
+from urllib.parse import quote
+
+from tests.web.browsing import check_accessible
 from tests.web.world import served
 
 LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
@@ -34,3 +37,24 @@ async def test_a_link_on_another_site_leads_to_it_and_to_no_other_page(tmp_path)
             assert (await web.browser.get("/open", headers=LINK | more)).status_code == 403, more
         assert (await web.browser.post("/open", headers=LINK)).status_code == 403
         assert (await web.browser.post("/open")).status_code in (403, 405)
+
+
+async def test_in_a_browser_a_link_on_another_site_and_the_button_lead_to_the_inbox(tmp_path, browser):
+    """The browser brings no session along the link, since the cookie is strict, and brings it with the button."""
+    async with served(tmp_path, signed_in=False) as web:
+        page = await browser.page()
+        await page.go(f"{web.address}/sign-in#{web.sign_in_token}")
+        await page.sees("Nothing waits for you.")
+        links = f'<a href="{web.address}/open">A message</a> <a id="b" href="{web.address}/">Straight</a>'
+        site = f"data:text/html,{quote(links)}"  # An origin of its own, as a mail program's page has.
+        await page.go(site)
+        await page.sees("Straight")
+        await page.click("a")
+        await page.sees("A message from Replan")
+        await check_accessible(page)
+        await page.click("button.main")
+        await page.sees("Nothing waits for you.")
+        await page.go(site)
+        await page.sees("Straight")
+        await page.click("#b")
+        await page.sees("the request comes from another site")

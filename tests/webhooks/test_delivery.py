@@ -240,3 +240,10 @@ def test_a_host_that_is_killed_before_it_notes_a_delivery_sends_it_again_with_th
     first, second = receiver.deliveries
     assert (first.id, first.body) == (second.id, second.body)
     second.verify(secret(1))
+
+
+async def test_a_proxy_variable_that_is_wrong_stops_no_run(tmp_path, quick, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "htp://[::wrong")
+    webhooks = {"ops": {"url": "https://127.0.0.2:1/hook", "secrets": [secret(1)]}}
+    async with served(tmp_path, webhooks=webhooks) as web:
+        assert (await web.settled(await web.start("plans"))).outcome == "success"
