@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSOLE = Path(__file__).with_name("console.py")
+REQUIRED = "REPLAN_REQUIRE_HISTORY"
 SECONDS_MAX = 60.0
 """How long a process may be silent."""
 
@@ -21,11 +22,15 @@ SECONDS_MAX = 60.0
 def installed(name, commit, folder):
     """Install the release of a tag, or of a commit where the tag is missing, into a folder, without a network.
 
-    The dependencies are those of this environment. Skips the test where the history is missing.
+    The dependencies are those of this environment. Skips the test where the history is missing, and fails it there if
+    REPLAN_REQUIRE_HISTORY is set.
     """
     source, found = folder / "source", next(filter(_is_known, (name, commit)), None)
     if found is None:
-        pytest.skip(f"no history here: neither the tag {name} nor the commit {commit[:12]}")
+        missing = f"no history here: neither the tag {name} nor the commit {commit[:12]}"
+        if os.environ.get(REQUIRED):
+            pytest.fail(f"{REQUIRED} is set, and there is {missing}")
+        pytest.skip(missing)
     source.mkdir()
     archive = _run("git", "-C", ROOT, "archive", "--format=tar", found)
     _run("tar", "-x", "-C", source, input=archive)
