@@ -7,10 +7,10 @@ SHARE ?= 1
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak lab bench peers docs pictures lock clean
+.PHONY: help setup run test lint conformance soak lab lab-full bench peers docs pictures lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: $(READY) ## make .venv with the locked dependencies; again only when they change
 
@@ -52,6 +52,12 @@ lab: $(READY) ## run the published experiments and compare their tables with the
 	  $(BIN)/replan experiment $$file --out build/lab/$$name; \
 	  for table in docs/experiments/$$name/*.csv; do cmp $$table build/lab/$$name/$$(basename $$table); done; \
 	done; echo "All tables are as committed."
+
+lab-full: $(READY) ## run the long experiments into build/lab-full: every world, chains, helpers, posterior draws
+	@set -e; for file in configs/experiments/full/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
+	  $(BIN)/replan experiment $$file --out build/lab-full/$$name; \
+	  for table in docs/experiments/$$name/*.csv; do [ ! -e $$table ] || cmp $$table build/lab-full/$$name/$$(basename $$table); done; \
+	done
 
 bench: $(READY) peers ## run every benchmark, beside the peers
 	@set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done

@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from functools import partial
@@ -281,11 +282,15 @@ def serving(home, *options):
         "text": True,
     }
     with subprocess.Popen(command, **pipes) as process:
+        address = re.search(r'"url": "([^"]+)"', process.stdout.readline())[1]
+        drain = threading.Thread(target=process.stdout.read)  # A pipe that nobody reads would hold the server up.
+        drain.start()
         try:
-            yield process, re.search(r'"url": "([^"]+)"', process.stdout.readline())[1]
+            yield process, address
         finally:
             process.terminate()
             process.wait(timeout=30)
+            drain.join()
 
 
 def chromium_version():

@@ -71,6 +71,12 @@ def _reserve(config: RunConfig, prompt: Rendered, role: str, output: int) -> Amo
     return Amount(calls=1, tokens=sent + output, micro_usd=price)
 
 
+def prompt_bytes(config: RunConfig, request: GenerationRequested) -> int:
+    """Return the bytes of the prompt of a step that calls the model itself, from what its request reserves."""
+    step = config.steps[request.step]
+    return request.tokens_max - step.output_tokens_max - schema_bytes(step.role) - FRAMING_TOKENS
+
+
 def _share(state: State, calls_max: int) -> Amount:
     """Return what a run of its own may take: its calls, or those that are left, and that share of tokens and money.
 

@@ -3,18 +3,19 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import orjson
 
 from actors.guards.shapes import PROBLEM_TYPES
-from actors.policy.cause import CLASSIFIER
+from actors.policy.cause import CLASSIFIER, Cause
 from actors.run.ids import call_of
 from actors.simulated import acquisition
-from actors.simulated.plans import DEFECT_STEPS, simulated_plan
-from actors.simulated.profile import Cause, Profile
+from actors.simulated.plans import DEFECT_STEPS, note, simulated_plan
+from actors.simulated.profile import PLAN, UNSOLVABLE, Profile
 from actors.simulated.seeded import draw, normal, pick, tag
-from actors.simulated.world import UPSTREAM, World, read_views, strategy_for, views_text
+from actors.simulated.world import World, clue, read_views, strategy_for, views_text
 from runtime.core.cost import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
@@ -37,78 +38,88 @@ class Request:
         """Return the accepted artifact of a role, or an empty mapping."""
         return self.material.get("dependencies", {}).get(role) or {}
 
-    @property
+    @cached_property
     def feedback(self) -> list[str]:
-        """The texts of all rejections in the prompt."""
-        return [*self.material.get("retry", ()), *self.material.get("escalation", ())]
+        """The texts of all rejections and answers in the prompt."""
+        answers = (each["answer"] for each in self.material.get("clarifications", ()))
+        return [*self.material.get("retry", ()), *self.material.get("escalation", ()), *answers]
 
 
 def answer(profile: Profile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
     """Return the reply, and its latency in seconds. An unknown role is the fault `BAD_REQUEST`."""
-    role = request.material.get("role")
-    writer = AUTHORS.get(role) if isinstance(role, str) else None
+    world = World(profile, seed, str(request.material.get("specification", "")))
+    prompt_bytes = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
+    return answer_in(world, request.request_id, request.material, prompt_bytes, name)
+
+
+def answer_in(
+    world: World, request_id: str, material: Mapping[str, Any], prompt_bytes: int, name: str
+) -> tuple[Reply | Fault, float]:
+    """Return the reply to a request about a known problem, and its latency, as `answer` does."""
+    profile, role = world.profile, str(material.get("role", ""))
+    writer = AUTHORS.get(role) or (_part if role in profile.levels else None)
     if writer is None and role not in acquisition.ROLES:
         known = ", ".join((*AUTHORS, *sorted(acquisition.ROLES)))
-        message = f"the simulated author has no role {role!r}; it knows {known}"
+        message = f"the simulated author has no role {role!r}; it knows {known}, and the levels of its profile"
         return Fault(kind=FaultKind.BAD_REQUEST, message=message), 0.0
-    world = World(profile, seed, str(request.material.get("specification", "")))
-    node = call_of(request.request_id)  # Every try of an attempt gets the same reply.
+    node = call_of(request_id)  # Every try of an attempt gets the same reply.
     if writer is None:
-        text = acquisition.acquisition_text(profile, world.key, node, request.material)
+        text = acquisition.acquisition_text(profile, world.key, node, material)
     else:
-        text = orjson.dumps(writer(Request(world, node, request.material))).decode()
+        text = orjson.dumps(writer(Request(world, node, material))).decode()
     if draw(world.key, node, "malformed") < profile.malformed:
         text = text[: len(text) // 2]
-    prompt_bytes = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
     usage = Usage(
         input_tokens=prompt_bytes // BYTES_PER_TOKEN,
         output_tokens=len(text) // BYTES_PER_TOKEN + profile.cost.reasoning_tokens,
     )
     latency = profile.latency
-    seconds = latency.median_seconds * math.exp(latency.spread * normal(world.key, request.request_id, "latency"))
+    seconds = latency.median_seconds * math.exp(latency.spread * normal(world.key, request_id, "latency"))
     return Reply(text=text, usage=usage, model=name), seconds
 
 
 def _analysis(request: Request) -> dict[str, Any]:
     world = request.world
-    view = world.view(Cause.ANALYSIS, request.node, request.feedback)
-    kind = world.kind if view == world.truth(Cause.ANALYSIS) else _other_kind(world.kind, view)
+    view = world.view("analysis", request.node, request.feedback)
+    kind = world.kind if view == world.truth("analysis") else _other_kind(world.kind, view)
     return {
         "problem_type": kind,
         "language": "python",
         "severity": "medium",
         "key_signals": ["as simulated"],
         "affected_area": "as simulated",
-        "rationale": views_text({Cause.ANALYSIS: view}),
+        "rationale": views_text({"analysis": view}),
     }
 
 
-def _other_kind(kind: str, view: str) -> str:
+def _other_kind(kind: str, view: int) -> str:
     others = [other for other in PROBLEM_TYPES if other != kind]
-    return others[int(view, 16) % len(others)]
+    return others[view % len(others)]
 
 
-def _recon(request: Request) -> dict[str, Any]:
-    view = request.world.view(Cause.RECON, request.node, request.feedback)
+def _part(request: Request) -> dict[str, Any]:
+    """Return the artifact of the recon, or of a step of a longer pipeline, which has the same form."""
+    role = str(request.material["role"])
+    view = request.world.view(role, request.node, request.feedback)
     return {
         "mentioned_files": [],
         "stack_traces": [],
         "apis_involved": [],
         "test_references": [],
         "reproduction_steps": [],
-        "constraints_mentioned": [views_text({Cause.RECON: view})],
+        "constraints_mentioned": [views_text({role: view})],
     }
 
 
 def _strategy(request: Request) -> dict[str, Any]:
     world = request.world
-    view = world.view(Cause.STRATEGY, request.node, request.feedback)
+    view = world.view("strategy", request.node, request.feedback)
     kind = request.dependency("analysis").get("problem_type", world.kind)
-    right = view == world.truth(Cause.STRATEGY)
+    right = view == world.truth("strategy")
     return {
         "strategy_id": strategy_for(kind if right else _other_kind(kind, view)),
         "strategy_name": "as simulated",
-        "rationale": views_text({Cause.STRATEGY: view}),
+        "rationale": views_text({"strategy": view}),
         "key_steps": ["as simulated"],
         "expected_guards": ["syntax"],
         "risk_factors": [],
@@ -138,37 +149,71 @@ def _plan(request: Request) -> dict[str, Any]:
     """
     world, draft = request.world, request.dependency("plan")
     kept = request.dependency("critique").get("overall_assessment") == "good" and not request.material.get("retry")
-    views: dict[Cause, str] = read_views(draft) if kept else {}
-    for level in UPSTREAM:
+    views: dict[str, int] = read_views(draft) if kept else {}
+    for level in world.profile.upstream:
         accepted = read_views(request.dependency(level)).get(level)
         if accepted is not None:
             views[level] = accepted
         elif level not in views:  # The workflow has no step for this level, so the view is drawn here.
             views[level] = world.view(level, request.node, request.feedback, world.profile.unsettled)
-    if Cause.PLAN not in views:
-        views[Cause.PLAN] = world.view(Cause.PLAN, request.node, request.feedback)
-    views = {level: views[level] for level in (*UPSTREAM, Cause.PLAN)}
-    cause, goal, note = world.wrong(views), views_text(views), f"written as {tag(world.key, request.node)}"
+    if PLAN not in views:
+        views[PLAN] = world.view(PLAN, request.node, request.feedback)
+    views = {level: views[level] for level in world.profile.levels}
+    cause, goal = world.wrong(views), f"{views_text(views)} {note(tag(world.key, request.node))}"
     given = request.material.get("given") or {}
     if cause is None:
-        return simulated_plan(goal, note, given=given)
-    same_defect = draw(world.key, request.node, "steady") < world.profile.repeats.get(cause, 0.0)
+        return simulated_plan(goal, given=given)
+    profile = world.profile
+    same_defect = draw(world.key, request.node, "steady") < profile.repeated(cause)
     words = (world.key, cause, "" if same_defect else request.node)
+    shown = _another_level(profile, cause, *words) if draw(*words, "misattributed") < profile.misattributed else cause
     place = DEFECT_STEPS[int(draw(*words, "place") * len(DEFECT_STEPS))]
-    defect = pick(world.profile.findings[cause], *words, "defect")
-    return simulated_plan(goal, note, defect, world.clue(cause), place, given=given)
+    defect = pick(profile.defects(shown), *words, "defect")
+    return simulated_plan(goal, defect, clue(shown), place, given=given)
 
 
-def _unclear(_: Request) -> dict[str, Any]:
-    """Return the cause `unclear`: there are no data from which the accuracy of a classifier could be simulated."""
-    return {"cause": "unclear"}
+def _another_level(profile: Profile, level: str, *words: object) -> str:
+    """Return another level, each with the same probability; the level itself if there is no other."""
+    others = [other for other in profile.levels if other != level]
+    return others[int(draw(*words, "another") * len(others))] if others else level
 
+
+def _classification(request: Request) -> dict[str, Any]:
+    """Return the cause that fits the topmost wrong level of the rejected plan, at the accuracy of the profile.
+
+    The profile without an accuracy, and a problem that cannot be solved, get `unclear`.
+    """
+    world = request.world
+    level = world.wrong(read_views(" ".join(request.material.get("retry", ()))))
+    if world.profile.classifier is None or level is None or level == UNSOLVABLE:
+        return {"cause": str(Cause.UNCLEAR)}
+    if draw(world.key, request.node, "classified") >= world.profile.classifier:
+        level = _another_level(world.profile, level, world.key, request.node, "classified")
+    return {"cause": str(CAUSES.get(level, Cause.UNCLEAR))}
+
+
+def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
+    """Return what the simulated person says about a plan with these views: where they see the mistake."""
+    person, level = world.profile.person, world.wrong(views) or world.cause
+    assert person is not None, "only a profile with a person has answers"
+    if draw(world.key, question, "person") >= person.accuracy:
+        level = _another_level(world.profile, level, world.key, question, "person")
+    return f"The mistake is about {clue(level)}."
+
+
+CAUSES: Mapping[str, Cause] = {
+    PLAN: Cause.OWN_MISTAKE,
+    "strategy": Cause.REQUIREMENT_VIOLATION,
+    "recon": Cause.MISSING_EVIDENCE,
+    "analysis": Cause.WORKFLOW_MISMATCH,
+}
+"""The answer of a classifier that selects the row of the default policy which goes back to a level."""
 
 AUTHORS: Mapping[str, Callable[[Request], dict[str, Any]]] = {
     "analysis": _analysis,
-    "recon": _recon,
+    "recon": _part,
     "strategy": _strategy,
     "plan": _plan,
     "critique": _critique,
-    CLASSIFIER: _unclear,
+    CLASSIFIER: _classification,
 }

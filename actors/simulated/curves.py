@@ -1,29 +1,39 @@
-"""Simulated curves for the calibration: success by the number of calls, and a tree search with a critic."""
+"""Curves for the calibration: success by the number of calls, over all difficulties; a tree search with a critic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from statistics import fmean
 
 from actors.simulated.profile import Critic, Odds
-from actors.simulated.seeded import draw
-from actors.simulated.world import success_probability
+from actors.simulated.seeded import QUANTILES, beta_quantile, draw
+from actors.simulated.world import lifted
+
+DIFFICULTIES = 512
+"""The number of equally likely difficulties over which the curves are averaged."""
 
 
-def best_of(odds: Odds, samples: Sequence[int], instances: int) -> dict[int, float]:
+@lru_cache(maxsize=256)
+def difficulties(alpha: float, beta: float) -> tuple[float, ...]:
+    """Return `DIFFICULTIES` quantiles of a beta distribution, evenly spaced in probability."""
+    width = QUANTILES // DIFFICULTIES
+    return tuple(beta_quantile(alpha, beta, width * number + width // 2) for number in range(DIFFICULTIES))
+
+
+def best_of(odds: Odds, samples: Sequence[int]) -> dict[int, float]:
     """Return for each number of independent samples the share of problems that at least one of them solves."""
-    chances = [success_probability(odds, 0, ("best of", number)) for number in range(instances)]
-    return {count: sum(1 - (1 - chance) ** count for chance in chances) / instances for count in samples}
+    chances = difficulties(odds.alpha, odds.beta)
+    return {count: fmean(1 - (1 - chance) ** count for chance in chances) for count in samples}
 
 
-def dialogue(odds: Odds, calls: int, instances: int) -> list[float]:
+def dialogue(odds: Odds, calls: int) -> list[float]:
     """Return the share of problems solved after 1, 2, … `calls` calls, each with feedback on all calls before it."""
-    solved = [0] * calls
-    for number in range(instances):
-        words = ("dialogue", number)
-        for call in range(calls):
-            if draw(*words, call) < success_probability(odds, call, words):
-                solved[call] += 1
-                break
-    return [sum(solved[: call + 1]) / instances for call in range(calls)]
+    unsolved, shares = [1.0] * DIFFICULTIES, list[float]()
+    for told in range(calls):
+        chances = (lifted(odds, chance, told) for chance in difficulties(odds.alpha, odds.beta))
+        unsolved = [left * (1 - chance) for left, chance in zip(unsolved, chances, strict=True)]
+        shares.append(1 - fmean(unsolved))
+    return shares
 
 
 @dataclass

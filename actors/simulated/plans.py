@@ -1,6 +1,8 @@
 """The plans of the simulated author: a chain of steps, correct or with one defect that `plan_medium` finds."""
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -13,22 +15,45 @@ DEFECT_STEPS = range(2, STEPS + 1)
 _GUARDS = ("syntax", "dynamic_test", "human")
 
 
+_WORDING = re.compile(r"view:[a-z][a-z0-9_]*=\d+ ?|written as [0-9a-f]+")
+
+
+def note(name: str) -> str:
+    """Return the end of a plan's goal, by which two plans with the same views differ."""
+    return f"written as {name}"
+
+
+@lru_cache(maxsize=65_536)
+def judged_part(content: str) -> str:
+    """Return the part of an artifact that built-in guards read: all but the views and the note in its texts."""
+    return _WORDING.sub("", content)
+
+
 def simulated_plan(
     goal: str,
-    note: str,
     defect: Defect | None = None,
     clue: str = "",
     place: int = STEPS,
     *,
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return a plan with this goal, and a note as the description of its first step.
+    """Return a plan with this goal.
 
     A defect is at the step number `place`, and its finding names the token `clue`. With `given` facts the chain leads
     from the given state to the given goal. A clue in the goal would be replaced then, so a step needs it in its place.
     """
+    body = _body(defect, clue, place, given) if given else _ungiven_body(defect, clue, place)
+    return {"plan_id": "simulated", "goal": goal, **body}
+
+
+@lru_cache(maxsize=4096)
+def _ungiven_body(defect: Defect | None, clue: str, place: int) -> dict[str, Any]:
+    return _body(defect, clue, place, {})
+
+
+def _body(defect: Defect | None, clue: str, place: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan without its name and goal."""
     steps = {number: _step(number) for number in range(1, STEPS + 1)}
-    steps[1]["description"] = note
     goals = [f"done_{STEPS}"]
     if given.get("goal_state"):
         goals = list(given["goal_state"])
@@ -59,8 +84,6 @@ def simulated_plan(
             if step["preconditions"] == ["start"]:
                 step["preconditions"] = state[:1]
     return {
-        "plan_id": "simulated",
-        "goal": goal,
         "initial_state": state,
         "goal_state": goals,
         "total_retry_budget": 2 * len(ordered),

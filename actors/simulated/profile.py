@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from actors.files.config_model import Config, config_error
+from actors.files.suggestions import nearest
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
@@ -15,14 +16,16 @@ SUM_TOLERANCE = 1e-6
 """How much a sum of shares may differ from 1, for rounded numbers in a file."""
 
 
-class Cause(StrEnum):
-    """The level at which a problem is hard, in the order of the steps. If several are wrong, the first counts."""
-
-    UNSOLVABLE = "unsolvable"
-    ANALYSIS = "analysis"
-    RECON = "recon"
-    STRATEGY = "strategy"
-    PLAN = "plan"
+Level = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""A level at which a problem may be hard: the role of a step; `plan` is the lowest one."""
+PLAN = "plan"
+"""The level of the plan itself."""
+UNSOLVABLE = "unsolvable"
+"""The cause of a problem that has no right plan."""
+LEVELS: tuple[str, ...] = ("analysis", "recon", "strategy", PLAN)
+"""The levels of the shipped workflows, topmost first."""
+OTHER = "other"
+"""The key of the row for causes without a row of their own."""
 
 
 class Defect(StrEnum):
@@ -50,14 +53,20 @@ class Odds(Config):
     first: Factor = 1.0
     """The factor of the odds for the first rejection that names the cause."""
     further: Factor = 1.0
-    """The factor of the odds for each further rejection that names the cause."""
+    """The factor of the odds for each further rejection that names the cause; below 1 a long memory does harm."""
 
-    def lift(self, clues: int) -> float:
-        """Return the factor of the odds for this number of rejections that name the cause."""
-        return float(self.first * self.further ** (min(clues, CLUES_MAX) - 1)) if clues else 1.0
+    def lift(self, told: int, heeds: float = 1.0) -> float:
+        """Return the factor of the odds after this number of rejections that name the cause.
+
+        `heeds` is the share of the effect, on the scale of the logarithm, that an author makes use of.
+        """
+        if not told or not heeds:
+            return 1.0
+        factor = self.first * self.further ** (min(told, TOLD_MAX) - 1)
+        return float(factor if heeds == 1.0 else factor**heeds)
 
 
-CLUES_MAX = 5
+TOLD_MAX = 5
 """The most rejections that change the odds: as many as a prompt shows by default (`feedback_window`)."""
 
 
@@ -68,6 +77,15 @@ class Critic(Config):
     """The share of wrong drafts that it rejects."""
     objects: Share
     """The share of right drafts that it rejects."""
+
+
+class Person(Config):
+    """A person who answers questions about where the mistake is."""
+
+    accuracy: Share
+    """The share of answers that name the level of the cause; the others name another level."""
+    calls: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = 5.0
+    """The price of an answer, in model calls."""
 
 
 class Latency(Config):
@@ -108,16 +126,36 @@ class Profile(Config):
     """The profile that provides the values missing in this file; it must not be based on another one."""
     source: str = Field(min_length=1)
     """The sources of the numbers, and which of them are assumptions."""
-    causes: Mapping[Cause, Share]
-    """The share of problems that are hard at each level; they add up to 1."""
+    levels: Annotated[tuple[Level, ...], Field(min_length=1, max_length=16)] = LEVELS
+    """The levels at which a problem may be hard, topmost first: roles of steps, of which the last is `plan`."""
+    causes: Mapping[str, Share]
+    """The share of problems that are hard at each level, or `unsolvable`; they add up to 1."""
+    also_hard: Share = 0.0
+    """The probability that a level other than the cause is hard too; its difficulty is drawn separately."""
     odds: Odds
-    """The odds that an attempt is right at the level where the problem is hard."""
+    """The odds that an attempt is right at a level where the problem is hard."""
+    heeds: Mapping[str, Share] = Field(default_factory=dict)
+    """The share of the effect of feedback at each level, on the logarithm of the odds; a level without a value has that
+    of `other`, and without that 1."""
     easy: Share
     """The probability that an attempt is right at a level where the problem is not hard."""
-    findings: Mapping[Cause, Mapping[Defect, Share]]
-    """The shares of the defects of a wrong plan, by cause; each row adds up to 1."""
-    repeats: Mapping[Cause, Share]
-    """The share of wrong plans that repeat the same defect, by cause."""
+    wrong_views: Annotated[int, Field(ge=1, le=1000)] = 8
+    """The wrong views of a level that attempts share: two attempts that are wrong may agree."""
+    favourite: Mapping[str, Share] = Field(default_factory=dict)
+    """The share of wrong attempts at a level that have the author's favourite wrong view; the others are even."""
+    findings: Mapping[str, Mapping[Defect, Share]]
+    """The shares of the defects of a wrong plan, by cause; each row adds up to 1. `other` is for all further causes."""
+    misattributed: Share = 0.0
+    """The share of wrong plans whose defect and token are those of another level, drawn evenly."""
+    repeats: Mapping[str, Share]
+    """The share of wrong plans that repeat the same defect, by cause; `other` is for all further causes."""
+    score_signal: Share | None = None
+    """How much the score of a verdict says: with this probability it is 1 for a right artifact and 0 for a wrong one,
+    else a uniform number. None: the score that the guard gives."""
+    classifier: Share | None = None
+    """The share of classifications that name the topmost wrong level; None: the answer is always `unclear`."""
+    person: Person | None = None
+    """The person who answers questions in the laboratory; None: there is none."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
     acquisition_errors: Share = 0.2
@@ -132,16 +170,46 @@ class Profile(Config):
     """The tokens and the price of calls."""
 
     @model_validator(mode="after")
-    def _sums(self) -> "Profile":
+    def _check(self) -> "Profile":
+        if self.levels[-1] != PLAN or len(set(self.levels)) < len(self.levels):
+            raise config_error("the levels are different roles, of which the last is `plan`", ("levels",))
+        for key, known in (
+            ("causes", (*self.levels, UNSOLVABLE)),
+            ("heeds", (*self.levels, OTHER)),
+            ("favourite", self.levels),
+            ("findings", (*self.levels, UNSOLVABLE, OTHER)),
+            ("repeats", (*self.levels, UNSOLVABLE, OTHER)),
+        ):
+            for name in getattr(self, key):
+                if name not in known:
+                    raise config_error(f"there is no level {name!r}", (key, name), nearest(name, known))
         _check_sum(self.causes, ("causes",))
-        for cause in Cause:
-            if cause not in self.findings:
-                raise config_error(f"there is no row for {cause}", ("findings",), "one row per cause")
-            _check_sum(self.findings[cause], ("findings", str(cause)))
+        for cause in (*self.levels, UNSOLVABLE):
+            if cause not in self.findings and OTHER not in self.findings:
+                raise config_error(f"there is no row for {cause}", ("findings",), f"one row per cause, or {OTHER!r}")
+        for cause, row in self.findings.items():
+            _check_sum(row, ("findings", cause))
         return self
 
+    @property
+    def upstream(self) -> tuple[str, ...]:
+        """The levels above the plan, topmost first."""
+        return self.levels[:-1]
 
-def _check_sum(shares: Mapping[Cause, float] | Mapping[Defect, float], path: tuple[str, ...]) -> None:
+    def defects(self, cause: str) -> Mapping[Defect, float]:
+        """Return the shares of the defects of a plan that is wrong for this cause."""
+        return self.findings.get(cause) or self.findings[OTHER]
+
+    def heed(self, level: str) -> float:
+        """Return the share of the effect of feedback at a level."""
+        return self.heeds.get(level, self.heeds.get(OTHER, 1.0))
+
+    def repeated(self, cause: str) -> float:
+        """Return the share of wrong plans that repeat the same defect."""
+        return self.repeats.get(cause, self.repeats.get(OTHER, 0.0))
+
+
+def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple[str, ...]) -> None:
     total = sum(shares.values())
     if abs(total - 1) > SUM_TOLERANCE:
         raise config_error(f"the shares add up to {total:g}, not to 1", path, "they are shares of all cases")

@@ -1,7 +1,7 @@
 """Random numbers without a state: each is a function of the words that name it, independent of earlier draws."""
 
 import hashlib
-import random
+import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from statistics import NormalDist
@@ -10,6 +10,10 @@ from typing import TypeVar
 K = TypeVar("K")
 _NORMAL = NormalDist()
 _LEAST = 2.0**-53
+_PLASTIC = 1.32471795724474602596
+_STEPS = (1 / _PLASTIC, 1 / _PLASTIC**2)
+QUANTILES = 4096
+"""The number of equally likely difficulties that are told apart."""
 
 
 def digest(*words: object) -> bytes:
@@ -29,7 +33,12 @@ def draw(*words: object) -> float:
 
 def pick(shares: Mapping[K, float], *words: object) -> K:
     """Return a key, with the probability of its share; shares need not add up to 1."""
-    left = draw(*words) * sum(shares.values())
+    return pick_at(shares, draw(*words))
+
+
+def pick_at(shares: Mapping[K, float], at: float) -> K:
+    """Return the key at a position from 0 to 1 on the line on which the shares lie side by side."""
+    left = at * sum(shares.values())
     for key, share in shares.items():
         left -= share
         if left < 0:
@@ -42,11 +51,67 @@ def normal(*words: object) -> float:
     return _NORMAL.inv_cdf(max(_LEAST, draw(*words)))
 
 
+def stratum(seed: int, place: int, *words: object) -> float:
+    """Return a number on [0, 1) whose values at consecutive seeds are spread evenly, however many there are.
+
+    It is a coordinate of Roberts's two-dimensional Kronecker sequence (place 0 or 1), shifted by a draw; the two
+    coordinates of a seed are spread evenly over the square.
+    """
+    return (draw(*words, "stratum", place) + seed * _STEPS[place]) % 1.0
+
+
 @lru_cache(maxsize=65_536)
-def beta_draw(alpha: float, beta: float, words: tuple[object, ...]) -> float:
-    """Return a number of a beta distribution, at least 1e-12 away from 0 and 1, so that its odds are finite."""
-    value = random.Random(digest(*words)).betavariate(alpha, beta)  # noqa: S311 - a simulation, and no secret
-    return min(max(value, 1e-12), 1 - 1e-12)
+def beta_quantile(alpha: float, beta: float, index: int) -> float:
+    """Return the quantile of a beta distribution at the middle of the interval number `index` of `QUANTILES`.
+
+    It is at least 1e-12 away from 0 and 1, so that its odds are finite. Newton's method on the log-odds, kept within
+    the bounds that are known to hold.
+    """
+    share = (index + 0.5) / QUANTILES
+    low, high, at = -30.0, 30.0, 0.0
+    for _ in range(80):
+        x = 1 / (1 + math.exp(-at))
+        below = beta_cdf(alpha, beta, x) - share
+        low, high = (low, at) if below > 0 else (at, high)
+        slope = math.exp(alpha * math.log(x) + beta * math.log1p(-x) - _log_beta(alpha, beta))
+        step = at - below / slope if slope > 1e-300 else at
+        step = step if low < step < high else (low + high) / 2
+        if abs(step - at) < 1e-11:
+            break
+        at = step
+    return min(max(round(1 / (1 + math.exp(-at)), 12), 1e-12), 1 - 1e-12)
+
+
+def beta_cdf(alpha: float, beta: float, x: float) -> float:
+    """Return the distribution function of a beta distribution at x, by Lentz's continued fraction."""
+    if not 0 < x < 1:
+        return float(x >= 1)
+    if x > (alpha + 1) / (alpha + beta + 2):
+        return 1 - beta_cdf(beta, alpha, 1 - x)
+    front = math.exp(alpha * math.log(x) + beta * math.log1p(-x) - _log_beta(alpha, beta)) / alpha
+    fraction, above, below = 1.0, 1.0, 0.0
+    for term in range(400):
+        half = term // 2
+        if term == 0:
+            number = 1.0
+        elif term % 2 == 0:
+            number = half * (beta - half) * x / ((alpha + 2 * half - 1) * (alpha + 2 * half))
+        else:
+            number = -(alpha + half) * (alpha + beta + half) * x / ((alpha + 2 * half) * (alpha + 2 * half + 1))
+        below = 1 / _away_from_zero(1 + number * below)
+        above = _away_from_zero(1 + number / above)
+        fraction *= above * below
+        if term and abs(1 - above * below) < 1e-13:
+            break
+    return front * (fraction - 1)
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > 1e-300 else 1e-300
+
+
+def _log_beta(alpha: float, beta: float) -> float:
+    return math.lgamma(alpha) + math.lgamma(beta) - math.lgamma(alpha + beta)
 
 
 def odds(probability: float) -> float:

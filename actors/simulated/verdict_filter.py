@@ -1,7 +1,7 @@
-"""Changes the verdicts of plan guards for experiments: less feedback, other feedback, or errors at stated rates.
+"""Changes verdicts for experiments: less feedback, other feedback, errors at stated rates, scores that tell something.
 
-The search and the author both get the changed verdict. It is a function of seed, problem and attempt, so a repetition
-gives the same one.
+The search reads the codes and places of findings, the author their messages; each may see its own. All is a function of
+seed, problem and attempt, so a repetition gives the same verdict.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,9 @@ from actors.config.workflow import PLAN_GUARDS
 from actors.guards.plan_medium import make as plan_medium
 from actors.guards.port import Guard, GuardFactory, definition_of
 from actors.simulated.plans import DEFECT_STEPS, simulated_plan
-from actors.simulated.profile import Profile
-from actors.simulated.seeded import draw, pick, tag
+from actors.simulated.profile import PLAN, Profile
+from actors.simulated.seeded import draw, pick
+from actors.simulated.world import World, clue, read_views
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import text_hash
@@ -25,32 +26,45 @@ COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_cov
 """The guards beside the plan guards that judge plans. In a simulated world they reject nothing but what is no JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
 """The findings of a rejection: its own, those of another problem's plan, or none but that it is a rejection."""
+ELSEWHERE = "elsewhere"
+"""The level that the clue of an unrelated finding names; no profile should have one of this name."""
 
 
 @dataclass(frozen=True)
 class VerdictFilter:
-    """Changes the verdicts of plan guards as an experiment says: feedback withheld, verdicts inverted by chance."""
+    """Changes the verdicts of guards as an experiment and a profile say."""
 
     profile: Profile
-    """The profile whose shares of causes and defects false rejections are drawn from."""
+    """The profile whose shares of causes and defects false rejections are drawn from, and what scores say."""
     seed: int
     """The seed of the trial."""
-    feedback: Feedback = "full"
-    """The findings that rejections have."""
+    search_sees: Feedback = "full"
+    """The codes and places of a rejection's findings, which the search reads."""
+    author_sees: Feedback = "full"
+    """The messages of a rejection's findings, which the author reads."""
     false_accept: float = 0.0
-    """The share of rejections that become acceptances."""
+    """The probability that a rejection becomes an acceptance, for each attempt."""
     false_reject: float = 0.0
-    """The share of acceptances that become rejections."""
+    """The probability that an acceptance becomes a rejection, for each attempt."""
+    accepting_problems: float = 0.0
+    """The share of problems on which every rejection becomes an acceptance."""
+    rejecting_problems: float = 0.0
+    """The share of problems on which every acceptance becomes a rejection; others than those of the share before."""
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)
 
+    @property
+    def changes_verdicts(self) -> bool:
+        """Whether plan guards err, or their findings are withheld or replaced."""
+        shares = (self.false_accept, self.false_reject, self.accepting_problems, self.rejecting_problems)
+        return (self.search_sees, self.author_sees) != ("full", "full") or any(shares)
+
     def apply(self, guards: Mapping[str, GuardFactory]) -> dict[str, GuardFactory]:
-        """Return the guard factories with filtered plan guards; unchanged if the filter changes nothing."""
-        if self.feedback == "full" and not self.false_accept and not self.false_reject:
-            return dict(guards)
-        return {
-            name: self._filtered(make) if name in PLAN_GUARDS else _silenced(make) if name in COMPARING else make
-            for name, make in guards.items()
-        }
+        """Return the guard factories with filtered guards; unchanged if the filter changes nothing."""
+        filtered = dict(guards)
+        if self.changes_verdicts:
+            filtered |= {name: self._filtered(guards[name]) for name in guards if name in PLAN_GUARDS}
+            filtered |= {name: _silenced(guards[name]) for name in guards if name in COMPARING}
+        return filtered
 
     def _filtered(self, make: GuardFactory) -> GuardFactory:
         def make_filtered(config: Mapping[str, Any]) -> Guard:
@@ -66,15 +80,27 @@ class VerdictFilter:
         return replace(definition_of(make), make=make_filtered)
 
     def _change(self, verdict: Verdict, artifact: Artifact, context: Context) -> Verdict:
-        key = (self.seed, text_hash(context.specification)[:16], artifact.node)
-        errs = draw(*key, "errs")
-        if verdict.passed and errs < self.false_reject:
+        problem = (self.seed, text_hash(context.specification)[:16])
+        key = (*problem, artifact.node)
+        errs, of_problem = draw(*key, "errs"), draw(*problem, "guard")
+        accepts, rejects = self.accepting_problems, self.rejecting_problems
+        if verdict.passed and (errs < self.false_reject or accepts <= of_problem < accepts + rejects):
             verdict = self._unrelated_rejection(verdict, key)
-        elif not verdict.passed and errs < self.false_accept:
+        elif not verdict.passed and (errs < self.false_accept or of_problem < accepts):
             return Verdict(guard=verdict.guard, passed=True, score=1.0, facts=verdict.facts)
-        if verdict.passed or self.feedback == "full":
+        if verdict.passed or (self.search_sees == "full" and self.author_sees == "full"):
             return verdict
-        if self.feedback == "shuffled":
+        codes = self._seen(self.search_sees, verdict, key)
+        if self.search_sees == self.author_sees:
+            return codes
+        texts = " ".join(finding.message for finding in self._seen(self.author_sees, verdict, key).errors)
+        findings = tuple(finding.model_copy(update={"message": texts}) for finding in codes.errors)
+        return codes.model_copy(update={"findings": findings})
+
+    def _seen(self, feedback: Feedback, verdict: Verdict, key: tuple[object, ...]) -> Verdict:
+        if feedback == "full":
+            return verdict
+        if feedback == "shuffled":
             return self._unrelated_rejection(verdict, key)
         bare = Finding(code=Code.REJECTED, message=f"rejected by {verdict.guard}")
         return Verdict(guard=verdict.guard, passed=False, score=0.0, findings=(bare,))
@@ -82,12 +108,27 @@ class VerdictFilter:
     def _unrelated_rejection(self, verdict: Verdict, key: tuple[object, ...]) -> Verdict:
         """Return the rejection of another problem's plan, drawn by the profile's shares of causes and defects."""
         cause = pick(self.profile.causes, *key, "cause")
-        defect = pick(self.profile.findings[cause], *key, "defect")
+        defect = pick(self.profile.defects(cause), *key, "defect")
         place = DEFECT_STEPS[int(draw(*key, "place") * len(DEFECT_STEPS))]
-        plan = simulated_plan("of another problem", "", defect, f"clue_{tag(*key, 'clue')}", place)
+        plan = simulated_plan("of another problem", defect, clue(ELSEWHERE), place)
         content = orjson.dumps(plan).decode()
         other = self._medium(Artifact(artifact_id="other", step="other", content=content), Context(specification=""))
         return other.model_copy(update={"guard": verdict.guard})
+
+
+def scored(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
+    """Return the verdict with a score that tells, with the probability `score_signal`, how much is right.
+
+    Otherwise it is a uniform number, so that a right artifact has the higher score of two with probability
+    1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does what cannot be read.
+    """
+    views, signal = read_views(artifact.content), world.profile.score_signal
+    if signal is None or not views or (verdict.passed and PLAN in views):
+        return verdict
+    right = sum(view == world.truth(level) for level, view in views.items()) / len(views)
+    words = (world.key, artifact.node, "score")
+    score = right if draw(*words) < signal else draw(*words, "noise")
+    return verdict.model_copy(update={"score": score})
 
 
 def _silenced(make: GuardFactory) -> GuardFactory:

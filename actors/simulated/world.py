@@ -1,7 +1,8 @@
-"""The simulated problem: the level at which it is hard, the right view at each level, the odds of an attempt.
+"""The simulated problem: the levels at which it is hard, the right view at each level, the odds of an attempt.
 
-A level is a step of the pipeline. Every artifact contains a view for its level, a random tag, and one view per level is
-right. Guards cannot tell which, so a wrong artifact may be accepted, and the mistake shows only in the plan.
+A level is a step of the pipeline, by its role. Every artifact contains a view for its level, a small number, and one
+view per level is right. Guards cannot tell which, so a wrong artifact may be accepted, and the mistake shows only in
+the plan. The formulas are in docs/explanation/simulated-author.md.
 """
 
 import re
@@ -13,18 +14,13 @@ from typing import Any
 import orjson
 
 from actors.guards.shapes import PROBLEM_TYPES, STRATEGIES
-from actors.simulated.profile import Cause, Odds, Profile
-from actors.simulated.seeded import beta_draw, count_in, draw, odds, pick, probability, tag
+from actors.simulated.profile import PLAN, UNSOLVABLE, Odds, Profile
+from actors.simulated.seeded import QUANTILES, beta_quantile, count_in, draw, odds, pick_at, probability, stratum
 from runtime.core.events import text_hash
 
-UPSTREAM = (Cause.ANALYSIS, Cause.RECON, Cause.STRATEGY)
-"""The levels above a plan, topmost first."""
-LEVELS = (*UPSTREAM, Cause.PLAN)
-"""All levels, topmost first."""
+_VIEW = re.compile(r"view:([a-z][a-z0-9_]*)=(\d+)")
 
-_VIEW = re.compile(r"view:([a-z]+)=([0-9a-f]{6})")
-
-Views = Mapping[Cause, str]
+Views = Mapping[str, int]
 """The view of an artifact at each level."""
 
 
@@ -40,60 +36,98 @@ class World:
     """The problem's text."""
 
     @cached_property
-    def key(self) -> str:
-        """The first word of all draws about this problem; without the profile, so that profiles share the draws."""
-        return f"{self.seed}:{text_hash(self.problem)[:16]}"
+    def problem_key(self) -> str:
+        """The first word of the draws that all seeds of the problem share."""
+        return text_hash(self.problem)[:16]
 
     @cached_property
-    def cause(self) -> Cause:
-        """The level at which the problem is hard."""
-        return pick(self.profile.causes, self.key, "cause")
+    def key(self) -> str:
+        """The first word of all draws about this problem; without the profile, so that profiles share the draws."""
+        return f"{self.seed}:{self.problem_key}"
+
+    @cached_property
+    def cause(self) -> str:
+        """The level at which the problem is hard; over consecutive seeds the causes have their shares closely."""
+        return pick_at(self.profile.causes, stratum(self.seed, 0, self.problem_key))
 
     @cached_property
     def kind(self) -> str:
         """The problem's true type."""
         return PROBLEM_TYPES[int(draw(self.key, "kind") * len(PROBLEM_TYPES))]
 
-    def truth(self, level: Cause) -> str:
-        """Return the view that is right at a level."""
-        return tag(self.key, level, "truth")
+    @cached_property
+    def difficulty(self) -> Mapping[str, float]:
+        """The probability of an attempt without feedback at each level where the problem is hard."""
+        share, given = self.profile.also_hard, self.profile.odds
+        hard = {self.cause: stratum(self.seed, 1, self.problem_key)} if self.cause != UNSOLVABLE else {}
+        if share:
+            others = (level for level in self.profile.levels if level != self.cause)
+            hard |= {
+                level: draw(self.key, level, "difficulty") for level in others if draw(self.key, level, "hard") < share
+            }
+        return {level: beta_quantile(given.alpha, given.beta, int(at * QUANTILES)) for level, at in hard.items()}
 
-    def clue(self, level: Cause) -> str:
-        """Return the token that a rejection names if its cause is at a level."""
-        return f"clue_{tag(self.key, level, 'clue')}"
+    @cached_property
+    def _truths(self) -> dict[str, int]:
+        views = 1 + self.profile.wrong_views
+        return {level: int(draw(self.key, level, "truth") * views) for level in self.profile.levels}
 
-    def view(self, level: Cause, node: str, feedback: Iterable[str], factor: float = 1.0) -> str:
+    def truth(self, level: str) -> int:
+        """Return the view that is right at a level; 0 at a level that the profile does not have."""
+        return self._truths.get(level, 0)
+
+    def view(self, level: str, node: str, feedback: Iterable[str], factor: float = 1.0) -> int:
         """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier."""
-        clues = count_in(self.clue(level), feedback)
-        right = draw(self.key, level, node, "right") < self.chance(level, clues, factor)
-        return self.truth(level) if right else tag(self.key, level, node, "wrong")
+        if level not in self._truths:
+            return 0
+        told = count_in(clue(level), feedback)
+        if draw(self.key, level, node, "right") < self.chance(level, told, factor):
+            return self._truths[level]
+        return self._wrong_view(level, node)
 
-    def chance(self, level: Cause, clues: int, factor: float = 1.0) -> float:
+    def _wrong_view(self, level: str, node: str) -> int:
+        """Return one of the wrong views, which are counted from the truth on; the first is the favourite."""
+        count, favourite = self.profile.wrong_views, self.profile.favourite.get(level, 0.0)
+        at = draw(self.key, level, node, "wrong")
+        if at < favourite or count == 1:
+            place = 0
+        else:
+            rest = (at - favourite) / (1 - favourite)
+            place = int(rest * count) if not favourite else 1 + int(rest * (count - 1))
+        return (self._truths[level] + 1 + place) % (1 + count)
+
+    def chance(self, level: str, told: int, factor: float = 1.0) -> float:
         """Return the probability that an attempt is right at a level, after this number of rejections with its clue."""
-        if self.cause is Cause.UNSOLVABLE and level is Cause.PLAN:
+        if self.cause == UNSOLVABLE and level == PLAN:
             return 0.0
-        if level is not self.cause:
+        difficulty = self.difficulty.get(level)
+        if difficulty is None:
             return probability(odds(self.profile.easy) * factor)
-        return success_probability(self.profile.odds, clues, (self.key, "difficulty"), factor)
+        return lifted(self.profile.odds, difficulty, told, self.profile.heed(level), factor)
 
-    def wrong(self, views: Views) -> Cause | None:
+    def wrong(self, views: Views) -> str | None:
         """Return the topmost level whose view is wrong; None if all are right."""
-        if self.cause is Cause.UNSOLVABLE:
-            return Cause.UNSOLVABLE
-        return next((level for level in LEVELS if level in views and views[level] != self.truth(level)), None)
+        if self.cause == UNSOLVABLE:
+            return UNSOLVABLE
+        return next((level for level, truth in self._truths.items() if views.get(level, truth) != truth), None)
 
     def solved_by(self, plan: Any) -> bool:
         """Return whether a plan is right, whatever its verdict."""
         views = read_views(plan)
-        return Cause.PLAN in views and self.wrong(views) is None
+        return PLAN in views and self.wrong(views) is None
 
 
-def success_probability(given: Odds, clues: int, words: tuple[object, ...], factor: float = 1.0) -> float:
-    """Return the probability that an attempt is right, after this number of rejections that named the cause.
+def lifted(given: Odds, difficulty: float, told: int, heeds: float = 1.0, factor: float = 1.0) -> float:
+    """Return the probability that an attempt is right at a hard level, after `told` rejections that named the cause.
 
-    `words` name the problem's difficulty, which is one draw of a beta distribution; `factor` multiplies the odds.
+    `difficulty` is the probability without feedback; `factor` multiplies the odds.
     """
-    return probability(odds(beta_draw(given.alpha, given.beta, words)) * given.lift(clues) * factor)
+    return probability(odds(difficulty) * given.lift(told, heeds) * factor)
+
+
+def clue(level: str) -> str:
+    """Return the token that a rejection names if its cause is at a level; no clue is part of another one."""
+    return f"clue_{level}_end"
 
 
 def strategy_for(kind: Any) -> str:
@@ -106,7 +140,7 @@ def views_text(views: Views) -> str:
     return " ".join(f"view:{level}={view}" for level, view in views.items())
 
 
-def read_views(artifact: Any) -> dict[Cause, str]:
+def read_views(artifact: Any) -> dict[str, int]:
     """Return the views that an artifact contains."""
-    text = orjson.dumps(artifact).decode()
-    return {Cause(level): view for level, view in _VIEW.findall(text) if level in LEVELS}
+    text = artifact if isinstance(artifact, str) else orjson.dumps(artifact).decode()
+    return {level: int(view) for level, view in _VIEW.findall(text)}

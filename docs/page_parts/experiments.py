@@ -123,9 +123,45 @@ def points_of(row: Mapping[str, str], name: str) -> str:
     return f"{points[0]:+.1f} ({points[1]:+.1f} to {points[2]:+.1f})" if any(points) else ""
 
 
+def at_equal_calls(experiment: str) -> str:
+    """Return the success of each arm within every cap, and at the baseline's mean calls."""
+    rows, means = results(experiment, "equal_calls"), results(experiment, "equal_mean")
+    caps = list(dict.fromkeys(row["cap"] for row in rows))
+    shares = {(row["arm"], row["cap"]): f"{float(row['success']):.0%} @ {float(row['calls_mean']):.1f}" for row in rows}
+    head = ("Arm", *(f"{cap} calls" for cap in caps), "At the baseline's mean calls", "Difference")
+    return table(
+        head,
+        (
+            (
+                row["arm"],
+                *(shares[row["arm"], cap] for cap in caps),
+                f"{float(row['success']):.1%} @ {float(row['calls_mean']):.1f}",
+                difference(row) if row["delta_success"] else "",
+            )
+            for row in means
+        ),
+    )
+
+
+def by_world(experiment: str, cap: str) -> str:
+    """Return the success within a cap, with the mean calls: a row for each arm, a column for each world."""
+    rows = [row for row in results(experiment, "equal_calls") if row["cap"] == cap]
+    shares = {
+        (row["arm"], row["model"]): f"{float(row['success']):.0%} @ {float(row['calls_mean']):.1f}" for row in rows
+    }
+    worlds = list(dict.fromkeys(row["model"] for row in rows))
+    return table(
+        ("Arm", *(world.removeprefix("simulated:") for world in worlds)),
+        ((arm, *(shares[arm, world] for world in worlds)) for arm in dict.fromkeys(row["arm"] for row in rows)),
+    )
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "experiment-budgets": lambda: by_budget("searches"),
     "experiment-decompositions": matrix,
+    "experiment-equal-searches": lambda: at_equal_calls("equal_searches"),
+    "experiment-race": lambda: at_equal_calls("race"),
+    "experiment-unsettled": lambda: by_world("unsettled", "30"),
     "experiment-depths": lambda: by_depth("searches", ("search/depth_first", "search/blind")),
     "experiment-guard-errors": lambda: compared("guard_errors"),
     "experiment-levels": lambda: by_cause("searches"),

@@ -17,6 +17,8 @@ from actors.simulated.verdict_filter import Feedback
 
 ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10**6)]
+DIVIDES_CALLS = frozenset(("beam", "best_of"))
+"""The searches whose moves depend on the limit of calls, since they divide it among their branches."""
 TRIALS_MAX = 1_000_000
 """Trials of one experiment; more than one computer simulates in a night."""
 
@@ -35,6 +37,10 @@ class Arm:
     """The name of pipeline and search; unique among the arms with the same model."""
     name: str
     """The name of all three; unique in the experiment."""
+    cap: int | None = None
+    """The limit of its calls; None is that of the experiment."""
+    family: str = ""
+    """The label without the cap: arms that differ in the cap alone have the same."""
 
 
 class Pipeline(Config):
@@ -55,16 +61,32 @@ class Pipeline(Config):
     without_rows: tuple[str, ...] = ()
     """Rows to remove from the policy's table."""
     feedback: Feedback = "full"
-    """The findings that a rejection of a plan has; only with a simulated author."""
+    """The findings that a rejection of a plan has; only with a simulated author, as all keys below."""
+    search_sees: Feedback | None = None
+    """The findings that the search decides by; None: as `feedback`."""
+    author_sees: Feedback | None = None
+    """The findings that the author reads; None: as `feedback`."""
     false_accept: Share = 0.0
-    """The share of wrong plans that the guard accepts; only with a simulated author."""
+    """The probability that the guard accepts a wrong plan, for each attempt."""
     false_reject: Share = 0.0
-    """The share of right plans that the guard rejects; only with a simulated author."""
+    """The probability that the guard rejects a right plan, for each attempt."""
+    accepting_problems: Share = 0.0
+    """The share of problems on which the guard accepts every plan."""
+    rejecting_problems: Share = 0.0
+    """The share of problems on which the guard rejects every plan."""
 
     @property
-    def filters_verdicts(self) -> bool:
-        """Whether the verdicts of plan guards are changed."""
-        return self.feedback != "full" or self.false_accept > 0 or self.false_reject > 0
+    def filter_values(self) -> Mapping[str, Any]:
+        """The changes of the verdicts of plan guards, as `VerdictFilter` has them; empty if there are none."""
+        values = {
+            "search_sees": self.search_sees or self.feedback,
+            "author_sees": self.author_sees or self.feedback,
+            "false_accept": self.false_accept,
+            "false_reject": self.false_reject,
+            "accepting_problems": self.accepting_problems,
+            "rejecting_problems": self.rejecting_problems,
+        }
+        return {name: value for name, value in values.items() if value not in ("full", 0.0)}
 
 
 class Seeds(Config):
@@ -90,6 +112,21 @@ class Spending(Config):
     """Dollars. A trial begins only if some are left, so the trials under way may exceed the budget."""
 
 
+class Conclusion(Config):
+    """A sentence that an experiment tests in each of its worlds: one arm finds more than another."""
+
+    name: ArmName
+    """The name in the table."""
+    description: str = Field(min_length=1)
+    """The sentence, for people."""
+    arm: str
+    """The arm that should find more, without its model."""
+    against: str
+    """The arm that it is compared with, likewise."""
+    cap: Count
+    """The calls within which successes count."""
+
+
 class Experiment(Config):
     """An experiment, as its file defines it: each arm is tried on each problem with each seed."""
 
@@ -111,6 +148,15 @@ class Experiment(Config):
     """Limit of the calls of one trial; the default is the workflow's."""
     budgets: tuple[Count, ...] = (1, 5, 10, 20, 30)
     """The numbers of calls for which the table `budgets` has a row."""
+    caps: tuple[Count, ...] = ()
+    """The caps of the comparison at equal calls; without `max_calls`, the largest is the limit of each trial. A search
+    that divides its calls among branches is tried with each cap."""
+    bounds: bool = False
+    """Whether the bounds of a pipeline with four levels are computed for each simulated model; see `bounds.py`."""
+    conclusions: tuple[Conclusion, ...] = ()
+    """The sentences to test in each world; needs `caps`."""
+    baseline_cap: Count = 30
+    """The cap with which the baseline's mean calls are those at which the other arms are compared with it."""
     baseline: str
     """The arm that the others with the same model are compared with: `PIPELINE`, or `PIPELINE/SEARCH`."""
     budget: Spending = Field(default_factory=Spending)
@@ -130,6 +176,14 @@ class Experiment(Config):
                 if name in names[:place]:
                     raise config_error(f"{name!r} is named twice", (key, place))
         labels = [arm.label for arm in self.arms()]
+        if (self.conclusions or self.bounds) and not self.caps:
+            raise config_error("the experiment has no `caps`", ("conclusions" if self.conclusions else "bounds",))
+        families = {arm.family for arm in self.arms()}
+        for place, conclusion in enumerate(self.conclusions):
+            for key in ("arm", "against"):
+                name, path = getattr(conclusion, key), ("conclusions", place, key)
+                if name not in families:
+                    raise config_error(f"there is no arm {name!r}", path, nearest(name, families))
         if self.baseline not in labels:
             raise config_error(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, labels))
         if len(labels) * self.seeds.count > TRIALS_MAX:
@@ -139,16 +193,23 @@ class Experiment(Config):
     def arms(self) -> tuple[Arm, ...]:
         """Return the arms: each pipeline with each search and each model."""
         return tuple(
-            self._arm(pipeline, search, model)
+            self._arm(pipeline, search, model, cap)
             for model in self.models
             for pipeline in self.pipelines
             for search in ((pipeline.search,) if pipeline.search else self.searches or (None,))
+            for cap in (self.caps if (search or "").partition(":")[0] in DIVIDES_CALLS and self.caps else (None,))
         )
 
-    def _arm(self, pipeline: Pipeline, search: str | None, model: str) -> Arm:
-        label = f"{pipeline.name}/{search}" if len(self.searches) > 1 and search else pipeline.name
+    def _arm(self, pipeline: Pipeline, search: str | None, model: str, cap: int | None) -> Arm:
+        family = f"{pipeline.name}/{search}" if len(self.searches) > 1 and search else pipeline.name
+        label = family if cap is None else f"{family}:{cap}_calls"
         name = f"{label}@{model.removeprefix('simulated:')}" if len(self.models) > 1 else label
-        return Arm(pipeline, search, model, label, name)
+        return Arm(pipeline, search, model, label, name, cap, family)
+
+    @property
+    def calls_max(self) -> int | None:
+        """The limit of the calls of one trial; None is the workflow's."""
+        return self.max_calls or max(self.caps, default=None)
 
     def references(self) -> dict[str, str]:
         """Return for each arm the name of the baseline with the same model."""

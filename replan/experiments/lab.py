@@ -8,13 +8,17 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
+
+import orjson
 
 from actors.config.model_spec import Simulated
-from actors.config.step_guards import guard_for
+from actors.config.step_guards import guard_for, guards_of
 from actors.config.workflow import FREE_GENERATORS
+from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, GuardFactory
-from actors.handlers.briefs import GenerationBrief, JudgementBrief
-from actors.handlers.generators import model_request
+from actors.handlers.briefs import CallOptions, GenerationBrief
+from actors.handlers.generators import material
 from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
 from actors.planning.call_events import ClassificationRequested, GenerationRequested
@@ -22,18 +26,25 @@ from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin, PlanningMessage
-from actors.planning.state import PlanningState
+from actors.planning.prompt_context import context_for
+from actors.planning.requests import prompt_bytes
+from actors.planning.state import PlanningState, State
+from actors.prompting.render import Rendered
 from actors.run.messages import Faulted, Generated, Judged
+from actors.run.questions import ClarificationRequested
 from actors.run.waits import WaitRequested
-from actors.simulated.author import answer
+from actors.simulated.author import answer_in, person_answer
 from actors.simulated.model import address
 from actors.simulated.profile import Profile
-from actors.simulated.verdict_filter import VerdictFilter
+from actors.simulated.verdict_filter import VerdictFilter, scored
+from actors.simulated.world import World, read_views
+from actors.values.artifacts import Context
 from actors.values.findings import Verdict
+from replan.experiments.guard_memory import remembering, remembering_made
 from runtime.core.ledger import Limits
 from runtime.core.machine import Machine, Refused, Work, settle
-from runtime.core.messages import Woken
-from runtime.models.port import Fault
+from runtime.core.messages import Mailed, Woken
+from runtime.models.port import Fault, Reply
 
 START = 0.0
 """The time at which a simulated run begins, in UTC seconds since 1970."""
@@ -64,15 +75,33 @@ class LabSetup:
         """Return the guard of each step for a trial with this seed."""
         if self.verdict_filter is None:
             return self._unfiltered_guards
-        return self._guards(replace(self.verdict_filter, seed=seed).apply(self.registry.guards))
+        factories = replace(self.verdict_filter, seed=seed).apply(self._remembering)
+        return {step: guard_for(self.pinned.workflow, step, factories) for step in self.pinned.workflow.action_pairs}
+
+    @cached_property
+    def built_in(self) -> frozenset[str]:
+        """The steps whose guards are all built in."""
+        workflow, guards = self.pinned.workflow, self.registry.guards
+        return frozenset(
+            step
+            for step in workflow.action_pairs
+            if all(guards[name] is BUILT_IN.get(name) for name in guards_of(workflow, step))
+        )
 
     @cached_property
     def _unfiltered_guards(self) -> Mapping[str, AnyGuard]:
-        return self._guards(self.registry.guards)
+        workflow, guards = self.pinned.workflow, self.registry.guards
+        made = {step: guard_for(workflow, step, guards) for step in workflow.action_pairs}
+        return {
+            step: remembering(guard, guards_of(workflow, step)) if step in self.built_in else guard
+            for step, guard in made.items()
+        }
 
-    def _guards(self, factories: Mapping[str, GuardFactory]) -> Mapping[str, AnyGuard]:
-        workflow = self.pinned.workflow
-        return {step: guard_for(workflow, step, factories) for step in workflow.action_pairs}
+    @cached_property
+    def _remembering(self) -> Mapping[str, GuardFactory]:
+        """The guards, of which the built-in ones judge equal inputs once."""
+        guards = self.registry.guards.items()
+        return {name: remembering_made(name, make) if make is BUILT_IN.get(name) else make for name, make in guards}
 
     @cached_property
     def selectors(self) -> Mapping[str, TemplateSelectorGenerator]:
@@ -87,7 +116,8 @@ class LabSetup:
 
 def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
     """Simulate a run until it ends or waits for a person; return its last state and all events."""
-    worker = _Worker(setup, seed, setup.guards(seed), address(Simulated(setup.profile.name, seed)))
+    world = World(setup.profile, seed, problem)
+    worker = _Worker(setup, world, setup.guards(seed), address(Simulated(setup.profile.name, seed)))
     first = MACHINE.accept(MACHINE.initial(), Begin(START, "lab", problem, setup.pinned_text, setup.limits))
     assert first is not None
     assert not isinstance(first, Refused)
@@ -120,34 +150,65 @@ class _Worker:
     """Does the work that the actors would do in a real run."""
 
     setup: LabSetup
-    seed: int
+    world: World
     guards: Mapping[str, AnyGuard]
     model: str
     """The name of the simulated model, as after `--model`."""
+    contexts: dict[str, Context] = field(default_factory=dict)
+    """The context of each attempt that has been generated and not judged, by its node."""
 
     def message(self, state: PlanningState, work: Work, now: float) -> PlanningMessage | None:
-        """Return the message that answers a piece of work, with its time; None if only a person can answer it."""
+        """Return the message that answers a piece of work, with its time; None if nobody can answer it."""
+        assert isinstance(state, State), "work is of a run that has begun"
         match work.request:
-            case GenerationRequested() | ClassificationRequested():
+            case GenerationRequested() as request:
+                return self._generated(state, request, now)
+            case ClassificationRequested() as request:
                 brief = MACHINE.brief(state, work)
-                assert isinstance(brief, GenerationBrief)
-                return self._generated(brief, now)
+                prompt, contents = brief.prompt, material(brief.context)
+                reply, seconds = self._answer(request.request_id, contents, prompt.byte_count)
+                return _message(request.request_id, now, reply, seconds)
             case JudgementRequested() as request:
-                brief = MACHINE.brief(state, work)
-                assert isinstance(brief, JudgementBrief)
-                verdict = self.guards[request.step](brief.artifact, brief.context)
-                assert isinstance(verdict, Verdict)  # Async guards cannot be simulated.
-                return Judged(request.request_id, now, 0.0, verdict)
+                return Judged(request.request_id, now, 0.0, self._verdict(state, work, request))
             case WaitRequested() as request:
                 return Woken(request.request_id, request.until)
+            case ClarificationRequested() as request if self.setup.profile.person is not None:
+                artifact = state.nodes[request.node].artifact
+                views = read_views(artifact.content) if artifact is not None else {}
+                answer = person_answer(self.world, request.question_id, views)
+                body = orjson.dumps({"kind": "answer", "question": request.question_id, "answer": answer}).decode()
+                return Mailed(len(state.run.questions), f"answer:{request.question_id}", body, now)
             case _:
                 return None
 
-    def _generated(self, brief: GenerationBrief, now: float) -> PlanningMessage:
-        request_id, step = brief.request.request_id, brief.request.purpose
+    def _generated(self, state: State, request: GenerationRequested, now: float) -> PlanningMessage:
+        step, config = request.step, state.config
+        context = context_for(state, state.branch_of(request.node), step)
         if step in self.setup.selectors:
-            return Generated(request_id, now, 0.0, self.setup.selectors[step].reply(brief))
-        reply, seconds = answer(self.setup.profile, self.seed, model_request(brief), self.model)
-        if isinstance(reply, Fault):
-            return Faulted(request_id, now + seconds, seconds, reply)
-        return Generated(request_id, now + seconds, seconds, reply)
+            brief = GenerationBrief("lab", CallOptions(request.request_id, step, 0.0, 1), Rendered("", ""), context)
+            return Generated(request.request_id, now, 0.0, self.setup.selectors[step].reply(brief))
+        self.contexts[request.node] = context
+        return _message(
+            request.request_id,
+            now,
+            *self._answer(request.request_id, material(context), prompt_bytes(config, request)),
+        )
+
+    def _answer(self, request_id: str, contents: Mapping[str, Any], size: int) -> tuple[Reply | Fault, float]:
+        return answer_in(self.world, request_id, contents, size, self.model)
+
+    def _verdict(self, state: State, work: Work, request: JudgementRequested) -> Verdict:
+        """Return the guard's verdict. A built-in guard reads no feedback, so it gets the context of the generation."""
+        artifact, context = state.nodes[request.node].artifact, self.contexts.pop(request.node, None)
+        if context is None or state.run.clarifications or request.step not in self.setup.built_in:
+            context = MACHINE.brief(state, work).context
+        assert artifact is not None
+        verdict = self.guards[request.step](artifact, context)
+        assert isinstance(verdict, Verdict)  # Async guards cannot be simulated.
+        return scored(verdict, artifact, self.world)
+
+
+def _message(request_id: str, now: float, reply: Reply | Fault, seconds: float) -> PlanningMessage:
+    if isinstance(reply, Fault):
+        return Faulted(request_id, now + seconds, seconds, reply)
+    return Generated(request_id, now + seconds, seconds, reply)

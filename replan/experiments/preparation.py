@@ -59,11 +59,9 @@ class PreparedArm:
     def lab_setup(self) -> LabSetup:
         """The setup for simulated trials."""
         assert self.profile is not None
-        pipeline, verdict_filter = self.arm.pipeline, None
-        if pipeline.filters_verdicts:
-            verdict_filter = VerdictFilter(
-                self.profile, 0, pipeline.feedback, pipeline.false_accept, pipeline.false_reject
-            )
+        values, verdict_filter = self.arm.pipeline.filter_values, None
+        if values or self.profile.score_signal is not None:
+            verdict_filter = VerdictFilter(self.profile, 0, **values)
         return LabSetup(self.request.pinned, self.request.limits, self.profile, self.registry, verdict_filter)
 
     @property
@@ -216,11 +214,13 @@ def _prepared_arm(
     folder: Path,
 ) -> PreparedArm:
     choice, profile = model
-    if arm.pipeline.filters_verdicts and profile is None:
+    if arm.pipeline.filter_values and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
     options = RunOptions(
-        workflow=_workflow_path(folder, arm.pipeline.workflow), search=arm.search, max_calls=experiment.max_calls
+        workflow=_workflow_path(folder, arm.pipeline.workflow),
+        search=arm.search,
+        max_calls=arm.cap or experiment.calls_max,
     )
     request = prepare_run(
         problem.text,
@@ -235,7 +235,7 @@ def _prepared_arm(
     policy = request.pinned.policy
     if arm.pipeline.policy is not None:
         policy = load_policy(arm.pipeline.policy, installation.root, folder)
-    pinned = _with_changes(request.pinned, arm, policy)
+    pinned = _with_changes(request.pinned, arm, policy, arm.cap or max(experiment.caps, default=None))
     calls = min(request.limits.calls, pinned.workflow.max_total_calls)
     request = replace(request, pinned=pinned, limits=request.limits.model_copy(update={"calls": calls}))
     return PreparedArm(arm, request, profile, installation.registry)
@@ -246,13 +246,16 @@ def _workflow_path(folder: Path, workflow: str) -> str:
     return str(folder / workflow) if "/" in workflow or Path(workflow).suffix else workflow
 
 
-def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy) -> RunConfig:
-    """Return the configuration with the pipeline's changes. Raises `UsageProblem` for a change that is invalid."""
+def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy, calls: int | None) -> RunConfig:
+    """Return the configuration with the pipeline's changes, and with the cap of calls if there is one.
+
+    Raises `UsageProblem` for a change that is invalid.
+    """
     pipeline, workflow = arm.pipeline, pinned.workflow
     for step in pipeline.steps:
         if step not in workflow.action_pairs:
             raise UsageProblem(f"there is no step {step!r}", hint=nearest(step, workflow.action_pairs, kind="steps"))
-    keys = dict(pipeline.search_config)
+    keys = dict(pipeline.search_config) | ({} if calls is None else {"max_total_calls": calls})
     if pipeline.steps:
         pairs = {step: pair.model_dump() for step, pair in workflow.action_pairs.items()}
         keys["action_pairs"] = {step: pair | dict(pipeline.steps.get(step, {})) for step, pair in pairs.items()}

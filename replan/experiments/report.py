@@ -11,7 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from replan.experiments.bounds_report import with_bounds
 from replan.experiments.definition import Experiment
+from replan.experiments.equal_calls import CAPTIONS as EQUAL_CALLS
+from replan.experiments.equal_calls import equal_calls_tables
 from replan.experiments.intervals import wilson_interval
 from replan.experiments.plots import Point, curves, points
 from replan.experiments.results import Trial
@@ -37,9 +40,20 @@ PLOTS: Mapping[str, str] = {
 """The captions of the plots, in their order."""
 
 
+def captions(experiment: Experiment) -> Mapping[str, str]:
+    """Return the captions of the tables of an experiment, in their order."""
+    left_out = {"bounds": not experiment.bounds, "conclusions": not experiment.conclusions}
+    extra = {name: text for name, text in EQUAL_CALLS.items() if experiment.caps and not left_out.get(name)}
+    return {**extra, **CAPTIONS}
+
+
 def write_report(experiment: Experiment, trials: Sequence[Trial], planned: int, folder: Path) -> Scorecard:
     """Write tables, plots and the page into a folder; return the scorecard. `planned` is the number of all trials."""
     card = scorecard(trials, experiment.references(), experiment.budgets)
+    extra = equal_calls_tables(experiment, trials)
+    if experiment.bounds:
+        extra |= with_bounds(experiment, extra["equal_mean"])
+    card = Scorecard({**card.tables, **extra})
     plots = dict(_plots(experiment, card, trials))
     for name, table in card.tables.items():
         (folder / f"{name}.csv").write_bytes(to_csv(table).encode())
@@ -115,7 +129,7 @@ def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], don
         + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
         + "</dl>",
         plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items()),
-        tables="\n".join(_table(name, card.tables[name], caption) for name, caption in CAPTIONS.items()),
+        tables="\n".join(_table(name, card.tables[name], caption) for name, caption in captions(experiment).items()),
     )
 
 

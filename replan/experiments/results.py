@@ -54,6 +54,8 @@ class Trial(Value):
     """Whether the plan is right; None with a real model, as it is unknown there."""
     calls: int
     """Model calls."""
+    help_calls: float = 0.0
+    """The price of the answers of the simulated person, in model calls; it is not in `calls`."""
     tokens: int
     """Input and output tokens of the run together."""
     micro_usd: int | None

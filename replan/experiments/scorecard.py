@@ -74,17 +74,17 @@ def _arm(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]
         "trials": count,
         **_share("guard_pass", sum(trial.passed for trial in trials), count),
         **_share("success", hits, count),
-        "calls_mean": _round(fmean(calls)),
-        "calls_per_success": _round(sum(calls) / hits) if hits else None,
-        "calls_per_success_low": _round(low) if hits else None,
-        "calls_per_success_high": _round(high) if hits else None,
-        "usd_per_success": _round(sum(usd) / hits) if hits and len(usd) == count else None,
-        "tokens_mean": _round(fmean(trial.tokens for trial in trials)),
-        "seconds_median": _round(median(seconds)),
-        "seconds_p90": _round(quantiles(seconds, n=10)[-1]) if count > 1 else _round(seconds[0]),
-        "backtrack_rate": _round(sum(1 for trial in trials if trial.depths) / count),
-        "backtracks_mean": _round(fmean(len(trial.depths) for trial in trials)),
-        "strategy_aligned": _round(sum(aligned) / len(aligned)) if aligned else None,
+        "calls_mean": rounded(fmean(calls)),
+        "calls_per_success": rounded(sum(calls) / hits) if hits else None,
+        "calls_per_success_low": rounded(low) if hits else None,
+        "calls_per_success_high": rounded(high) if hits else None,
+        "usd_per_success": rounded(sum(usd) / hits) if hits and len(usd) == count else None,
+        "tokens_mean": rounded(fmean(trial.tokens for trial in trials)),
+        "seconds_median": rounded(median(seconds)),
+        "seconds_p90": rounded(quantiles(seconds, n=10)[-1]) if count > 1 else rounded(seconds[0]),
+        "backtrack_rate": rounded(sum(1 for trial in trials if trial.depths) / count),
+        "backtracks_mean": rounded(fmean(len(trial.depths) for trial in trials)),
+        "strategy_aligned": rounded(sum(aligned) / len(aligned)) if aligned else None,
         **_delta(trials, reference),
     }
 
@@ -97,7 +97,7 @@ def _delta(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cel
     if not differences:
         return {"delta_success": None, "delta_low": None, "delta_high": None}
     low, high = mean_interval(differences)
-    return {"delta_success": _round(fmean(differences)), "delta_low": _round(low), "delta_high": _round(high)}
+    return {"delta_success": rounded(fmean(differences)), "delta_low": rounded(low), "delta_high": rounded(high)}
 
 
 def _budgets(arm: str, trials: Sequence[Trial], budgets: Sequence[int]) -> Table:
@@ -119,10 +119,10 @@ def _groups(arm: str, trials: Sequence[Trial]) -> Table:
                 "trials": len(members),
                 **_share("guard_pass", sum(trial.passed for trial in members), len(members)),
                 **_share("success", hits, len(members)),
-                "calls_mean": _round(fmean(calls)),
-                "calls_per_success": _round(sum(calls) / hits) if hits else None,
-                "calls_per_success_low": _round(low) if hits else None,
-                "calls_per_success_high": _round(high) if hits else None,
+                "calls_mean": rounded(fmean(calls)),
+                "calls_per_success": rounded(sum(calls) / hits) if hits else None,
+                "calls_per_success_low": rounded(low) if hits else None,
+                "calls_per_success_high": rounded(high) if hits else None,
             }
         )
     return rows
@@ -141,8 +141,8 @@ def _depths(arm: str, trials: Sequence[Trial]) -> Table:
                 "group": group,
                 "depth": depth,
                 "steps_back": counts[depth],
-                "share": _round(counts[depth] / total),
-                "per_trial": _round(counts[depth] / len(members)),
+                "share": rounded(counts[depth] / total),
+                "per_trial": rounded(counts[depth] / len(members)),
             }
             for depth in sorted(counts)
         ]
@@ -161,8 +161,8 @@ def _steps(arm: str, trials: Sequence[Trial]) -> Table:
                 "step": step,
                 "attempts": int(attempts),
                 **_share("epsilon", int(_total(uses, lambda use: use.accepted)), int(attempts)),
-                "calls_per_trial": _round(_total(uses, lambda use: use.calls) / len(trials)),
-                "seconds_per_attempt": _round(_total(uses, lambda use: use.seconds) / attempts) if attempts else None,
+                "calls_per_trial": rounded(_total(uses, lambda use: use.calls) / len(trials)),
+                "seconds_per_attempt": rounded(_total(uses, lambda use: use.seconds) / attempts) if attempts else None,
             }
         )
     return rows
@@ -173,7 +173,7 @@ def _rules(arm: str, trials: Sequence[Trial]) -> Table:
     for trial in trials:
         counts.update(trial.rules)
     return [
-        {"arm": arm, "rule": rule, "decisions": count, "per_trial": _round(count / len(trials))}
+        {"arm": arm, "rule": rule, "decisions": count, "per_trial": rounded(count / len(trials))}
         for rule, count in sorted(counts.items())
     ]
 
@@ -184,9 +184,10 @@ def _total(uses: Sequence[StepUse], of: Callable[[StepUse], float]) -> float:
 
 def _share(name: str, hits: int, of: int) -> dict[str, Cell]:
     low, high = wilson_interval(hits, of)
-    share = _round(hits / of) if of else None
-    return {name: share, f"{name}_low": _round(low), f"{name}_high": _round(high)}
+    share = rounded(hits / of) if of else None
+    return {name: share, f"{name}_low": rounded(low), f"{name}_high": rounded(high)}
 
 
-def _round(value: float) -> float | None:
+def rounded(value: float) -> float | None:
+    """Return a number as tables have it; None for one that is not finite."""
     return round(value, DIGITS) if math.isfinite(value) else None

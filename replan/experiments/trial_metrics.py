@@ -49,6 +49,7 @@ def trial_from(key: TrialKey, state: PlanningState, events: Iterable[PlanningEve
         passed=passed,
         solved=None if world is None else passed and plan is not None and world.solved_by(plan),
         calls=used.calls,
+        help_calls=_price(world) * sum(1 for each in state.run.questions.values() if each.answer),
         tokens=used.tokens,
         micro_usd=None if state.config.price is None else used.micro_usd,
         seconds=round(state.run.ledger.active, 3),
@@ -57,6 +58,11 @@ def trial_from(key: TrialKey, state: PlanningState, events: Iterable[PlanningEve
         aligned=_aligned(state),
         steps=_steps(state, events),
     )
+
+
+def _price(world: World | None) -> float:
+    """Return the price of an answer, in model calls."""
+    return 0.0 if world is None or world.profile.person is None else world.profile.person.calls
 
 
 def _depth(state: State, node: Node) -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from replan.runs.run_ids import ALL
 from replan.runs.status import status_of
 from runtime.core.errors import JournalDamaged, RunUnreadable, UsageProblem
+from runtime.journal.port import RunFilter
 
 if TYPE_CHECKING:
     from replan.runs.reader import Reading
@@ -32,9 +33,9 @@ async def made_from(reader: "Reading", run: str) -> list[LinkedRun]:
     Only rows whose title names the run are read; a run that cannot be read is left out.
     """
     linked: list[LinkedRun] = []
-    for row in await reader.journal.runs(ALL):
-        if not row.title.startswith(f"plan {run}: ") or len(linked) >= LINKED_MAX:
-            continue
+    for row in await reader.journal.runs(RunFilter(title_start=f"plan {run}: ", limit=ALL.limit)):
+        if len(linked) >= LINKED_MAX:
+            break
         try:
             loaded = await reader.read(row.run)
         except (JournalDamaged, RunUnreadable, UsageProblem):

@@ -20,8 +20,14 @@ def new_run_id() -> str:
 
 
 async def run_named(journal: Readable[Any], prefix: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
-    return find_run(await journal.runs(ALL), prefix)
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`.
+
+    The rows of all runs are read for a prefix alone.
+    """
+    try:
+        return (await journal.row(prefix)).run
+    except RunNotFound:
+        return find_run(await journal.runs(ALL), prefix)
 
 
 def find_run(rows: list[RunRow], prefix: str) -> str:

@@ -14,7 +14,17 @@ from typing import Any
 
 import trio
 
-from runtime.core.errors import Bug, Fenced, FloorRaised, Held, JournalDamaged, JournalError, JournalNewer, ReplanError
+from runtime.core.errors import (
+    Bug,
+    Fenced,
+    FloorRaised,
+    Held,
+    JournalDamaged,
+    JournalError,
+    JournalNewer,
+    ReplanError,
+    RunUnreadable,
+)
 from runtime.core.machine import Summary
 from runtime.dispatch.port import Dispatcher
 from runtime.drive.changes import ChangeSignal, Polling, WakeSignal
@@ -268,6 +278,8 @@ class Host:
         except (Held, Fenced):
             if is_driving:  # Else another host was faster, and reports it.
                 self._report(Left(run))
+        except RunUnreadable as error:  # It is for other hosts, which an engine does not know.
+            self._try_later(run, error)
         except Bug as error:
             await self._fail(run, error)
         except ReplanError as error:

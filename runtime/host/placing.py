@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 import trio
 
+from runtime.core.errors import JournalError
 from runtime.dispatch.port import Dispatcher, Job
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead
@@ -52,8 +53,12 @@ class Placing:
     async def finish_ended(self) -> None:
         """Delete the jobs that have ended. Raises `JournalError`."""
         while self._ended:
-            await self._dispatcher.finish(self._ended[-1])
-            self._ended.pop()
+            job = self._ended.pop()  # At once, since another one may end meanwhile.
+            try:
+                await self._dispatcher.finish(job)
+            except JournalError:
+                self._ended.append(job)
+                raise
 
     async def beat(self) -> None:
         """Tell the engine that this worker lives. Raises `JournalError`."""

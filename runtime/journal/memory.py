@@ -136,6 +136,7 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
         check_text(which.status or "", "status")
+        check_text(which.title_start, "title")
         await trio.lowlevel.checkpoint()
         now = self._clock.now()
         rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if matches(which, held)]

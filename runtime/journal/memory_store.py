@@ -75,6 +75,8 @@ def matches(which: RunFilter, held: HeldRun) -> bool:
     """Tell whether a run is among those that are listed."""
     if which.status is not None and held.summary.status != which.status:
         return False
+    if not held.title.startswith(which.title_start):
+        return False
     since, before = held.summary.waiting_since, which.waiting_since_before
     return before is None or (since is not None and since < before)
 

@@ -87,6 +87,8 @@ class RunFilter:
     """Only runs whose status row has this status; None for any."""
     waiting_since_before: float | None = None
     """Only runs that began to wait for a person before this time (UTC seconds since 1970); None for any."""
+    title_start: str = ""
+    """Only runs whose title begins so."""
     limit: int = 200
     """How many runs are listed at most; the oldest are left out."""
 

@@ -1,33 +1,34 @@
-"""The simulated author compared with published success curves: every row is within its tolerance."""
+"""The simulated author held against published curves: points within their tolerance, dialogues by likelihood."""
 
 from functools import cache
 
 import pytest
+import yaml
 
 from actors.simulated.model import load_profile
-from replan.experiments.calibration import calibrate, load_calibration
+from actors.simulated.profile import Odds
+from replan.experiments.calibration import calibrate, judge_curves, load_calibration
+from replan.experiments.likelihood import Record, held_out_p, posterior_draws
+from replan.experiments.posterior_profiles import profile_files
 from replan.setup.data_files import data_root
 from tests.support.external import FOLDER
 
 CALIBRATION = load_calibration(data_root())
-ROWS = [
-    row.name
-    for rows in (CALIBRATION.best_of, CALIBRATION.dialogues, CALIBRATION.trials, CALIBRATION.pruning)
-    for row in rows
-]
+ROWS = [row.name for rows in (CALIBRATION.best_of, CALIBRATION.pruning) for row in rows]
+CURVES = FOLDER / "curves"
+BLOCKSWORLD = next(row for row in CALIBRATION.dialogues if row.name == "gpt4_blocksworld")
 
 
 @cache
 def lines():
     """Return all comparisons. Cached, because they take some seconds."""
-    return list(calibrate(CALIBRATION, FOLDER / "curves"))
+    return list(calibrate(CALIBRATION, CURVES))
 
 
-def test_all_recorded_curves_are_compared():
-    """Best-of-k, dialogues with a verifier, trials without and with memory, and pruning."""
+def test_all_recorded_points_are_compared():
+    """Best-of-k and pruning, point by point."""
     assert {line.row for line in lines()} == set(ROWS)
-    assert len(ROWS) == 11
-    assert len(lines()) == 116
+    assert len(lines()) == 32
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -35,11 +36,38 @@ def test_a_row_of_the_calibration_holds(row):
     assert [line for line in lines() if line.row == row and not line.holds] == []
 
 
+def test_the_held_out_half_does_not_reject_the_model_of_the_base_profile():
+    """The fit to the other half and to all instances, and what the curve says about hypotheses, are as published."""
+    ((fit, tests),) = judge_curves(CALIBRATION.model_copy(update={"dialogues": (BLOCKSWORLD,), "trials": ()}), CURVES)
+    assert fit.holds
+    assert fit.held_out_p > 0.01
+    found = {test.hypothesis: test for test in tests}
+    assert found["no_effect"].p < 0.01
+    assert found["first_only"].p > 0.05
+    assert found["first_only"].power < 0.2
+    assert found["no_effect"].power > 0.5
+
+
+def test_a_model_that_the_held_out_half_contradicts_is_rejected():
+    """Fitted to instances that are solved at once, and held against instances that are not."""
+    easy, hard = [Record(1, solved=True)] * 25, [Record(15, solved=False)] * 25
+    draws = posterior_draws(easy, 20, seed=1)
+    assert held_out_p(draws, hard, seed=2) < 0.01
+    assert held_out_p(draws, easy, seed=2) > 0.01
+
+
+def test_the_profiles_with_draws_are_those_of_the_posterior():
+    for name, text in profile_files(CURVES):
+        shipped = load_profile(name, data_root()).odds
+        drawn = Odds.model_validate(yaml.safe_load(text)["odds"])
+        assert shipped.model_dump() == pytest.approx(drawn.model_dump(), rel=0.02)
+
+
 def test_a_row_can_fail():
     """With equal odds for all problems, which the records contradict, the curves are outside the tolerances."""
     odds = CALIBRATION.best_of[0].odds.model_copy(update={"alpha": 73.0, "beta": 927.0})
     row = CALIBRATION.best_of[0].model_copy(update={"odds": odds})
-    comparisons = calibrate(CALIBRATION.model_copy(update={"best_of": (row,), "instances": 500}), FOLDER / "curves")
+    comparisons = calibrate(CALIBRATION.model_copy(update={"best_of": (row,), "instances": 500}), CURVES)
     missed = [line.what for line in comparisons if line.row == row.name and not line.holds]
     assert {"best of 10, generated", "best of 100, generated"} <= set(missed)
 

@@ -10,7 +10,7 @@ from runtime.core.errors import Fenced, Held, RunExists, RunNotFound, UsageProbl
 from runtime.core.machine import Summary
 from runtime.journal.port import RunFilter, RunRow
 from runtime.journal.versions import CODEC as NEWEST
-from tests.contracts.toy_events import IMPOSSIBLE_IDS, RUNNING, counted, driven
+from tests.contracts.toy_events import IMPOSSIBLE_IDS, LONE_SURROGATE, RUNNING, counted, driven
 
 
 class RunsContract:
@@ -86,6 +86,29 @@ class RunsContract:
         assert await listed(waiting_since_before=20.0) == ["old"]
         assert await listed(waiting_since_before=20.5) == ["new", "old"]
         assert (await journal.row("new")).summary == summaries["new"]
+
+    async def test_runs_are_filtered_by_the_beginning_of_their_title(self, journal):
+        titles = {
+            "a": "plan x7: fix",
+            "b": "plan x: fix",
+            "c": "Plan x: fix",
+            "d": "plan x",
+            "e": "a plan x: fix",
+            "f": "100% é_",
+        }
+        for run, title in titles.items():
+            await journal.create(run, title)
+
+        async def listed(start: str) -> list[str]:
+            return [row.run for row in await journal.runs(RunFilter(title_start=start))]
+
+        assert await listed("plan x: ") == ["b"]
+        assert await listed("plan x") == ["d", "b", "a"]
+        assert await listed("100% é_") == ["f"]
+        assert await listed("10_") == []
+        assert len(await listed("")) == 6
+        with pytest.raises(UsageProblem):
+            await listed(LONE_SURROGATE)
 
     # Leases.
 

@@ -21,8 +21,8 @@ from runtime.journal.memory import open_memory
 PROBLEM = (data_root() / "configs" / "problems" / "login_timeout.md").read_text()
 PIPELINES = (
     ("search", "depth_first", {}),
-    ("search", "blind", {"feedback": "shuffled"}),
-    ("search", "depth_first", {"feedback": "verdict_only"}),
+    ("search", "blind", {"search_sees": "shuffled", "author_sees": "shuffled"}),
+    ("search", "depth_first", {"search_sees": "verdict_only", "author_sees": "verdict_only"}),
     ("option_bc", None, {"false_accept": 0.2, "false_reject": 0.2}),
     ("option_ad", None, {}),
     ("search", "beam", {}),

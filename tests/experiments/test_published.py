@@ -1,13 +1,15 @@
 """The published experiments: their files are valid, and running them gives the committed tables."""
 
+import hashlib
 import json
+from itertools import pairwise
 
 import jsonschema
 import pytest
 import yaml
 
 from replan.experiments.preparation import Installation, prepare
-from replan.experiments.report import CAPTIONS, write_report
+from replan.experiments.report import CAPTIONS, captions, write_report
 from replan.experiments.results import RESULTS, Store
 from replan.experiments.schemas import SCHEMAS
 from replan.experiments.simulated_runner import run_simulated
@@ -16,7 +18,9 @@ from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 
-FILES = sorted((data_root() / "configs" / "experiments").glob("*.yaml"))
+FOLDER = data_root() / "configs" / "experiments"
+FILES = sorted(FOLDER.glob("*.yaml"))
+FULL = sorted((FOLDER / "full").glob("*.yaml"))
 TABLES = data_root() / "docs" / "experiments"
 SCHEMA = data_root() / "configs" / "schemas" / "experiment.schema.json"
 REPORTED = 1000
@@ -41,9 +45,16 @@ def test_a_published_experiment_is_valid_and_uses_reporting_seeds(path):
     assert experiment.experiment.seeds.first >= REPORTED
 
 
+def test_no_two_published_experiments_share_a_seed():
+    """So their random errors are independent of each other."""
+    windows = sorted((prepared(path).experiment.seeds.all for path in FILES), key=lambda window: window.start)
+    assert all(window.stop <= following.start for window, following in pairwise(windows))
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_published_experiment_has_all_its_tables(path):
-    assert {table.stem for table in (TABLES / path.stem).glob("*.csv")} == set(CAPTIONS)
+    expected = set(captions(prepared(path).experiment))
+    assert {table.stem for table in (TABLES / path.stem).glob("*.csv")} == expected
 
 
 def test_the_quick_experiment_reproduces_its_committed_tables(tmp_path):
@@ -57,3 +68,22 @@ def test_the_quick_experiment_reproduces_its_committed_tables(tmp_path):
     schema = json.loads((SCHEMA.parent / "trial.schema.json").read_text())
     for line in (tmp_path / RESULTS).read_text().splitlines()[:20]:
         jsonschema.validate(json.loads(line), schema)
+
+
+@pytest.mark.parametrize("path", FULL, ids=lambda path: path.stem)
+def test_an_experiment_of_the_long_set_is_valid(path):
+    """`make lab-full` runs them; the race alone uses seeds for tuning."""
+    jsonschema.validate(yaml.safe_load(path.read_text()), json.loads(SCHEMA.read_text()))
+    experiment = prepared(path).experiment
+    assert experiment.name == path.stem
+    assert (experiment.seeds.first < REPORTED) == (path.stem == "race")
+    assert (experiment.seeds.first + experiment.seeds.count <= REPORTED) == (path.stem == "race")
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [("search.yaml", "5d969b2fa9231453"), ("policy.yaml", "ffbdbd9a91c7ed05")],
+)
+def test_the_baseline_is_that_of_the_first_laboratory(name, digest):
+    """Its workflow and policy, byte for byte; a change of the shipped ones does not move the measure."""
+    assert hashlib.sha256((FOLDER / "baseline" / name).read_bytes()).hexdigest()[:16] == digest

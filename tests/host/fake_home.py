@@ -58,15 +58,15 @@ class FakeHome:
             yield Engine(journal=journal, registry=registry, clock=time, threads=False, environment={}, **fields)
 
     @asynccontextmanager
-    async def hosting(self, engine, *, runs_max=100):
+    async def hosting(self, engine, *, runs_max=100, dispatcher=None):
         """Run a host for the length of a block, then stop it in order."""
         stop = Stop(handover=True)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.serve, engine, stop, runs_max)
+            nursery.start_soon(self.serve, engine, stop, runs_max, dispatcher)
             yield stop
             stop.requested.set()
 
-    async def serve(self, engine, stop, runs_max=100):
+    async def serve(self, engine, stop, runs_max=100, dispatcher=None):
         """Run a host until the stop."""
 
         def report(notice):
@@ -74,7 +74,7 @@ class FakeHome:
             self.notices.append((notice.event, getattr(notice, "run", ""), *(details[:1] or [""])))
             self.notice_times.append(trio.current_time())
 
-        await host(engine, runs_max=runs_max, stop=stop, report=report)
+        await host(engine, runs_max=runs_max, stop=stop, report=report, dispatcher=dispatcher)
 
     def events(self, run):
         """Return the events and details of the notices about a run."""

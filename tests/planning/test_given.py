@@ -180,7 +180,7 @@ class Prepared:
 def test_a_simulated_plan_leads_from_the_given_state_to_the_given_goal(defect):
     """A defect is still found, though what the plan says of its goal is replaced."""
     given = Given(initial_state=("here", "there"), goal_state=("end",))
-    plan, replaced = with_given(simulated_plan("g", "n", defect, "clue", given=given.model_dump(mode="json")), given)
+    plan, replaced = with_given(simulated_plan("g", defect, "clue", given=given.model_dump(mode="json")), given)
     assert set(replaced) <= {"goal_state"}
     artifact = Artifact("a", "plan", json.dumps(plan))
     assert BUILT_IN["plan_medium"]({})(artifact, Context(PROBLEM)).passed is (defect is None)

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from actors.simulated.model import load_profile
-from actors.simulated.profile import Cause, Odds
+from actors.simulated.profile import LEVELS, UNSOLVABLE, Odds
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 
@@ -40,7 +40,7 @@ def test_the_four_worlds_differ_from_the_base_in_their_causes_only():
     ("changes", "message"),
     [
         ({"causes": {"plan": 0.5, "strategy": 0.4}}, "the shares add up to 0.9, not to 1"),
-        ({"findings": {"plan": {"goal": 1.0}}}, "there is no row for unsolvable"),
+        ({"findings": {"plan": {"goal": 1.0}}}, "there is no row for analysis"),
         ({"oddz": {}}, "did you mean 'odds'?"),
         ({"easy": 1.5}, "easy"),
         ({"odds": {"alpha": 0, "beta": 1}}, "alpha"),
@@ -57,7 +57,7 @@ def test_an_invalid_profile_is_reported_in_one_line(tmp_path, changes, message):
 
 
 def test_a_row_whose_shares_do_not_add_up_is_named(tmp_path):
-    rows = {str(cause): {"goal": 1.0} for cause in Cause} | {"recon": {"goal": 0.9}}
+    rows = {cause: {"goal": 1.0} for cause in (*LEVELS, UNSOLVABLE)} | {"recon": {"goal": 0.9}}
     with pytest.raises(UsageProblem, match=r"findings\.recon.*0\.9"):
         load_profile("own", own(tmp_path, findings=rows))
 

@@ -7,11 +7,18 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.simulated.plans import simulated_plan
 from actors.simulated.profile import Defect
-from actors.simulated.verdict_filter import COMPARING, VerdictFilter
+from actors.simulated.verdict_filter import COMPARING, VerdictFilter, scored
+from actors.simulated.world import World, views_text
 from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Verdict
 from tests.simulated.test_author import PROBLEM, profile
 
-SOUND, BROKEN = simulated_plan("g", "n"), simulated_plan("g", "n", Defect.GOAL, "clue_abc123")
+SOUND, BROKEN = simulated_plan("g"), simulated_plan("g", Defect.GOAL, "clue_abc123")
+
+
+def lens(feedback):
+    """Return a filter through which search and author see the same."""
+    return VerdictFilter(profile(), 1, feedback, feedback)
 
 
 def judged(verdict_filter, plan, node="g_plan/v1.a1"):
@@ -25,7 +32,7 @@ def test_a_filter_without_changes_returns_the_same_guards():
 
 def test_only_what_judges_plans_is_changed():
     """A guard that compares says nothing of what cannot be read, or it would tell what the filter withholds."""
-    seen = VerdictFilter(profile(), 1, feedback="shuffled").apply(BUILT_IN)
+    seen = lens("shuffled").apply(BUILT_IN)
     assert {name for name in seen if seen[name] is not BUILT_IN[name]} == {
         "plan_minimal",
         "plan_medium",
@@ -40,7 +47,7 @@ def test_only_what_judges_plans_is_changed():
 
 
 def test_verdict_only_feedback_is_a_rejection_without_findings():
-    verdict = judged(VerdictFilter(profile(), 1, feedback="verdict_only"), BROKEN)
+    verdict = judged(lens("verdict_only"), BROKEN)
     assert not verdict.passed
     assert [finding.code for finding in verdict.findings] == ["guard.rejected"]
     assert "clue" not in verdict.model_dump_json()
@@ -50,7 +57,7 @@ def test_verdict_only_feedback_is_a_rejection_without_findings():
 def test_shuffled_findings_are_those_of_another_problem():
     codes = set()
     for attempt in range(60):
-        verdict = judged(VerdictFilter(profile(), 1, feedback="shuffled"), BROKEN, f"g_plan/v1.a{attempt}")
+        verdict = judged(lens("shuffled"), BROKEN, f"g_plan/v1.a{attempt}")
         assert not verdict.passed
         assert "clue_abc123" not in verdict.model_dump_json()
         codes |= {finding.code for finding in verdict.errors}
@@ -59,7 +66,7 @@ def test_shuffled_findings_are_those_of_another_problem():
 
 @pytest.mark.parametrize("feedback", ["full", "shuffled", "verdict_only"])
 def test_feedback_does_not_change_an_acceptance(feedback):
-    assert judged(VerdictFilter(profile(), 1, feedback=feedback), SOUND).passed
+    assert judged(lens(feedback), SOUND).passed
 
 
 def test_a_guard_errs_at_the_given_rates():
@@ -71,9 +78,44 @@ def test_a_guard_errs_at_the_given_rates():
 
 
 def test_a_filtered_verdict_is_repeatable():
-    verdict_filter = {"feedback": "shuffled", "false_accept": 0.3, "false_reject": 0.3}
+    verdict_filter = {"search_sees": "shuffled", "author_sees": "shuffled", "false_accept": 0.3, "false_reject": 0.3}
     for attempt in range(20):
         verdicts = [
             judged(VerdictFilter(profile(), 1, **verdict_filter), BROKEN, f"g_plan/v1.a{attempt}") for _ in range(2)
         ]
         assert verdicts[0] == verdicts[1]
+
+
+@pytest.mark.parametrize(("search", "author"), [("full", "verdict_only"), ("verdict_only", "full")])
+def test_search_and_author_can_be_blinded_separately(search, author):
+    """The search reads codes and places, the author reads messages."""
+    finding = judged(VerdictFilter(profile(), 1, search, author), BROKEN).errors[0]
+    assert (finding.code == "plan.goal_unreachable") == (search == "full")
+    assert ("clue_abc123" in finding.message) == (author == "full")
+
+
+def test_a_guard_can_err_on_whole_problems():
+    """On such a problem every attempt meets the same error; the shares are of problems."""
+    accepted = rejected = 0
+    for seed in range(400):
+        verdict_filter = VerdictFilter(profile(), seed, accepting_problems=0.3, rejecting_problems=0.2)
+        wrong = {judged(verdict_filter, BROKEN, f"g_plan/v{n}.a1").passed for n in range(3)}
+        right = {judged(verdict_filter, SOUND, f"g_plan/v{n}.a1").passed for n in range(3)}
+        assert len(wrong) == len(right) == 1
+        accepted += wrong == {True}
+        rejected += right == {False}
+    assert abs(accepted / 400 - 0.3) < 0.07
+    assert abs(rejected / 400 - 0.2) < 0.06
+
+
+def test_a_score_ranks_right_artifacts_as_often_as_stated():
+    """With the signal q, a right artifact has the higher score of two with probability 1 - (1 - q)^2 / 2."""
+    world, passed = World(profile("scored"), 1, PROBLEM), Verdict(guard="recon_valid", passed=True, score=1.0)
+
+    def score(view, node):
+        content = json.dumps({"constraints_mentioned": [views_text({"recon": view})]})
+        return scored(passed, Artifact(artifact_id=node, step="g_recon", content=content, node=node), world).score
+
+    truth = world.truth("recon")
+    wins = sum(score(truth, f"r{n}") > score(truth + 1, f"w{n}") for n in range(4000))
+    assert abs(wins / 4000 - 0.875) < 0.02

@@ -26,7 +26,7 @@ EVIL = (
     "<img src=x data-evil onerror='window.evil=1'>\"'><script data-evil>window.evil=1</script>{{7*7}}\u202e\x1b]0;x\x07"
 )
 """A text that does harm wherever it is taken for markup, for a template or for a control sequence."""
-PER_RUN_MAX = 60
+PER_RUN_MAX = 400
 """Fields that are filled in one run."""
 
 Path = tuple[str, ...]

@@ -8,6 +8,11 @@ import sys
 
 import trio
 
+from actors.acquisition.prepare import AcquisitionInput
+from replan.runs.acquiring import prepare_to_acquire
+from replan.runs.executing import ExecutionOptions, prepare_to_execute
+from replan.runs.execution_plans import read_plan_file
+from replan.runs.shipped_examples import example_named
 from replan.service.store import Store
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, RECON, delayed_reply, write_script
 from tests.tidy.source import ROOT
@@ -131,6 +136,7 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
         await web.settled(asking, "waiting")
         paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
         paths += ["/new/acquisition", f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
+        paths += [f"/runs/{name}" for name in await of_other_kinds(web, tmp_path / "project")]
         page = await signed_in(browser, web)
         for path in paths:
             await page.go(f"{web.address}{path}")
@@ -140,6 +146,20 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
         for path in ("/sign-in", "/nothing"):
             await stranger.go(f"{web.address}{path}")
             await check_accessible(stranger)
+
+
+async def of_other_kinds(web, workspace):
+    """Begin an acquisition and an execution that wait for a person; return their ids."""
+    options = {"registry": web.engine.registry, "environment": os.environ}
+    wish = AcquisitionInput(goal="EV charging stations in Portugal", profile="market_size")
+    acquisition = prepare_to_acquire(wish, str(ROOT / "docs" / "examples" / "market"), "rules", **options)
+    example = example_named("repair")
+    example.copy_project(workspace)
+    chosen = ExecutionOptions(tools=example.tools, workspace=str(workspace), approval="each", workflow="single")
+    execution = prepare_to_execute(read_plan_file(example.plan), chosen, example.model, **options)
+    results = [await web.engine.begin(prepared.request) for prepared in (acquisition, execution)]
+    assert [result.status for result in results] == ["waiting", "waiting"]
+    return [result.run_id for result in results]
 
 
 async def test_a_page_that_is_older_than_its_stream_renews_itself(tmp_path, browser):

@@ -13,6 +13,7 @@ async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(
         await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
         await browser.sees("Nothing waits for you.")
         await work(browser, web, scripts=True)
+        await browser.click("header .out summary")
         await browser.click("header .out button")
 
         await browser.use_scripts(False)

@@ -54,9 +54,13 @@ async def test_memory_stays_flat_while_people_start_runs_answer_look_and_leave(t
     models = {name: write_script(tmp_path, script, f"{name}.yaml") for name, script in scripts.items()}
     config = UserConfig.model_validate({"clients": {"models": models}})
     (home / "config.yaml").write_text(yaml.safe_dump({"clients": {"models": models}}))
-    server = started()
+    output = tmp_path / "serve.log"  # A file, since a pipe that nobody reads would hold the server up.
+    server = started(output)
     try:
-        address = re.search(r'"url": "([^"]+)"', await trio.to_thread.run_sync(server.stdout.readline))[1]
+        with trio.fail_after(60):
+            while (found := re.search(r'"url": "([^"]+)"', output.read_text())) is None:  # noqa: ASYNC110 -- another process writes it
+                await trio.sleep(0.1)
+        address = found[1]
         sizes, requests = [], count()
         async with Person(address.partition("/sign-in")[0], requests) as first:
             await first.sign_in(address.partition("#")[2])
@@ -79,7 +83,6 @@ async def test_memory_stays_flat_while_people_start_runs_answer_look_and_leave(t
     finally:
         server.terminate()
         await trio.to_thread.run_sync(partial(server.wait, timeout=30))
-        server.stdout.close()
 
 
 class Person:
@@ -149,11 +152,11 @@ async def begin_and_delete(config):
             await trio.sleep(START_SECONDS)
 
 
-def started():
-    """Start a server."""
+def started(output):
+    """Start a server that prints into a file."""
     command = [sys.executable, "-c", SERVE, "serve", "--port", "0", "--json"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    return subprocess.Popen(command, cwd=ROOT, env=os.environ, **pipes)
+    with output.open("w") as file:
+        return subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=file, stderr=subprocess.DEVNULL)
 
 
 def resident_mib(process):

@@ -38,6 +38,8 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import problems
 from replan.setup.settings import choose_model, read_user_config
 from replan.setup.version import release
+from replan.telemetry.running import INSTALL, is_installed
+from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
@@ -58,6 +60,7 @@ _NEEDS = {
     "budget": {"config", "journal"},
     "hosts": {"journal"},
     "notify": {"config"},
+    "webhooks": {"config"},
     "model": {"config"},
 }
 """The checks that must succeed before another one is made."""
@@ -109,6 +112,8 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("budget", lambda: trio.run(_budget, environment)),
         ("hosts", lambda: trio.run(_hosts, environment)),
         ("notify", lambda: _notify(environment)),
+        ("webhooks", lambda: _webhooks(environment)),
+        ("telemetry", lambda: _telemetry(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment)),
         ("server", lambda: _server(environment, model, online=online)),
@@ -225,6 +230,23 @@ def _notify(environment: Mapping[str, str]) -> str:
         hint = "make it executable" if exists else "name one on PATH, or give its whole path"
         raise UsageProblem(cause, place=f"{path} notify", hint=hint)
     return program  # Without its arguments, which may hold a key.
+
+
+def _webhooks(environment: Mapping[str, str]) -> str:
+    """Return the names of the webhooks; their addresses may hold a token."""
+    return ", ".join(read_user_config(locate_home(environment).config).webhooks) or "none"
+
+
+def _telemetry(environment: Mapping[str, str]) -> str:
+    """Return what is exported to OpenTelemetry. Raises `UsageProblem` for what is asked for and not possible."""
+    settings = telemetry_settings(environment)
+    if settings.problems:
+        raise UsageProblem("; ".join(settings.problems))
+    if settings.wanted and not is_installed():
+        raise UsageProblem("OpenTelemetry is asked for, and its packages are not here", hint=INSTALL)
+    names = [name for name, on in (("traces", settings.traces), ("metrics", settings.metrics)) if on]
+    content = " with prompts and replies" if settings.traces and settings.content else ""
+    return (" and ".join(names) or "off") + content
 
 
 def _model(environment: Mapping[str, str], model: str | None) -> str:

@@ -13,7 +13,7 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import err, notice, out, print_json, rich_text
-from replan.experiments.calibration import calibrate, load_calibration
+from replan.experiments.calibration import calibrate, curve_tables, load_calibration
 from replan.experiments.execution_definition import is_about_executions
 from replan.experiments.execution_report import write_execution_report
 from replan.experiments.execution_trials import prepare_executions, run_trials
@@ -134,6 +134,7 @@ class _Ticker:
 
 def print_calibration(folder: Path, *, as_json: bool) -> int:
     """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
+    calibration = load_calibration(data_root())
     rows: list[dict[str, Cell]] = [
         {
             "row": check.row,
@@ -144,14 +145,17 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
             "high": round(check.high, 4),
             "holds": "yes" if check.holds else "NO",
         }
-        for check in calibrate(load_calibration(data_root()), folder)
+        for check in calibrate(calibration, folder)
     ]
-    missed = sum(row["holds"] != "yes" for row in rows)
+    fits, tests = curve_tables(calibration, folder)
+    missed = sum(row["holds"] != "yes" for row in (*rows, *fits))
     if as_json:
-        print_json({"rows": rows, "missed": missed})
+        print_json({"rows": rows, "curves": fits, "hypotheses": tests, "missed": missed})
     else:
-        _print_rows(rows)
-        out().print(rich_text(line(f"{len(rows)} rows, {missed} outside their tolerance.")))
+        for table in (rows, fits, tests):
+            _print_rows(table)
+            out().print()
+        out().print(rich_text(line(f"{len(rows) + len(fits)} rows, {missed} rejected or outside their tolerance.")))
     return Exit.UNSOLVED if missed else Exit.OK
 
 

@@ -19,7 +19,8 @@ _LISTED = LISTED.format(now="%(now)s")
 _ROW = f"SELECT {_LISTED} FROM replan.runs WHERE run = %(run)s"
 _ROWS = (
     f"SELECT {_LISTED} FROM replan.runs WHERE (%(status)s::text IS NULL OR status = %(status)s)"
-    " AND (%(before)s::float8 IS NULL OR waiting_since < %(before)s) ORDER BY id DESC LIMIT %(limit)s"
+    " AND (%(before)s::float8 IS NULL OR waiting_since < %(before)s) AND starts_with(title, %(title)s)"
+    " ORDER BY id DESC LIMIT %(limit)s"
 )
 _RECORDS = "SELECT seq, at, epoch, inbox, body, hash FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
 _MESSAGES = "SELECT id, key, body, at, seal FROM replan.inbox WHERE run = %s AND id > %s ORDER BY id"
@@ -52,7 +53,8 @@ def run_row(cursor: Cursor, run: str, now: float) -> RunRow:
 
 def run_rows(cursor: Cursor, which: RunFilter, now: float) -> list[RunRow]:
     """Return the status rows that match, the run admitted last first."""
-    asked = {"status": which.status, "before": which.waiting_since_before, "limit": max(0, which.limit), "now": now}
+    asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start, "now": now}
+    asked["limit"] = max(0, which.limit)
     return [listed_row(row) for row in cursor.execute(_ROWS, asked)]
 
 

@@ -199,6 +199,7 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
         check_text(which.status or "", "status")
+        check_text(which.title_start, "title")
         now = self._clock.now()
         return await self._look(lambda connection: statements.run_rows(connection, which, now))
 

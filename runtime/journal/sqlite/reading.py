@@ -74,6 +74,7 @@ class FileReader(Generic[E]):
     async def runs(self, which: RunFilter) -> list[RunRow]:
         """As `Journal.runs`."""
         check_text(which.status or "", "status")
+        check_text(which.title_start, "title")
         return self._look(lambda connection: statements.run_rows(connection, which, self._now()))
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:

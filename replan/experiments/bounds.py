@@ -1,0 +1,305 @@
+"""Bounds of what a search over the four-level pipeline can find in a simulated world. Needs `experiments` (numpy).
+
+The pipeline is that of the workflow `search`: strategy requires analysis and recon, plan requires all. After a rejected
+plan a planner redoes a step and all that require it, or both roots. What it may see differs:
+
+- *clairvoyant*: the whole truth (cause, difficulty, which artifacts are wrong, what was told). Value iteration over
+  calls left and states gives the best success with these operators, when a plan has been rejected.
+- *informed*: the code of each finding and whether it repeats the one before. It keeps the exact belief over cause,
+  difficulty, wrong artifacts and told rejections, with the world's own parameters, and chooses the redo with the
+  largest chance of success per call, one step ahead. It is a good planner, and not a proven upper bound.
+
+The price of a call varies, so that each bound is a curve of success against mean calls. Left out: malformed replies,
+several causes, findings that name another level, visit budgets, and a level's rejections from before its redo.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from actors.simulated.curves import difficulties
+from actors.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, Profile
+from actors.simulated.world import lifted
+
+NODES = 8
+"""Equally likely difficulties."""
+TRIALS = 1000
+"""Problems on which the informed planner is simulated."""
+SIDE_BY_SIDE = 50
+"""Problems that are simulated at once, so that their beliefs fit into the processor's cache."""
+PRICES = (0.01, 0.02, 0.035)
+"""The prices of a call, in successes."""
+_A, _R, _S, _P = 1, 2, 4, 8
+REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
+"""What may be redone, as bits of levels from the topmost on."""
+_PATTERNS = 16
+_TOLD = TOLD_MAX + 1
+_TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
+Array = Any
+"""A numpy array of floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A point of a bound."""
+
+    name: str
+    """`clairvoyant` or `informed`."""
+    cap: int
+    """The cap of calls."""
+    price: float
+    """The price of a call, in successes."""
+    success: float
+    """The share of problems solved."""
+    calls: float
+    """The mean number of calls."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The four levels of a world, over a grid of difficulties."""
+
+    profile: Profile
+    """The world; its levels are the four of the shipped workflow."""
+
+    @cached_property
+    def causes(self) -> Array:
+        """The shares of the four levels, and of problems without a solution."""
+        return np.array([self.profile.causes.get(cause, 0.0) for cause in (*LEVELS, UNSOLVABLE)])
+
+    @cached_property
+    def chances(self) -> Array:
+        """The probability of a right attempt: cause × level × told × difficulty."""
+        profile, chances = self.profile, np.full((4, 4, _TOLD, NODES), self.profile.easy)
+        every = difficulties(profile.odds.alpha, profile.odds.beta)
+        width = len(every) // NODES
+        for node in range(NODES):
+            middle = every[node * width + width // 2]
+            for told in range(_TOLD):
+                for place, level in enumerate(LEVELS):
+                    chances[place, place, told, node] = lifted(profile.odds, middle, told, profile.heed(level))
+        return chances
+
+    def after(self, values: Array, cause: int, redo: int) -> Array:
+        """Return the mean of values (pattern × told × difficulty) over the outcomes of a redo, for each state.
+
+        A rejection that names the cause is told to the cause's step if that step is redone.
+        """
+        mixed = values
+        for level in range(4):
+            if redo >> level & 1:
+                right = self.chances[cause, level]
+                bits = np.arange(_PATTERNS)
+                mixed = right * mixed[bits & ~(1 << level)] + (1 - right) * mixed[bits | 1 << level]
+        if not redo >> cause & 1:
+            return mixed
+        named = cause == _TOPMOST
+        told = np.minimum(np.arange(_TOLD) + 1, TOLD_MAX)
+        mixed = mixed.copy()
+        mixed[named] = mixed[named][:, told]
+        return mixed
+
+
+@dataclass(frozen=True)
+class ValueIteration:
+    """The best success, less the price of its calls, in every state of a pipeline, by calls left."""
+
+    pipeline: Pipeline
+    cap: int
+    price: float
+
+    @cached_property
+    def tables(self) -> tuple[list[Array], list[Array]]:
+        """The values and the mean calls by calls left, each cause × pattern × told × difficulty."""
+        shape = (4, _PATTERNS, _TOLD, NODES)
+        values, calls = [np.zeros(shape)], [np.zeros(shape)]
+        solved = np.arange(_PATTERNS) == 0
+        values[0][:, solved] = 1.0
+        for left in range(1, self.cap + 1):
+            best, used = np.zeros(shape), np.zeros(shape)
+            for redo in REDOS:
+                cost = redo.bit_count()
+                if cost > left:
+                    continue
+                for cause in range(4):
+                    value = self.pipeline.after(values[left - cost][cause], cause, redo) - self.price * cost
+                    more = self.pipeline.after(calls[left - cost][cause], cause, redo) + cost
+                    better = value > best[cause] + 1e-12
+                    best[cause] = np.where(better, value, best[cause])
+                    used[cause] = np.where(better, more, used[cause])
+            best[:, solved], used[:, solved] = 1.0, 0.0
+            values.append(best)
+            calls.append(used)
+        return values, calls
+
+    def bound(self) -> Bound:
+        """Return the success and the mean calls from the beginning, where nothing has been told."""
+        values, calls = self.tables
+        first = REDOS[-1]
+        left = self.cap - first.bit_count()
+        shares = self.pipeline.causes
+        success = reached = 0.0
+        for cause in range(4):
+            gain = _from_start(self.pipeline, values[left][cause], cause)
+            more = _from_start(self.pipeline, calls[left][cause], cause)
+            success += shares[cause] * (gain + self.price * more)
+            reached += shares[cause] * more
+        # Of a problem without a solution the clairvoyant makes no call, nor of one that is not worth its price.
+        reached += float(shares[:4].sum()) * first.bit_count()
+        return Bound("clairvoyant", self.cap, self.price, float(success), float(reached))
+
+
+def _from_start(pipeline: Pipeline, values: Array, cause: int) -> float:
+    """Return the mean of values over the outcomes of the first attempts."""
+    mixed = values
+    for level in range(4):
+        right, bits = pipeline.chances[cause, level], np.arange(_PATTERNS)
+        mixed = right * mixed[bits & ~(1 << level)] + (1 - right) * mixed[bits | 1 << level]
+    return float(mixed[0, 0].mean())
+
+
+class InformedPlanner:
+    """A planner with the exact belief over the states of a pipeline, on simulated problems side by side."""
+
+    def __init__(self, pipeline: Pipeline, cap: int, price: float, trials: int = TRIALS) -> None:
+        self.pipeline, self.cap, self.price, self.trials = pipeline, cap, price, trials
+        self.dice = np.random.default_rng(cap)
+        goal = np.zeros((_PATTERNS, _TOLD, NODES))
+        goal[0] = 1.0
+        self.gains = [np.stack([pipeline.after(goal, cause, redo) for cause in range(4)]) for redo in REDOS]
+        profile = pipeline.profile
+        defects = list(dict.fromkeys(name for row in profile.findings.values() for name in row))
+        causes = (*LEVELS, UNSOLVABLE)
+        self.codes = np.array([[profile.defects(cause).get(name, 0.0) for name in defects] for cause in causes])
+        self.repeats = np.array([profile.repeated(cause) for cause in causes])
+
+    def run(self) -> Bound:
+        """Return the success and the mean calls on the problems, whose causes and difficulties are even."""
+        shares, count = self.pipeline.causes, self.trials
+        edges = np.cumsum(shares) / shares.sum()
+        cause = np.searchsorted(edges, (np.arange(count) + 0.5) / count, side="right").clip(0, 4)
+        node = self.dice.permutation(np.arange(count) % NODES)
+        parts = [slice(first, first + SIDE_BY_SIDE) for first in range(0, count, SIDE_BY_SIDE)]
+        ends = [self._searched(cause[part], node[part]) for part in parts]
+        solved, used = (np.concatenate(each) for each in zip(*ends, strict=True))
+        return Bound("informed", self.cap, self.price, float(solved.mean()), float(used.mean()))
+
+    def _searched(self, cause: Array, node: Array) -> tuple[Array, Array]:
+        """Return for problems with these causes and difficulties whether they are solved, and the calls."""
+        pipeline, count = self.pipeline, len(cause)
+        solvable = np.minimum(cause, 3)
+        told, bits = np.zeros(count, int), np.zeros(count, int)
+        used, solved, live = np.zeros(count), np.zeros(count, bool), np.ones(count, bool)
+        steady = np.array([[self.dice.choice(self.codes.shape[1], p=row) for row in self.codes] for _ in range(count)])
+        belief = np.zeros((count, 5, _PATTERNS, _TOLD, NODES))
+        belief[:, :, 0, 0, :] = pipeline.causes[None, :, None] / NODES
+        redo, seen = np.full(count, REDOS[-1]), np.full(count, -1)
+        while live.any():
+            for level in range(4):
+                made = live & (redo >> level & 1 == 1)
+                right = self.dice.random(count) < pipeline.chances[solvable, level, told, node]
+                right &= ~((cause == 4) & (level == 3))
+                bits = np.where(made, np.where(right, bits & ~(1 << level), bits | 1 << level), bits)
+            used = np.where(live, used + _cost(redo), used)
+            solved |= live & (bits == 0) & (cause < 4)
+            live &= ~solved
+            topmost = np.where(cause == 4, 4, _TOPMOST[bits])
+            same = self.dice.random(count) < self.repeats[topmost]
+            fresh = np.array([self.dice.choice(self.codes.shape[1], p=self.codes[top]) for top in topmost])
+            code = np.where(same, steady[np.arange(count), topmost], fresh)
+            belief = self._rejected(self._drawn(belief, redo, live), code, seen, live)
+            seen = np.where(live, code, seen)
+            redo = self._choice(belief, (self.cap - used).astype(int), live)
+            live &= redo > 0
+            told = np.where((topmost == cause) & (redo >> solvable & 1 == 1), np.minimum(told + 1, TOLD_MAX), told)
+        return solved, used
+
+    def _drawn(self, belief: Array, redo: Array, live: Array) -> Array:
+        """Return the belief after the redo and its new artifacts, before the verdict."""
+        bits, drawn = np.arange(_PATTERNS), belief.copy()
+        for mask in REDOS:
+            rows = np.flatnonzero(live & (redo == mask))
+            if not len(rows):
+                continue
+            part = drawn[rows]
+            for cause in range(4):
+                if mask >> cause & 1:
+                    named, own = np.equal(_TOPMOST, cause), part[:, cause].copy()
+                    if named.any():
+                        moved = np.zeros_like(own[:, named])
+                        moved[:, :, 1:] = own[:, named][:, :, :-1]
+                        moved[:, :, -1] += own[:, named][:, :, -1]
+                        own[:, named] = moved
+                        part[:, cause] = own
+            for level in range(4):
+                if mask >> level & 1:
+                    whole = part[:, :, bits & ~(1 << level)] + part[:, :, bits | 1 << level]
+                    right = self._right(level)[None, :, None]
+                    is_wrong = (bits >> level & 1)[None, None, :, None, None]
+                    part = 0.0 + np.where(is_wrong == 1, whole * (1 - right), whole * right)
+            drawn[rows] = part
+        return drawn
+
+    def _right(self, level: int) -> Array:
+        """Return the probability of a right artifact at a level: cause × told × difficulty, unsolvable last."""
+        last = np.full((1, _TOLD, NODES), 0.0 if level == 3 else self.pipeline.profile.easy)
+        return np.concatenate([self.pipeline.chances[:, level], last])
+
+    def _rejected(self, belief: Array, code: Array, seen: Array, live: Array) -> Array:
+        """Return the belief after a rejection with a code; `seen` is the code of the one before, -1 for none."""
+        tops = np.tile(_TOPMOST, (5, 1))
+        tops[4] = 4
+        repeated = self.repeats**2
+        likelihood = np.where(
+            (seen >= 0)[:, None],
+            repeated * (code == seen)[:, None] + (1 - repeated) * self.codes[:, code].T,
+            self.codes[:, code].T,
+        )
+        weights = likelihood[:, tops]
+        weights[:, :4, 0] = 0.0  # A plan without a wrong artifact would have passed.
+        after = belief * weights[:, :, :, None, None]
+        total = after.sum(axis=(1, 2, 3, 4), keepdims=True)
+        after = np.divide(after, total, out=np.zeros_like(after), where=total > 0)
+        return np.where(live[:, None, None, None, None], after, belief)
+
+    def _choice(self, belief: Array, left: Array, live: Array) -> Array:
+        """Return the redo of each problem; 0 where no redo is possible or worth its price."""
+        scores = np.full((len(REDOS), len(left)), -np.inf)
+        for place, (redo, gain) in enumerate(zip(REDOS, self.gains, strict=True)):
+            rows = np.flatnonzero(live & (left >= redo.bit_count()))
+            chance = np.einsum("tcpkn,cpkn->t", belief[rows, :4], gain)
+            scores[place, rows] = chance / redo.bit_count() - self.price
+        best = scores.argmax(axis=0)
+        allowed = scores[best, np.arange(len(left))] > 0
+        return np.where(live & allowed, np.array(REDOS)[best], 0)
+
+
+def _cost(redo: Array) -> Array:
+    """Return the calls of each redo in the happy case."""
+    return sum(redo >> level & 1 for level in range(4))
+
+
+def bounds_of(profile: Profile, caps: tuple[int, ...]) -> Iterator[Bound]:
+    """Yield the points of both bounds of a world; none for a world with other levels."""
+    if profile.levels != LEVELS:
+        return
+    pipeline = Pipeline(profile)
+    for cap in caps:
+        yield ValueIteration(pipeline, cap, 0.0).bound()
+    for price in PRICES:
+        yield ValueIteration(pipeline, max(caps), price).bound()
+    for cap, price in (*((cap, 0.0) for cap in caps), *((max(caps), price) for price in PRICES)):
+        yield InformedPlanner(pipeline, cap, price).run()
+
+
+def at_calls(points: list[Bound], calls: float) -> float:
+    """Return the success of a bound at mean calls, linear between its points; that of its last point beyond them."""
+    ordered = sorted({(point.calls, point.success) for point in points})
+    for (before, low), (after, high) in pairwise(ordered):
+        if before <= calls <= after:
+            return low + (high - low) * (calls - before) / max(after - before, 1e-9)
+    return ordered[-1][1] if calls > ordered[-1][0] else ordered[0][1]

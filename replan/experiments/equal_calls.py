@@ -1,0 +1,202 @@
+"""The comparison at equal calls: success within caps, and at the baseline's mean calls, paired by problem and seed.
+
+One trial with the largest cap shows what a smaller cap would have brought, for a search that does not look at its
+budget: success within it counts, and calls beyond it do not. A search that divides its budget is tried with each cap.
+An arm that stops by itself keeps its last value at every larger cap. Answers of people count as calls.
+Needs the extra `experiments` (scipy).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median
+
+from replan.experiments.definition import Experiment
+from replan.experiments.intervals import mean_interval, wilson_interval
+from replan.experiments.results import Trial
+from replan.experiments.scorecard import Table, is_success, rounded
+from runtime.core.errors import UsageProblem
+
+CAPTIONS: Mapping[str, str] = {
+    "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
+    "equal_mean": "Success at the mean calls of the baseline, interpolated between caps.",
+    "bounds": "What a planner with more knowledge finds: success against mean calls, by the price of a call.",
+    "conclusions": "In how many worlds a conclusion holds: one arm finds more than another within a cap of calls.",
+}
+"""The captions of the tables."""
+
+_Pair = tuple[str, int]
+"""The problem and the seed, by which trials of different arms are paired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The trials of an arm, as success and calls within any cap."""
+
+    label: str
+    """The arm without its cap."""
+    model: str
+    """The model, as after `--model`."""
+    by_cap: Mapping[int, Mapping[_Pair, Trial]]
+    """The trials by the cap that they were made with; an arm that does not look at its budget has one."""
+
+    def at(self, cap: int) -> dict[_Pair, tuple[float, float]]:
+        """Return success and calls within a cap, by pair."""
+        made_with = min((own for own in self.by_cap if own >= cap), default=max(self.by_cap))
+        return {
+            pair: (float(is_success(trial) and _cost(trial) <= cap), float(min(_cost(trial), cap)))
+            for pair, trial in self.by_cap[made_with].items()
+        }
+
+    def caps(self) -> list[int]:
+        """Return the caps at which the success may differ: those of the trials, or each up to the largest."""
+        return sorted(self.by_cap) if len(self.by_cap) > 1 else list(range(max(self.by_cap) + 1))
+
+
+def _cost(trial: Trial) -> float:
+    """Return the calls of a trial, with the price of what people have answered."""
+    return trial.calls + trial.help_calls
+
+
+def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[str, Table]:
+    """Return the tables `equal_calls` and `equal_mean`, and `conclusions`; empty for an experiment without caps.
+
+    Raises:
+        UsageProblem: scipy is not installed.
+    """
+    if not experiment.caps:
+        return {}
+    curves = list(_curves(experiment, trials))
+    rows: Table = []
+    means: Table = []
+    for model in experiment.models:
+        of_model = [curve for curve in curves if curve.model == model]
+        base = next((curve for curve in of_model if curve.label == experiment.baseline), None)
+        if base is None:
+            continue
+        rows += [row for curve in of_model for row in _rows(curve, base, experiment.caps)]
+        means += [_at_mean(curve, base, experiment.baseline_cap) for curve in of_model]
+    _correct(rows)
+    tables = {"equal_calls": rows, "equal_mean": means}
+    return tables | ({"conclusions": _conclusions(experiment, curves)} if experiment.conclusions else {})
+
+
+def _conclusions(experiment: Experiment, curves: Sequence[Curve]) -> Table:
+    """Return for each conclusion in how many worlds it holds, and the differences between its two arms."""
+    by_name, rows = {(curve.label, curve.model): curve for curve in curves}, list[dict[str, str | int | float | None]]()
+    for conclusion in experiment.conclusions:
+        deltas, sure = list[float](), 0
+        for model in experiment.models:
+            pair = [by_name.get((label, model)) for label in (conclusion.arm, conclusion.against)]
+            if pair[0] is None or pair[1] is None:
+                continue
+            own, other = pair[0].at(conclusion.cap), pair[1].at(conclusion.cap)
+            differences = [own[key][0] - other[key][0] for key in own if key in other]
+            deltas.append(fmean(differences))
+            sure += mean_interval(differences)[0] > 0
+        if deltas:
+            rows.append(
+                {
+                    "conclusion": conclusion.name,
+                    "cap": conclusion.cap,
+                    "worlds": len(deltas),
+                    "holds": sum(delta > 0 for delta in deltas),
+                    "holds_surely": sure,
+                    "delta_least": rounded(min(deltas)),
+                    "delta_median": rounded(median(deltas)),
+                    "delta_most": rounded(max(deltas)),
+                }
+            )
+    return rows
+
+
+def _curves(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve]:
+    by_arm: dict[str, dict[_Pair, Trial]] = {}
+    for trial in trials:
+        by_arm.setdefault(trial.arm, {})[trial.problem, trial.seed] = trial
+    grouped: dict[tuple[str, str], dict[int, Mapping[_Pair, Trial]]] = {}
+    for arm in experiment.arms():
+        if arm.name in by_arm:
+            cap = arm.cap or max(experiment.caps)
+            grouped.setdefault((arm.family, arm.model), {})[cap] = by_arm[arm.name]
+    yield from (Curve(label, model, by_cap) for (label, model), by_cap in grouped.items())
+
+
+def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[dict[str, str | int | float | None]]:
+    """Yield a row for each cap; `p` is that of McNemar's exact test."""
+    for cap in caps:
+        own, other = curve.at(cap), base.at(cap)
+        hits = int(sum(success for success, _ in own.values()))
+        low, high = wilson_interval(hits, len(own))
+        differences = [own[pair][0] - other[pair][0] for pair in own if pair in other]
+        bounds = mean_interval(differences)
+        gained, lost = differences.count(1.0), differences.count(-1.0)
+        itself = curve is base or not differences
+        yield {
+            "model": curve.model,
+            "arm": curve.label,
+            "cap": cap,
+            "trials": len(own),
+            "success": rounded(hits / len(own)),
+            "success_low": rounded(low),
+            "success_high": rounded(high),
+            "calls_mean": rounded(fmean(calls for _, calls in own.values())),
+            "delta_success": None if itself else rounded(fmean(differences)),
+            "delta_low": None if itself else rounded(bounds[0]),
+            "delta_high": None if itself else rounded(bounds[1]),
+            "p": None if itself else _exact_p(gained, lost),
+        }
+
+
+def _exact_p(gained: int, lost: int) -> float:
+    """Return the two-sided p value of McNemar's exact test, for the pairs that differ."""
+    try:
+        from scipy.stats import binomtest  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
+    except ImportError:
+        hint = "pip install 'replan[experiments]'"
+        raise UsageProblem("scipy is not installed", place="caps", hint=hint) from None
+    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+
+
+def _correct(rows: Table) -> None:
+    """Add Holm's correction over all comparisons of the table, and round the p values to six decimals."""
+    tested = sorted((row for row in rows if row["p"] is not None), key=lambda row: float(row["p"] or 0.0))
+    least = 0.0
+    for place, row in enumerate(tested):
+        least = max(least, min(1.0, (len(tested) - place) * float(row["p"] or 0.0)))
+        row["p_holm"] = round(least, 6)
+        row["p"] = round(float(row["p"] or 0.0), 6)
+    for row in rows:
+        row.setdefault("p_holm", None)
+
+
+def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> dict[str, str | int | float | None]:
+    """Return the success of an arm at the mean calls of the baseline with its own cap."""
+    other = base.at(baseline_cap)
+    target = fmean(calls for _, calls in other.values())
+    own, reached = _interpolated(curve, target)
+    differences = [own[pair] - other[pair][0] for pair in own if pair in other]
+    low, high = mean_interval(differences)
+    itself = curve is base
+    return {
+        "model": curve.model,
+        "arm": curve.label,
+        "calls_mean": rounded(reached),
+        "baseline_calls_mean": rounded(target),
+        "success": rounded(fmean(own.values())),
+        "delta_success": None if itself else rounded(fmean(differences)),
+        "delta_low": None if itself else rounded(low),
+        "delta_high": None if itself else rounded(high),
+    }
+
+
+def _interpolated(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
+    """Return the success of each pair at these mean calls, linear between two caps, and the mean calls reached."""
+    points = [(cap, fmean(calls for _, calls in curve.at(cap).values())) for cap in curve.caps()]
+    for (cap, mean), (following, following_mean) in pairwise(points):
+        if mean <= target < following_mean:
+            share = (target - mean) / (following_mean - mean)
+            before, after = curve.at(cap), curve.at(following)
+            return {pair: (1 - share) * before[pair][0] + share * after[pair][0] for pair in before}, target
+    cap, mean = points[-1] if target >= points[-1][1] else points[0]
+    return {pair: success for pair, (success, _) in curve.at(cap).items()}, mean

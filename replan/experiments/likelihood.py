@@ -1,0 +1,188 @@
+"""The likelihood of recorded dialogues under the model of difficulty and feedback: fits, tests, posterior draws.
+
+A record is the call that solved an instance, or the last call of one that was given up. With the difficulty p from a
+beta distribution, and c(k, p) the probability of call k, whose odds are those of p times the lift of k-1 rejections:
+
+    P(solved at t) = E[c(t, p) * prod(1 - c(k, p) for k < t)],    P(unsolved in T) = E[prod(1 - c(k, p) for k <= T)].
+
+The expectation is a sum over the log-odds of p, with the mass beyond the ends kept at the ends. Needs the extra
+`experiments` (numpy, scipy).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize  # type: ignore[import-untyped]
+from scipy.special import betainc, betaln  # type: ignore[import-untyped]
+from scipy.stats import chi2, ncx2  # type: ignore[import-untyped]
+
+from actors.simulated.profile import TOLD_MAX, Odds
+
+_LOGITS = np.linspace(-30.0, 30.0, 301)
+_LOG_P, _LOG_Q = -np.logaddexp(0.0, -_LOGITS), -np.logaddexp(0.0, _LOGITS)
+_STEP = _LOGITS[1] - _LOGITS[0]
+PRIOR_MEAN = np.array([0.0, 1.5, 0.0, 0.0])
+"""The mean of the logarithms of alpha, beta, first and further before any record is seen."""
+PRIOR_SD = np.array([1.5, 1.5, 1.5, 0.5])
+"""Their standard deviations: `first` is between 1/19 and 19 and `further` between 1/2.7 and 2.7 with 95 %."""
+BURN_IN, THIN = 500, 10
+"""Steps of the Metropolis chain that are left out, and steps from one draw to the next."""
+SIMULATED = 2000
+"""Simulated halves that the held-out half is compared with."""
+
+Vector = Any
+"""A numpy vector of floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How one instance went."""
+
+    calls: int
+    """The call that solved it, or the last call."""
+    solved: bool
+    """Whether it was solved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A model with fewer free parameters: the others have values of their own."""
+
+    free: int
+    """The number of free parameters."""
+    logs: Callable[[Vector], Vector]
+    """Makes the logarithms of alpha, beta, first and further of the free ones."""
+
+
+EQUAL = 5.0
+"""The logarithm of alpha + beta where all problems are about equally hard."""
+HYPOTHESES: Mapping[str, Hypothesis] = {
+    "no_effect": Hypothesis(2, lambda v: np.array([v[0], v[1], 0.0, 0.0])),
+    "first_only": Hypothesis(3, lambda v: np.array([v[0], v[1], v[2], 0.0])),
+    "same_each_time": Hypothesis(3, lambda v: np.array([v[0], v[1], v[2], v[2]])),
+    "equal_problems": Hypothesis(
+        3, lambda v: np.array([EQUAL - np.logaddexp(0.0, v[0]), EQUAL - np.logaddexp(0.0, -v[0]), v[1], v[2]])
+    ),
+}
+"""What a curve may exclude: that feedback has no effect, only once, or the same each time; or equal problems."""
+
+
+def outcome_probabilities(logs: Vector, calls: int) -> tuple[Vector, Vector]:
+    """Return the probabilities of a success at call 1, 2, … `calls`, and of none up to each of them."""
+    alpha, beta = np.exp(logs[:2])
+    weights = np.exp(alpha * _LOG_P + beta * _LOG_Q - betaln(alpha, beta)) * _STEP
+    weights[0] += betainc(alpha, beta, np.exp(_LOG_P[0]))
+    weights[-1] += betainc(beta, alpha, np.exp(_LOG_Q[-1]))
+    weights /= weights.sum()
+    told = np.minimum(np.arange(calls), TOLD_MAX)
+    lift = np.where(told > 0, logs[2] + logs[3] * (told - 1), 0.0)
+    log_wrong = -np.logaddexp(0.0, _LOGITS[:, None] + lift)
+    survival = weights @ np.exp(np.cumsum(log_wrong, axis=1))
+    before = np.concatenate([[1.0], survival[:-1]])
+    return before - survival, survival
+
+
+def log_likelihood(logs: Vector, records: Sequence[Record]) -> float:
+    """Return the natural logarithm of the probability of the records."""
+    solved, unsolved = outcome_probabilities(logs, max(record.calls for record in records))
+    shares = [(solved if record.solved else unsolved)[record.calls - 1] for record in records]
+    return float(np.log(np.maximum(shares, 1e-300)).sum())
+
+
+def log_prior(logs: Vector) -> float:
+    """Return the logarithm of the prior, up to a constant."""
+    return float(-0.5 * (((logs - PRIOR_MEAN) / PRIOR_SD) ** 2).sum())
+
+
+def posterior_mode(records: Sequence[Record]) -> Vector:
+    """Return the logarithms of the parameters that are most probable after the records."""
+    return _best(
+        lambda logs: log_likelihood(logs, records) + log_prior(logs), (PRIOR_MEAN, np.array([-0.7, 1.5, 2.0, 0.2]))
+    )
+
+
+def odds_of(logs: Vector) -> Odds:
+    """Return parameters as a profile has them, with three significant digits."""
+    alpha, beta, first, further = (float(f"{value:.3g}") for value in np.exp(logs))
+    return Odds(alpha=alpha, beta=beta, first=first, further=further)
+
+
+def posterior_draws(records: Sequence[Record], count: int, seed: int, thin: int = THIN) -> Vector:
+    """Return draws of the posterior, one per row: every `thin`-th step of a Metropolis chain with its own seed."""
+    dice, at = np.random.default_rng(seed), posterior_mode(records)
+    value, draws = log_likelihood(at, records) + log_prior(at), []
+    for step in range(BURN_IN + thin * count):
+        proposal = at + dice.normal(0.0, 0.35, 4) * PRIOR_SD
+        proposed = log_likelihood(proposal, records) + log_prior(proposal)
+        if np.log(dice.random()) < proposed - value:
+            at, value = proposal, proposed
+        if step >= BURN_IN and (step - BURN_IN) % thin == thin - 1:
+            draws.append(at)
+    return np.array(draws)
+
+
+def held_out_p(draws: Vector, records: Sequence[Record], seed: int) -> float:
+    """Return how often records that the fitted model makes are as improbable as those that were held out.
+
+    Below 0.01 the model is rejected. The probability of a record is the mean over the draws, and each simulated half
+    is made with one draw, so that the uncertainty of the fit counts.
+    """
+    calls = max(record.calls for record in records)
+    solved, unsolved = (np.array(each) for each in zip(*(outcome_probabilities(d, calls) for d in draws), strict=True))
+    outcomes = np.concatenate([solved, unsolved[:, -1:]], axis=1).clip(0.0)
+    mean = np.maximum(np.concatenate([solved.mean(axis=0), unsolved[:, -1:].mean(axis=0)]), 1e-300)
+    # An instance that was given up early counts as unsolved at the last call: what it would have needed is unknown.
+    observed = np.log([mean[record.calls - 1] if record.solved else mean[-1] for record in records]).sum()
+    dice, sums = np.random.default_rng(seed), []
+    for number in range(SIMULATED):
+        shares = outcomes[number % len(outcomes)]
+        made = dice.choice(calls + 1, size=len(records), p=shares / shares.sum())
+        sums.append(np.log(mean[made]).sum())
+    return float(np.mean(np.array(sums) <= observed + 1e-9))
+
+
+def halves(records: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]]:
+    """Return every other record, in the order of the file, for the fit, and the rest, which is held out."""
+    return records[0::2], records[1::2]
+
+
+def excluded_p(records: Sequence[Record], hypothesis: Hypothesis) -> float:
+    """Return the p value of the likelihood ratio of a hypothesis against the whole model."""
+    full = log_likelihood(_mle(records), records)
+    less = log_likelihood(hypothesis.logs(_mle(records, hypothesis)), records)
+    return float(chi2.sf(max(0.0, 2 * (full - less)), 4 - hypothesis.free))
+
+
+def power(records: Sequence[Record], hypothesis: Hypothesis, level: float = 0.05) -> float:
+    """Return the probability that such a curve excludes the hypothesis, were the most probable parameters true."""
+    calls = max(record.calls for record in records)
+    truth = outcome_probabilities(posterior_mode(records), calls)
+    shares = np.append(truth[0], truth[1][-1]).clip(1e-300)
+
+    def expected(free: Vector) -> float:
+        solved, unsolved = outcome_probabilities(hypothesis.logs(free), calls)
+        return float(shares @ np.log(np.append(solved, unsolved[-1]).clip(1e-300)))
+
+    nearest = expected(_best(expected, _starts(hypothesis)))
+    distance = 2 * len(records) * (float(shares @ np.log(shares)) - nearest)
+    degrees = 4 - hypothesis.free
+    return float(ncx2.sf(chi2.isf(level, degrees), degrees, max(distance, 1e-9)))
+
+
+def _mle(records: Sequence[Record], hypothesis: Hypothesis | None = None) -> Vector:
+    if hypothesis is None:
+        return _best(lambda logs: log_likelihood(logs, records), (PRIOR_MEAN, posterior_mode(records)))
+    return _best(lambda free: log_likelihood(hypothesis.logs(free), records), _starts(hypothesis))
+
+
+def _starts(hypothesis: Hypothesis) -> tuple[Vector, ...]:
+    return tuple(np.array(start)[: hypothesis.free] for start in ([0.0, 1.5, 0.5], [-2.0, 1.0, 1.0], [3.0, 0.3, 0.1]))
+
+
+def _best(value: Callable[[Vector], float], starts: Sequence[Vector]) -> Vector:
+    """Return where a function is largest, within wide bounds."""
+    bounds = [(-4.5, 5.5)] * len(starts[0])
+    found = [minimize(lambda at: -value(at), start, method="L-BFGS-B", bounds=bounds) for start in starts]
+    return min(found, key=lambda each: float(each.fun)).x
