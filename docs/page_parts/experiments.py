@@ -41,7 +41,9 @@ def compared(experiment: str) -> str:
 
 
 def difference(row: Mapping[str, str]) -> str:
-    """Return the paired difference of success in points; nothing for the baseline itself."""
+    """Return the paired difference of success in points; nothing for the baseline itself, no interval for a bound."""
+    if row["delta_success"] and not row["delta_low"]:
+        return f"{100 * float(row['delta_success']):+.1f}"
     points = [100 * float(row[name]) for name in ("delta_success", "delta_low", "delta_high")]
     return f"{points[0]:+.1f} ({points[1]:+.1f} to {points[2]:+.1f})" if any(points) else ""
 
@@ -134,7 +136,7 @@ def at_equal_calls(experiment: str) -> str:
         (
             (
                 row["arm"],
-                *(shares[row["arm"], cap] for cap in caps),
+                *(shares.get((row["arm"], cap), "") for cap in caps),
                 f"{float(row['success']):.1%} @ {float(row['calls_mean']):.1f}",
                 difference(row) if row["delta_success"] else "",
             )

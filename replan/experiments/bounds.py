@@ -297,9 +297,15 @@ def bounds_of(profile: Profile, caps: tuple[int, ...]) -> Iterator[Bound]:
 
 
 def at_calls(points: list[Bound], calls: float) -> float:
-    """Return the success of a bound at mean calls, linear between its points; that of its last point beyond them."""
-    ordered = sorted({(point.calls, point.success) for point in points})
-    for (before, low), (after, high) in pairwise(ordered):
+    """Return the success of a bound at mean calls, linear between its points; that of its last point beyond them.
+
+    A point below one with fewer calls is left out: nobody need make the calls that bring nothing.
+    """
+    frontier: list[tuple[float, float]] = []
+    for used, success in sorted({(point.calls, point.success) for point in points}):
+        if not frontier or success > frontier[-1][1]:
+            frontier.append((used, success))
+    for (before, low), (after, high) in pairwise(frontier):
         if before <= calls <= after:
             return low + (high - low) * (calls - before) / max(after - before, 1e-9)
-    return ordered[-1][1] if calls > ordered[-1][0] else ordered[0][1]
+    return frontier[-1][1] if calls > frontier[-1][0] else frontier[0][1]

@@ -30,7 +30,7 @@ async def status(call: Call, wanted: bodies.Run) -> Mapping[str, Any]:
 
 async def result(call: Call, wanted: bodies.Run) -> Mapping[str, Any]:
     """Return what a run has come to."""
-    return (await read_shown(call.desk.reader, wanted.id)).result.to_json()
+    return (await read_shown(call.desk.reader, wanted.id)).result_json
 
 
 async def questions(call: Call, wanted: bodies.MaybeRun) -> Mapping[str, Any]:

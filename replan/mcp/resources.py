@@ -76,7 +76,7 @@ async def read_resource(desk: Desk, uri: str) -> Any:
     loaded, views = shown.loaded, shown.loaded.kind.views
     match found[2]:
         case "result":
-            return shown.result.to_json()
+            return shown.result_json
         case "tree":
             interrupted = shown.status == "parked"
             tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)

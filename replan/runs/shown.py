@@ -43,6 +43,11 @@ class ShownRun:
         return self.loaded.kind.run_state(self.with_inbox)
 
     @property
+    def result_json(self) -> dict[str, Any]:
+        """The result as programs read it, with whether the run goes on by itself."""
+        return {**self.result.to_json(), "driven": self.driven}
+
+    @property
     def driven(self) -> bool:
         """Whether the run goes on by itself: a process drives it, or a host takes it up."""
         return self.hosted or (self.row.owner is not None and not is_dead(self.row.owner))

@@ -53,7 +53,7 @@ async def read_run(site: Site, request: Request, who: Principal, body: None) -> 
     """Return what a run has come to, and whether anybody drives it now."""
     del who, body
     shown = await read_shown(site.reader, request.path_params["run"])
-    return answered({**shown.result.to_json(), "driven": shown.driven})
+    return answered(shown.result_json)
 
 
 async def read_tree(site: Site, request: Request, who: Principal, body: None) -> Response:
