@@ -13,7 +13,7 @@ from runtime.journal.copying import Source, Target
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.inspecting import Inspection
 from runtime.journal.kinds import Codecs
-from runtime.journal.port import Dead
+from runtime.journal.port import Dead, nobody
 from runtime.journal.versions import Versions
 from runtime.open_journal import POSTGRES, check_extra
 
@@ -88,7 +88,12 @@ def open_store(url: str, use_another: str = USE_ANOTHER) -> Iterator[Store]:
 
 
 def upgrade(
-    url: str, roles: Mapping[str, str], dead: Dead, use_another: str = USE_ANOTHER, *, tables_only: bool = False
+    url: str,
+    roles: Mapping[str, str],
+    dead: Dead = nobody,
+    use_another: str = USE_ANOTHER,
+    *,
+    tables_only: bool = False,
 ) -> Versions:
     """Bring a journal's tables to this release's version, and raise its floor; return what it is on then.
 

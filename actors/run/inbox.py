@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import (
+    PEOPLE,
     VIAS,
     ClarificationAnswered,
     ClarificationDeclined,
@@ -37,6 +38,10 @@ MESSAGES_MAX = 100
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
 """The kinds of messages that a user may send without being asked."""
+
+
+class ForPeopleOnly(UsageProblem):
+    """A program may not answer or decline this question."""
 
 
 class NoteTold(TimedEvent):
@@ -137,15 +142,15 @@ def _refused(message: "Mailed", reason: str) -> MailRefused:
 
 def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
-    question = str(body.get("question", ""))
+    question, via = str(body.get("question", "")), str(body.get("via") or "")
     match body.get("kind"):
         case "cancel":
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
-            answer = fitting_answer(questions, question, body.get("answer"))
+            answer = fitting_answer(questions, question, body.get("answer"), via)
             return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer, via=_via(body))
         case "decline":
-            check_decline(questions, question)
+            check_decline(questions, question, via)
             return ClarificationDeclined(question_id=question, at=at, mono=mono, via=_via(body))
         case "note":
             return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
@@ -160,13 +165,14 @@ def _via(body: dict[str, Any]) -> Via:
     return next((via for via in VIAS if via == body.get("via")), "")
 
 
-def fitting_answer(questions: Questions, name: str, answer: object) -> str:
-    """Return an answer in the one spelling that it is kept in.
+def fitting_answer(questions: Questions, name: str, answer: object, via: str) -> str:
+    """Return an answer in the one spelling that it is kept in; `via` is how it came, empty where nobody says it.
 
     An answer to a question that was withdrawn or has expired meanwhile is taken: what a person has said is not lost.
-    Raises `UsageProblem` with the reason for one that cannot be taken; the question stays as it is.
+    Raises `UsageProblem` with the reason for one that cannot be taken, `ForPeopleOnly` for a program's; the question
+    stays as it is.
     """
-    _check_open(questions, name, "clarification_answered")
+    _check_open(questions, name, "clarification_answered", via)
     return normal_answer(questions[name].request.answer_schema, answer)
 
 
@@ -175,9 +181,9 @@ def is_for_people(request: ClarificationRequested) -> bool:
     return request.for_people or request.review or request.answer_schema == OUTCOME_SCHEMA
 
 
-def check_decline(questions: Questions, name: str) -> None:
-    """Raise `UsageProblem` if a question cannot be declined."""
-    _check_open(questions, name, "clarification_declined")
+def check_decline(questions: Questions, name: str, via: str) -> None:
+    """Raise `UsageProblem` if a question cannot be declined, `ForPeopleOnly` if a program may not do that."""
+    _check_open(questions, name, "clarification_declined", via)
 
 
 def check_message(messages: Messages, text: object) -> str:
@@ -191,7 +197,7 @@ def check_message(messages: Messages, text: object) -> str:
     return storable(text).strip()
 
 
-def _check_open(questions: Questions, name: str, kind: str) -> None:
+def _check_open(questions: Questions, name: str, kind: str, via: str) -> None:
     question = questions.get(name)
     if question is None:
         raise UsageProblem(f"there is no open question {name!r}")
@@ -199,6 +205,8 @@ def _check_open(questions: Questions, name: str, kind: str) -> None:
         raise UsageProblem(f"question {name!r} is answered already: {question.answer[:200]!r}")
     if not question.can(kind):
         raise UsageProblem(f"question {name!r} is closed: it was {question.status}")
+    if via and via not in PEOPLE and is_for_people(question.request):
+        raise ForPeopleOnly("only a person may answer this")
 
 
 def _body(text: str) -> dict[str, Any]:

@@ -20,10 +20,15 @@ from actors.values.artifacts import Clarified
 from runtime.core.events import Event
 from runtime.core.machine import Work
 
-Via = Literal["", "cli", "web", "api", "mcp", "python"]
-"""How an answer came: command line, web page, HTTP API, MCP server or Python; empty where nobody has said."""
+Via = Literal["", "cli", "web", "api", "mcp", "python", "ask"]
+"""How an answer came: command line, web page, HTTP API, MCP server, `replan.answer`, or the function that a Python
+program has passed to ask its user; empty where nobody has said."""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All of them."""
+PEOPLE: tuple[Via, ...] = ("cli", "web", "ask")
+"""The ways that lead from a person; on the others a program may decide."""
+SAYS_VIA = 2
+"""The codec from which on messages and records say how an answer came (`runtime.journal.versions`)."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 

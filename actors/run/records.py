@@ -37,6 +37,7 @@ _VIA: Mapping[Via, str] = {
     "api": " by a program, over HTTP",
     "mcp": " by a program, over MCP",
     "python": " from Python",
+    "ask": " in a Python program",
 }
 
 

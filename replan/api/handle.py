@@ -126,7 +126,7 @@ class TrioRun(Run[R]):
             if text == "":
                 break
             if text is not None:
-                await engine.answer(str(result.question["id"]), text, via="python")
+                await engine.answer(str(result.question["id"]), text, via="ask")
             result = await session.drive(self.stop)
         return result
 

@@ -152,7 +152,8 @@ class Engine(Reading):
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns. `via` is how it came.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
-        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit.
+        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit, as
+        `ForPeopleOnly` for a question that a program may not answer.
         """
         return await self._post(question, partial(inbox.post_answer, text=text, via=via))
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from actors.run.inbox import KINDS, check_decline, check_message, fitting_answer
-from actors.run.questions import Status, Via
+from actors.run.inbox import KINDS, ForPeopleOnly, check_decline, check_message, fitting_answer
+from actors.run.questions import SAYS_VIA, Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
@@ -38,14 +38,17 @@ class Heard:
 
 
 async def post_answer(journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "") -> Heard:
-    """Post an answer, which came `via` a face. Raises `UsageProblem` for one that cannot be accepted."""
+    """Post an answer, which came `via` a face.
+
+    Raises `UsageProblem` for one that cannot be accepted, as `ForPeopleOnly` for a program's.
+    """
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
     try:
         if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
             answer = normal_answer(question.request.answer_schema, text)
         else:
-            answer = fitting_answer(_unfinished(run, common).questions, name, text)
+            answer = fitting_answer(_unfinished(run, common).questions, name, text, via)
     except InvalidAnswer as problem:
         wish = "some text" if question is None else expected_answer(question.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
@@ -61,7 +64,7 @@ async def post_decline(journal: Journal[Any], common: Common, run: str, name: st
     if question is None or question.status not in CLOSED_BY_PEOPLE:
         open_run = _unfinished(run, common)
         try:
-            check_decline(open_run.questions, name)
+            check_decline(open_run.questions, name, via)
         except UsageProblem as problem:
             raise _placed(problem, f"{run}/{name}") from None
     return await _post_once(journal, run, name, {"kind": "decline", "question": name}, via)
@@ -123,7 +126,8 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 
 async def _post_once(journal: Journal[Any], run: str, name: str, body: Mapping[str, Any], via: Via) -> Heard:
     """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
-    posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if via else body)
+    says = bool(via) and (await journal.row(run)).codec >= SAYS_VIA  # Else an earlier release may drive the run.
+    posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if says else body)
     stands = json.loads(posted.body)
     same = {key: value for key, value in stands.items() if key != "via"} == body
     return Heard("duplicate" if posted.result == "conflict" and same else posted.result, stands.get("answer"))
@@ -140,4 +144,6 @@ def _unfinished(run: str, common: Common) -> RunState[Any]:
 
 
 def _placed(problem: UsageProblem, question: str) -> UsageProblem:
+    if isinstance(problem, ForPeopleOnly):
+        return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")
     return UsageProblem(problem.cause, place=question, hint=f"`{program()} questions` lists the open ones")

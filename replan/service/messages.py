@@ -3,11 +3,11 @@
 import hashlib
 import re
 
-from actors.run.inbox import is_for_people
+from actors.run.inbox import ForPeopleOnly
 from actors.run.questions import Via
 from replan.runs import cancelling
 from replan.runs.changes import Changes, post_changes
-from replan.runs.inbox import Heard, split
+from replan.runs.inbox import Heard
 from replan.runs.status import goes_on
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
@@ -36,14 +36,11 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
     Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as
     `Engine.answer` does.
     """
-    run, name = split(question)
-    common = await service.reader.common_with_inbox(run)
-    asked = None if common is None else common.questions.get(name)
-    if asked is not None and asked.open and is_for_people(asked.request):
-        cause = "only a person may answer this: on the web page, or with `replan answer`"
-        raise RequestRefused(cause, "forbidden")
     engine = service.engine
-    receipt = await (engine.decline(question, via=via) if text is None else engine.answer(question, text, via=via))
+    try:
+        receipt = await (engine.decline(question, via=via) if text is None else engine.answer(question, text, via=via))
+    except ForPeopleOnly as problem:
+        raise RequestRefused(f"{problem.cause}: {problem.hint}", "forbidden") from None
     if receipt.result == "conflict":
         raise RequestRefused("another answer was given before, and that one counts", "conflict")
     return receipt

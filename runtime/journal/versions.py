@@ -15,8 +15,8 @@ from runtime.core.owner import describe
 FIRST_CODEC = 1
 """The codec of every run that was written before journals stored codecs."""
 
-CODEC = 1
-"""The highest codec that this release reads and writes."""
+CODEC = 2
+"""The highest codec that this release reads and writes. In codec 2 answers say on which way they came."""
 
 
 def check_readable(run: str, codec: int, known: int) -> None:

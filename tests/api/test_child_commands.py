@@ -22,8 +22,8 @@ COMMANDS = {
     "cancel": (lambda engine, run: engine.cancel(run), "cancel top"),
     "finish_cancelled": (lambda engine, run: engine.finish_cancelled(run), "cancel top"),
     "tell": (lambda engine, run: engine.tell(run, "Hurry."), "tell top TEXT"),
-    "answer": (lambda engine, run: engine.answer(f"{run}/q1", "yes"), "questions top"),
-    "decline": (lambda engine, run: engine.decline(f"{run}/q1"), "questions top"),
+    "answer": (lambda engine, run: engine.answer(f"{run}/q1", "yes", via="cli"), "questions top"),
+    "decline": (lambda engine, run: engine.decline(f"{run}/q1", via="cli"), "questions top"),
 }
 
 

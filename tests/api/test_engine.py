@@ -161,7 +161,7 @@ async def test_waiting_for_people_does_not_count_as_active_time(autojump_clock, 
         work = run_request({"a": {"rmax": 9, "r_patience": 9}}, write_script(tmp_path, script), active_seconds=8.0)
         waiting = await planner.begin(work, run="first")
         await trio.sleep(86_400)
-        await planner.answer(waiting.question["id"], "the first")
+        await planner.answer(waiting.question["id"], "the first", via="cli")
         result = await planner.resume("first")
         assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
         assert 2 <= result.calls <= 4, "calls of three seconds, in eight"

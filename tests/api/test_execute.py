@@ -9,6 +9,7 @@ import pytest
 import replan
 from replan.setup.data_files import data_root
 from tests.cli.samples import write_script
+from tests.journal.behind import query
 
 DETOUR = data_root() / "configs" / "examples" / "detour"
 
@@ -105,6 +106,8 @@ def test_a_risky_tool_asks_by_the_function_that_is_passed(options):
         return "yes"
 
     assert replan.execute(PLAN, **{**options, "approve": "risky", "ask": ask}).succeeded
+    ((posted,),) = query(options["home"] / "journal.sqlite3", "SELECT body FROM inbox")
+    assert json.loads(posted)["via"] == "ask"
     assert len(asked) == 1
     assert "make" in asked[0]
 
@@ -154,6 +157,8 @@ def test_do_without_a_plan_executes_nothing(options, tmp_path):
 def test_a_second_execution_of_a_workspace_is_refused(options):
     waiting = replan.execute(PLAN, **{**options, "approve": "risky"})
     assert waiting.status == "waiting"
+    with pytest.raises(replan.UsageProblem, match="only a person may answer this"):
+        replan.answer(waiting.question["id"], "yes", home=options["home"])
     with pytest.raises(replan.UsageProblem, match="works in this workspace and has not finished"):
         replan.execute(PLAN, **options)
     replan.cancel(waiting.run_id, home=options["home"])

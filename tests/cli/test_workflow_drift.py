@@ -153,7 +153,7 @@ async def serve_with_messages(run):
         await until("waiting")
         await engine.tell(run, "It is very urgent.")
         await until("waiting", 2)
-        await engine.answer(f"{run}/q1", "3.12")
+        await engine.answer(f"{run}/q1", "3.12", via="cli")
         await until("finished")
         stop.requested.set()
     return notices[1:]

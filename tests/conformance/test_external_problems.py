@@ -68,7 +68,7 @@ async def test_the_whole_pipeline_makes_a_plan_that_is_proved_over_all_traces(ca
         result = await engine.begin(job)
         if asks(case):
             assert (result.status, result.calls) == ("waiting", 2)
-            await engine.answer(result.open_questions[0], case["type_hint"])
+            await engine.answer(result.open_questions[0], case["type_hint"], via="cli")
             result = await engine.resume(result.run_id)
     assert (result.outcome, result.calls) == ("success", 5 if asks(case) else 4)
     verdict: Verdict = judged("plan", result.plan_json, case["statement"])["plan_expansive"]

@@ -1,9 +1,12 @@
 """Journal contract: the presence of hosts, and the journal's clock."""
 
+from dataclasses import replace
+
 import pytest
 
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import HostRow
+from runtime.journal.versions import CODEC as NEWEST
 from tests.contracts.toy_events import LONE_SURROGATE
 
 
@@ -20,7 +23,11 @@ class HostsContract:
         await journal.announce("one", "process 1", 30.0)
         await journal.announce("two", "process 2", 60.0)
         async with open_journal() as other:
-            rows = [HostRow("one", "process 1", clock.time + 30.0), HostRow("two", "process 2", clock.time + 60.0)]
+            first, second = (
+                HostRow("one", "process 1", clock.time + 30.0),
+                HostRow("two", "process 2", clock.time + 60.0),
+            )
+            rows = [replace(each, codec=NEWEST) for each in (first, second)]
             assert await other.hosts() == rows
             clock.time += 30.0
             assert await other.hosts() == rows[1:]
@@ -32,7 +39,7 @@ class HostsContract:
         await journal.announce("one", "process 1", 30.0)
         clock.time += 20.0
         await journal.announce("one", "process 1", 30.0)
-        assert await journal.hosts() == [HostRow("one", "process 1", clock.time + 30.0)]
+        assert await journal.hosts() == [HostRow("one", "process 1", clock.time + 30.0, codec=NEWEST)]
         clock.time += 100.0
         await journal.announce("one", "process 1", 30.0)  # Also after it has expired.
         assert len(await journal.hosts()) == 1
@@ -41,7 +48,7 @@ class HostsContract:
         for kinds in (None, {}, {"planning": 1, "negotiation": 3}):
             await journal.announce("one", "process 1", 30.0, kinds)
             async with open_journal() as other:
-                assert await other.hosts() == [HostRow("one", "process 1", clock.time + 30.0, kinds)]
+                assert await other.hosts() == [HostRow("one", "process 1", clock.time + 30.0, kinds, NEWEST)]
 
     async def test_a_host_whose_process_is_dead_is_not_present(self, journal):
         await journal.announce("one", "process 1", 30.0)

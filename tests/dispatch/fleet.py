@@ -179,9 +179,9 @@ class Fleet:
                         question = f"{row.run}/{row.summary.detail}"
                         if row.summary.status != "waiting" or row.unread or question in answered:
                             continue
-                        first = await engine.answer(question, f"ANSWER-{row.run}")
-                        again = await engine.answer(question, f"ANSWER-{row.run}")
-                        other = await engine.answer(question, "the other one")
+                        first = await engine.answer(question, f"ANSWER-{row.run}", via="cli")
+                        again = await engine.answer(question, f"ANSWER-{row.run}", via="cli")
+                        other = await engine.answer(question, "the other one", via="cli")
                         assert (again.result, other.result) == ("duplicate", "conflict"), (first, again)
                         answered.add(question)
                 except JournalError as error:

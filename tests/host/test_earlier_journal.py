@@ -24,8 +24,9 @@ from runtime.journal.port import RunFilter
 from runtime.journal.sqlite import schema, statements
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.journal.sqlite.packing import unpack
+from runtime.journal.versions import FIRST_CODEC
 from tests.host.fake_home import FakeHome, run_request
-from tests.journal.behind import query
+from tests.journal.behind import change, query
 
 RUNS = ("done", "asks", "silent", "parked", "going", "admitted")
 """Finished; waiting with an unread answer; waiting; parked; interrupted by a kill; only admitted."""
@@ -57,7 +58,7 @@ async def make_runs(engine, home):
     for run in ("asks", "silent"):
         home.reject.append("requirements.missing")
         await engine.begin(run_request("a", "b"), run=run)
-    await engine.answer("asks/q1", "the version is 3.12")
+    await engine.answer("asks/q1", "the version is 3.12", via="cli")
     await interrupt(engine, "parked", lambda stop, _: stop.requested.set())
     await interrupt(engine, "going", lambda _, scope: scope.cancel())
     await engine.admit(run_request("a", "b"), run="admitted")
@@ -119,6 +120,9 @@ async def serve_until_finished(engine, home, runs):
 async def test_the_runs_of_an_earlier_journal_go_on_where_they_stopped(tmp_path, version):
     home, new, old = FakeHome(seconds=0.0), tmp_path / "new.sqlite3", tmp_path / "old.sqlite3"
     first_format = replace(PLANNING, codec=Codec(EVENTS, format=FIRST_FORMAT))  # Earlier journals know no other.
+    schema.open_writer(new, None, 1.0).close()
+    new.chmod(0o600)
+    change(new, "UPDATE journal SET floor = ?", FIRST_CODEC)  # As in a file that an earlier release has made.
     async with open_engine(new, home, [first_format]) as engine:
         await make_runs(engine, home)
         contents = await content(engine.journal)
@@ -129,7 +133,7 @@ async def test_the_runs_of_an_earlier_journal_go_on_where_they_stopped(tmp_path,
         assert await content(engine.journal) == contents
         assert (await engine.journal.due(10)).runs == DUE
         await serve_until_finished(engine, home, DUE)
-        await engine.answer("silent/q1", "3.12")
+        await engine.answer("silent/q1", "3.12", via="cli")
         assert all([(await engine.resume(run)).succeeded for run in ("silent", "parked")])
         result = await content(engine.journal)
         for run, (_, records, _) in result.items():

@@ -60,7 +60,7 @@ async def test_a_waiting_run_does_not_count_as_active_and_its_answer_wakes_it(au
         await engine.admit(run_request("a"), run="second")
         await trio.sleep(5)
         assert home.row("second") == ("finished", "success")
-        await engine.answer("first/q1", "the version is 3.12")
+        await engine.answer("first/q1", "the version is 3.12", via="cli")
         await trio.sleep(5)
     assert home.row("first") == ("finished", "success")
     assert home.events("first")[1] == ("waiting", "q1")

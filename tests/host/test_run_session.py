@@ -20,7 +20,7 @@ async def test_records_of_other_drivers_are_reported_before_the_run_goes_on(auto
         stop = Stop()
         stop.requested.set()
         await engine.resume("first", DriveOptions(stop))
-        await engine.answer("first/q1", "it is this")
+        await engine.answer("first/q1", "it is this", via="cli")
         assert (await session.drive(Stop())).succeeded
     assert [record.seq for record, _ in reported] == [*range(1, len(reported) + 1)]
     assert "run_parked" in [record.event.kind for record, _ in reported]

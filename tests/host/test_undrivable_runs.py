@@ -123,7 +123,7 @@ async def test_a_run_whose_row_cannot_be_read_after_a_drive_is_still_served(auto
             _make_fail(engine.journal, "row", 1)
             await trio.sleep(1.5)
             assert [event for event, _ in home.events("a")] == ["taken_up", "trouble"]
-            await engine.answer("a/q1", "it is this")
+            await engine.answer("a/q1", "it is this", via="cli")
             await trio.sleep(3)
     assert home.row("a") == ("finished", "success")
 

@@ -150,8 +150,8 @@ async def messages():
         )
         for run in ("answered", "declined"):
             assert (await engine.begin(job, run=run)).status == "waiting"
-        await engine.answer("answered/q1", "It is the export that is slow.")
-        await engine.decline("declined/q1")
+        await engine.answer("answered/q1", "It is the export that is slow.", via="cli")
+        await engine.decline("declined/q1", via="cli")
         await engine.tell("answered", "It is slow.", "note")
         await engine.tell("answered", "It must be fast.", "requirement")
         await engine.change("answered", {"price": None, **CHANGE})

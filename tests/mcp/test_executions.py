@@ -58,4 +58,4 @@ async def test_no_client_approves_a_step(tmp_path, monkeypatch):
             assert (question["people_only"], shown) == (True, [])
             assert "only a person" in await refused(client, "answer", question=question["id"], answer="yes")
             assert "only a person" in await refused(client, "answer", question=question["id"], decline=True)
-        await home.engine.answer(question["id"], "yes")
+        await home.engine.answer(question["id"], "yes", via="web")

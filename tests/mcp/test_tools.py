@@ -114,7 +114,7 @@ async def test_a_form_that_was_answered_elsewhere_is_taken_back_from_an_older_cl
     async with served(tmp_path, monkeypatch) as home:
 
         async def never(context, params):
-            await home.engine.answer(f"{run}/q1", ANSWER)
+            await home.engine.answer(f"{run}/q1", ANSWER, via="cli")
             await trio.sleep_forever()
 
         async with home.client(mode="legacy", elicitation_callback=never) as client:

@@ -18,6 +18,7 @@ from actors.run.messages import Faulted, Generated
 from actors.run.parking import REASONS_MAX, RunParked, RunResumed
 from actors.run.questions import ClarificationAnswered, ClarificationRequested, ClarificationWithdrawn, Status
 from actors.run.state import RunState
+from actors.run.tools import OUTCOME_SCHEMA
 from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from runtime.core.ledger import Ledger, Limits
 from runtime.core.messages import Mailed, Overdrawn, Parking, Resumed, Woken
@@ -244,12 +245,28 @@ def test_a_question_expires_when_its_time_is_over_and_its_wait_goes_with_it():
 
 def test_a_late_answer_is_known_and_a_review_that_is_gone_takes_none():
     gone = after(question(), ClarificationWithdrawn(question_id="q1"))
-    assert inbox.fitting_answer(gone.questions, "q1", " blue ") == "blue"
+    assert inbox.fitting_answer(gone.questions, "q1", " blue ", "") == "blue"
     known = after(ClarificationAnswered(question_id="q1", at=1.0, answer="blue"), run=gone)
     assert [clarified.answer for clarified in known.clarifications] == ["blue"]
     review = after(question(review=True), ClarificationWithdrawn(question_id="q1"))
     with pytest.raises(Exception, match="closed"):
-        inbox.fitting_answer(review.questions, "q1", "blue")
+        inbox.fitting_answer(review.questions, "q1", "blue", "cli")
+
+
+@pytest.mark.parametrize("fields", [{"review": True}, {"for_people": True}, {"answer_schema": OUTCOME_SCHEMA}])
+@pytest.mark.parametrize(("via", "taken"), [("", True), ("cli", True), ("ask", True), ("mcp", False), ("later", False)])
+def test_only_people_answer_some_questions(fields, via, taken):
+    """An answer that does not say on which way it came is one of codec 1, and was checked as it was posted."""
+    run, body = after(question(**fields)), json.dumps({"kind": "decline", "question": "q1", "via": via})
+    event = accept_control(run, Mailed(1, "answer:q1", body, 1.0))
+    assert event.kind == ("clarification_declined" if taken else "mail_refused")
+    assert getattr(event, "via", "") == (via if taken else "")
+
+
+@pytest.mark.parametrize("via", [7, "", "A b", "x" * 33, None])
+def test_what_is_no_way_is_left_out_of_the_fact(via):
+    body = json.dumps({"kind": "answer", "question": "q1", "answer": "blue", "via": via})
+    assert accept_control(after(question()), Mailed(1, "answer:q1", body, 1.0)).via == ""
 
 
 @pytest.mark.parametrize("body", ["", "[]", "[" * 100_000, '{"kind": "odd"}', '{"kind": "answer", "question": []}'])

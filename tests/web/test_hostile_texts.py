@@ -189,7 +189,7 @@ async def test_only_people_answer_reviews(tmp_path):
         fields = {"version": field(page, "version"), "picked": "reject", "typed": "no way back", "do": "answer"}
         assert (await web.post(f"/questions/{question['id']}", fields)).headers["location"] == "/?done=answered"
         stored = [json.loads(each.body) for each in await web.engine.journal.inbox(run)]
-        assert stored[0]["answer"] == "reject: no way back"
+        assert (stored[0]["answer"], stored[0]["via"]) == ("reject: no way back", "web")
 
 
 async def test_attached_bytes_are_text_or_refused(tmp_path):

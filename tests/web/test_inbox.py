@@ -52,7 +52,7 @@ async def test_a_second_answer_is_a_conflict_that_names_the_first(tmp_path):
         run = await web.start()
         await web.engine.resume(run)
         version = field((await web.browser.get("/")).text, "version")
-        await web.engine.answer(f"{run}/q1", "3.11")
+        await web.engine.answer(f"{run}/q1", "3.11", via="cli")
         answer = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "3.12", "do": "answer"})
         assert answer.status_code == 422
         assert "another answer was given before: &#39;3.11&#39;" in answer.text

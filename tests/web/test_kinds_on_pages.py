@@ -126,7 +126,7 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path):
         before = page.count('class="done"') + page.count('class="waiting"')
         assert 'class="waiting"><title>ask_user: ask user, waiting' in page
         assert page.count('class="taken"') >= 3
-        await web.engine.answer(f"{run}/q1", "Portugal")
+        await web.engine.answer(f"{run}/q1", "Portugal", via="cli")
 
         async def second_pass():
             text = (await web.browser.get(f"/runs/{run}")).text

@@ -151,7 +151,7 @@ async def test_a_parked_run_goes_on_when_a_person_says_so(tmp_path):
     async with served(tmp_path, hosts=False) as web:
         run = await web.start("asks")
         await web.engine.resume(run)
-        await web.engine.answer(f"{run}/q1", "3.12")
+        await web.engine.answer(f"{run}/q1", "3.12", via="cli")
     async with served(tmp_path) as web:
         assert (await web.settled(run, "finished")).outcome == "success"
 

@@ -98,7 +98,7 @@ async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in
         async with home(clock, server.base_url) as engine:
             result = await engine.begin(request(engine, workflow=write(tmp_path), max_calls=1), run="run-1")
             assert result.status == "waiting", result
-            await engine.answer("run-1/q1", "new ones")
+            await engine.answer("run-1/q1", "new ones", via="cli")
             result = await engine.resume("run-1")
             assert (result.outcome, result.reopened_by) == ("budget_exhausted", "limits")
             assert (await engine.resume("run-1")).outcome == "budget_exhausted"
@@ -133,7 +133,7 @@ async def test_a_question_opens_after_the_first_raise_and_a_child_run_begins_aft
             await engine.change("run-1", {"calls": 2})
             result = await engine.resume("run-1")
             assert (result.status, result.open_questions) == ("waiting", ("run-1/q1",)), result
-            await engine.answer("run-1/q1", "new ones")
+            await engine.answer("run-1/q1", "new ones", via="cli")
             assert (await engine.resume("run-1")).outcome == "budget_exhausted"
             await engine.change("run-1", {"calls": 9})
             result = await engine.resume("run-1")
