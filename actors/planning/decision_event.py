@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from actors.policy.belief_choice import Weighing
 from actors.policy.cause import Cause
@@ -32,7 +32,7 @@ class Decided(Event):
     """The seconds before a retry; 0 for any other decision."""
     classified: Cause | None = None
     """The classifier's code that selected the row; None where no classifier did."""
-    weighing: Weighing | None = None
+    weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
     """What a belief policy went by; None where a row decided."""
 
     @model_validator(mode="before")
