@@ -254,7 +254,7 @@ def _ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
     calls = "; ".join(_short(use_text(use, state.config.tools)) for use in uses)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
-    text = f"May the step {attempt.step!r}{_title(state, attempt)} run{again}? It runs {calls}"
+    text = f"May the step {attempt.step!r}{_title(state, attempt)} run{again}? What it does: {calls}"
     return _question(state, attempt, text, "a person approves it first", YES_NO)
 
 

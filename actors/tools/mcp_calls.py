@@ -150,7 +150,7 @@ class _AddressCall:
             result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
         elif result.outcome is ToolOutcome.BROKEN and web.status in (401, 403, 404):
             result = ToolResult(ToolOutcome.PERMANENT, reason=f"the server answered with status {web.status}")
-        elif result.outcome is ToolOutcome.BROKEN and not web.sent:
+        elif result.outcome is ToolOutcome.BROKEN and not web.answered:
             result = ToolResult(ToolOutcome.TRANSIENT, reason=f"the server cannot be reached: {result.reason}")
         return _shown(self.spec, result, self.redactor, sent=end.sent)
 

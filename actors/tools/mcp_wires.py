@@ -113,8 +113,8 @@ class Web:
         return self._wire.too_much
 
     @property
-    def sent(self) -> bool:
-        """Whether a connection was made at all."""
+    def answered(self) -> bool:
+        """Whether the server has answered any request."""
         return self._wire.answered
 
     @asynccontextmanager

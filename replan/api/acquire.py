@@ -11,7 +11,7 @@ from actors.acquisition.result import Result as AcquisitionResult
 from actors.run.result import RunResult
 from replan.api.driven import beside_the_loop, driven
 from replan.api.loops import blocking, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving
+from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving, placed
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
@@ -43,13 +43,15 @@ async def aacquire(
     output_tokens: int | None = None,
     home: Path | str | Memory | None = None,
     ask: Ask | None = None,
+    tenant: str = "",
+    priority: int = 0,
 ) -> AcquisitionResult:
     """Fill the schema of a profile and return the result, in trio or in asyncio.
 
     `profile` is a shipped name or a file; `docs` is a folder of documents, without which the search service of the
     home's config is asked, if there is one; `given` are values that you know, as texts by the path of the field. The
-    limits are those of `start`; `ask` answers questions, and without it a run that needs an answer ends with the
-    status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
+    limits, `tenant` and `priority` are those of `start`; `ask` answers questions, and without it a run that needs an
+    answer ends with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
 
     Whether all values were found is a value (`result.succeeded`), not an error. Cancelling it parks the run, which can
     be resumed where it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is written.
@@ -68,7 +70,7 @@ async def aacquire(
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
     )
-    how = driving(None, None, home, ask)
+    how = driving(None, None, home, ask, placed(tenant, priority))
     folder = None if docs is None else os.fspath(docs)
     request = await beside_the_loop(partial(_prepared, wish, folder, model, how))
 

@@ -1,10 +1,12 @@
 """Admitting a run of any kind from Python, for a host or `replan resume` to drive."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from replan.api.home import Home, environment_of
 from replan.api.loops import blocking, in_any_loop
+from replan.api.options import placed
 from replan.runs.home import open_home
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
@@ -18,13 +20,17 @@ from runtime.core.clock import SystemClock
 __all__ = ["aadmit", "admit"]
 
 
-async def aadmit(kind: str, task: Any, *, model: str | None = None, home: Home = None) -> str:
+async def aadmit(
+    kind: str, task: Any, *, model: str | None = None, home: Home = None, tenant: str = "", priority: int = 0
+) -> str:
     """Record the start of a run of a kind, and return its id; the run is durable then, and a host drives it.
 
     `kind` is the name of an installed kind (`replan.kinds`); `task` is what its `prepare` takes, such as a text for a
-    small agent; `model` is as after `--model`; `home` is a folder, None for `$REPLAN_HOME`. Where no host serves the
-    home, `replan resume` drives the run. Raises `UsageProblem`, before anything is written.
+    small agent; `model` is as after `--model`; `home` is a folder, None for `$REPLAN_HOME`; `tenant` and `priority`
+    are those of `start`. Where no host serves the home, `replan resume` drives the run. Raises `UsageProblem`, before
+    anything is written.
     """
+    placement = placed(tenant, priority)
 
     async def work() -> str:
         environment = environment_of(home)
@@ -39,11 +45,13 @@ async def aadmit(kind: str, task: Any, *, model: str | None = None, home: Home =
         async with open_home(
             registry=plugins, kinds=kinds, clock=clock, environment=environment, config=config
         ) as engine:
-            return await engine.admit(prepared)
+            return await replace(engine, placement=placement).admit(prepared)
 
     return await in_any_loop(work)
 
 
-def admit(kind: str, task: Any, *, model: str | None = None, home: Home = None) -> str:
+def admit(
+    kind: str, task: Any, *, model: str | None = None, home: Home = None, tenant: str = "", priority: int = 0
+) -> str:
     """Record the start of a run of a kind, as `aadmit` does, outside of a trio or asyncio program."""
-    return blocking("admit", partial(aadmit, kind, task, model=model, home=home))
+    return blocking("admit", partial(aadmit, kind, task, model=model, home=home, tenant=tenant, priority=priority))

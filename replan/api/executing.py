@@ -19,7 +19,7 @@ from actors.tools.workspace import check_workspace
 from replan.api.driven import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving
+from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving, placed
 from replan.api.runs import KEYWORDS, attached_to, prepared_run
 from replan.runs.executing import (
     Approval,
@@ -81,6 +81,8 @@ def start_execution(
     output_tokens: int | None = None,
     home: Path | str | Memory | None = None,
     ask: Ask | None = None,
+    tenant: str = "",
+    priority: int = 0,
 ) -> AbstractAsyncContextManager[Run[ExecutionResult]]:
     """Start the execution of a plan, and yield it while it is driven, as `start` does for a planning run.
 
@@ -88,8 +90,8 @@ def start_execution(
     proved again before anything runs, at `level` (None: that of its planning run, else `expansive`). `tools` is the
     tools file (None: `tools.yaml` in the home), `workspace` the folder that the tools work in. `approve` says which
     calls of tools are asked about first: `each`, `risky` or `none`. `workflow` makes new plans where the plan ends
-    (None: that of the planning run, else `search`). The limits are those of `start`, replans included; `ask` answers
-    the questions of the execution.
+    (None: that of the planning run, else `search`). The limits, replans included, `tenant` and `priority` are
+    those of `start`; `ask` answers the questions of the execution.
 
     Raises `UsageProblem`, whose place is the keyword or the file, on entering the block and before anything is written.
     """
@@ -115,7 +117,7 @@ def start_execution(
         workflow=None if workflow is None else os.fspath(workflow),
         limits=limits,
     )
-    return _start(plan, options, model, driving(None, None, home, ask))
+    return _start(plan, options, model, driving(None, None, home, ask, placed(tenant, priority)))
 
 
 @same_parameters(start_execution)
@@ -156,6 +158,8 @@ async def ado(
     repo: Path | str | None = None,
     home: Path | str | None = None,
     ask: Ask | None = None,
+    tenant: str = "",
+    priority: int = 0,
 ) -> Done:
     """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
 
@@ -177,7 +181,7 @@ async def ado(
     )
     path = None if tools is None else os.fspath(tools)
     options = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
-    how = driving(None, None, home, ask)
+    how = driving(None, None, home, ask, placed(tenant, priority))
     plan = partial(_planned, problem, options, model, partial(attached_to, attach, repo, problem), how)
     request = await beside_the_loop(plan)
     await _ensure_unused(options, how)

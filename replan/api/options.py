@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
+from runtime.journal.port import ORDINARY, Placement
+from runtime.journal.validation import check_placement
 from runtime.open_journal import open_journal
 
 __all__ = ["MEMORY", "Ask", "Driving", "Generate", "Memory", "check_types"]
@@ -43,6 +45,8 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "tools": ((str, Path), "a file"),
     "workspace": ((str, Path), "a folder"),
     "home": ((str, Path, Memory), "a folder or MEMORY"),
+    "tenant": (str, "a name"),
+    "priority": (int, "a whole number"),
 }
 """The types that keywords take beside None; limits and `search` are checked when the run is prepared."""
 
@@ -59,6 +63,8 @@ class Driving:
     """A folder, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
     ask: Ask | None = None
     """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
+    placement: Placement = ORDINARY
+    """Whom new runs are accounted to, and their priority."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -72,10 +78,10 @@ class Driving:
         if isinstance(self.home, Memory):
             clock, kinds = SystemClock(), Kinds()
             async with open_journal("memory:", kinds.codecs, clock) as journal:
-                yield Engine(journal=journal, registry=known, clock=clock, kinds=kinds)
+                yield Engine(journal=journal, registry=known, clock=clock, kinds=kinds, placement=self.placement)
             return
         async with open_home(registry=known, environment=self.environment) as engine:
-            yield engine
+            yield replace(engine, placement=self.placement)
 
 
 def driving(
@@ -83,19 +89,31 @@ def driving(
     generators: Mapping[str, Generate] | None,
     home: Path | str | Memory | None,
     ask: Ask | None,
+    placement: Placement = ORDINARY,
 ) -> Driving:
     """Return the keywords, checked. Raises `UsageProblem` that names the keyword."""
     check_types(guards=guards, generators=generators, home=home)
     if ask is not None and not callable(ask):
         raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
-    return Driving(guards or {}, generators or {}, home, ask)
+    return Driving(guards or {}, generators or {}, home, ask, placement)
+
+
+def placed(tenant: str, priority: int) -> Placement:
+    """Return the keywords `tenant` and `priority`, checked. Raises `UsageProblem` that names the keyword."""
+    check_types(tenant=tenant, priority=priority)
+    for place, placement in (("tenant", Placement(tenant)), ("priority", Placement(priority=priority))):
+        try:
+            check_placement(placement)
+        except UsageProblem as problem:
+            raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
+    return Placement(tenant, priority)
 
 
 def check_types(**given: object) -> None:
     """Check the types of keywords. Raises `UsageProblem` that names the keyword."""
     for name, value in given.items():
         types, form = _TYPES[name]
-        if value is None and name not in ("workflow", "workspace"):
+        if value is None and name not in ("workflow", "workspace", "tenant", "priority"):
             continue
         if not isinstance(value, types):
             raise UsageProblem(f"should be {form}, not {type(value).__name__}", place=name)

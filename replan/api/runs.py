@@ -16,7 +16,7 @@ from replan.api.driven import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.home import Home
 from replan.api.loops import blocking, in_any_loop, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving
+from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
 from replan.runs.changes import Changes, post_changes
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare
@@ -55,6 +55,8 @@ def start(
     generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
     ask: Ask | None = None,
+    tenant: str = "",
+    priority: int = 0,
 ) -> AbstractAsyncContextManager[Run[Result]]:
     """Start a run, and yield it while it is driven: `async with replan.start(problem) as run`, in trio or in asyncio.
 
@@ -68,7 +70,8 @@ def start(
     text files and `repo` a repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and
     `generators` are functions by the name that the workflow uses, in addition to the installed ones. `home` is a
     folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an
-    empty text, a run that needs an answer ends with the status `waiting`.
+    empty text, a run that needs an answer ends with the status `waiting`. `tenant` names whom the run is accounted to,
+    and `priority`, from -100 to 100, how urgent it is.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
@@ -88,7 +91,8 @@ def start(
         output_tokens=output_tokens,
     )
     attachments = partial(attached_to, attach, repo, problem)
-    return _start(partial(prepared_run, problem, options, model, attachments), driving(guards, generators, home, ask))
+    how = driving(guards, generators, home, ask, placed(tenant, priority))
+    return _start(partial(prepared_run, problem, options, model, attachments), how)
 
 
 @same_parameters(start)

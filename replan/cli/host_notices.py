@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shlex
 import signal
 import sys
@@ -12,7 +13,7 @@ import click
 import trio
 
 from actors.values.format import clock, stamp
-from replan.cli.terminal.console import Lossy
+from replan.cli.terminal.console import Lossy, has_room
 from replan.setup.command_name import program
 from replan.setup.database import database_place
 from replan.setup.home_folder import locate_home
@@ -38,17 +39,42 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.logs.terminal_text import clean
 
 ELSEWHERE = "another process drives it"
+TEXT_MAX = 300
+"""Characters that are kept of a text whose line a pipe might not take at once. As JSON they are at most 3,600 bytes."""
 
 
 def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
-    """Return a function that prints a notice on a stream; None is stdout."""
+    """Return a function that prints a notice on a stream; None is stdout.
+
+    It never waits for the stream's reader, who would hold up the whole process: while a pipe is full, notices are left
+    out, and the next one that is printed comes after a line with their number.
+    """
     stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
+    left_out = 0
 
     def report(notice: Notice) -> None:
-        text = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)
+        nonlocal left_out
+        if left_out and has_room(stdout):
+            click.echo(_gap(left_out, as_json=as_json), file=stdout)
+            left_out = 0
+        if left_out or not has_room(stdout):
+            left_out += 1
+            return
+        line = _as_json if as_json else _as_line
+        text = line(notice, redactor, None)
+        if len(text.encode()) >= select.PIPE_BUF:
+            text = line(notice, redactor, TEXT_MAX)
         click.echo(text, file=stdout)
 
     return report
+
+
+def _gap(count: int, *, as_json: bool) -> str:
+    """Return the line that stands for notices that were left out."""
+    text = f"{count} {'notice was' if count == 1 else 'notices were'} left out: nobody read the output"
+    if as_json:
+        return json.dumps({"at": stamp(time.time()), "event": "left_out", "text": text})
+    return f"{clock(time.time())} host: {text}"
 
 
 async def watch_signals(
@@ -67,13 +93,13 @@ async def watch_signals(
                 stop.requested.set()
 
 
-def _as_json(notice: Notice, redactor: Redactor) -> str:
+def _as_json(notice: Notice, redactor: Redactor, text_max: int | None) -> str:
     fields = {"at": stamp(time.time()), "event": notice.event}
     run, (key, text) = _run_of(notice), _detail(notice)
     if run:
         fields["run_id"] = run
     if text:
-        fields[key] = redactor.text(text)  # The text of an error in a plug-in may hold a secret.
+        fields[key] = redactor.text(text)[:text_max]  # The text of an error in a plug-in may hold a secret.
     return json.dumps(fields)
 
 
@@ -101,8 +127,8 @@ def _run_of(notice: Notice) -> str:
     return "" if isinstance(notice, Ready | Stopping | Stopped) else notice.run
 
 
-def _as_line(notice: Notice, redactor: Redactor) -> str:
-    text = clean(redactor.text(_words(notice)), one_line=True)
+def _as_line(notice: Notice, redactor: Redactor, text_max: int | None) -> str:
+    text = clean(redactor.text(_words(notice)), one_line=True)[:text_max]
     return f"{clock(time.time())} {_run_of(notice) or 'host'}: {text}"
 
 

@@ -8,17 +8,16 @@ import os
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from actors.run.ids import is_child
 from replan.cli.options import Invocation
 from replan.runs import run_ids
-from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from replan.setup.database import database_url
 from replan.setup.home_folder import Home, locate_home, prepare_home
 from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
-from runtime.journal.port import RunRow
+from runtime.journal.port import RunFilter, RunRow
 
 if TYPE_CHECKING:
     from replan.runs.reader import Reading
@@ -27,6 +26,9 @@ T = TypeVar("T")
 
 READ_MAX = 20
 """Finished runs that `resume --last` reads, to see whether a message has reopened them."""
+
+FIRST_ROWS = 100
+"""Status rows that are read first where the newest run is asked for."""
 
 Work = Callable[["Reading"], Coroutine[Any, Any, T]]
 """What a command does with the runs of the home."""
@@ -130,10 +132,7 @@ async def named_or_newest(reader: "Reading", name: str | None) -> str:
 
 async def newest_run(reader: "Reading") -> str:
     """Return the newest run that has a record."""
-    for row in await all_runs(reader):
-        if row.last_seq > 0:
-            return row.run
-    raise RunNotFound("", cause=f"no runs yet (`{program()} run PROBLEM` starts one)")
+    return await _newest(reader, _any_run) or _none(f"no runs yet (`{program()} run PROBLEM` starts one)")
 
 
 async def newest_to_resume(reader: "Reading", *, raised: bool) -> str:
@@ -143,19 +142,44 @@ async def newest_to_resume(reader: "Reading", *, raised: bool) -> str:
     """
     from actors.run.ending import FINAL, Outcome
 
-    rows = [row for row in await all_runs(reader) if row.last_seq > 0]
     reopened = {Outcome.FAILED, Outcome.BUDGET_EXHAUSTED} if raised else {Outcome.FAILED}
     left = READ_MAX
-    for row in rows:
+
+    async def goes_on(row: RunRow) -> bool:
+        nonlocal left
         if row.summary.status != "finished" or row.summary.detail in reopened:
-            return row.run
-        if row.summary.detail not in FINAL and left > 0:
-            left -= 1
-            if await _is_reopened(reader, row.run):
+            return True
+        if row.summary.detail in FINAL or left == 0:
+            return False
+        left -= 1
+        return await _is_reopened(reader, row.run)
+
+    newest = await _newest(reader, goes_on) or await _newest(reader, _any_run)
+    return newest or _none(f"no run to resume (`{program()} run PROBLEM` starts one)")
+
+
+async def _newest(reader: "Reading", wanted: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
+    """Return the newest run with a record that a person has started and that is wanted; None for none.
+
+    The newest rows are read first, and more only while it is not among them: all rows of a large journal take seconds.
+    """
+    seen, limit = 0, FIRST_ROWS
+    while True:
+        rows = await reader.journal.runs(RunFilter(limit=limit))
+        for row in rows[seen:]:
+            if row.last_seq > 0 and not is_child(row.run) and await wanted(row):
                 return row.run
-    if rows:
-        return rows[0].run
-    raise RunNotFound("", cause=f"no run to resume (`{program()} run PROBLEM` starts one)")
+        if len(rows) < limit:
+            return None
+        seen, limit = limit, limit * 10
+
+
+async def _any_run(_: RunRow) -> bool:
+    return True
+
+
+def _none(cause: str) -> NoReturn:
+    raise RunNotFound("", cause=cause)
 
 
 async def _is_reopened(reader: "Reading", run: str) -> bool:
@@ -166,8 +190,3 @@ async def _is_reopened(reader: "Reading", run: str) -> bool:
         return goes_on(await reader.common_with_inbox(run))
     except (JournalDamaged, RunUnreadable, UsageProblem):
         return False
-
-
-async def all_runs(reader: "Reading") -> list[RunRow]:
-    """Return every run that a person has started, the newest first."""
-    return [row for row in await reader.journal.runs(ALL) if not is_child(row.run)]

@@ -1,7 +1,7 @@
 """Serving a home over MCP, and a host beside it, until a stop is requested or the client has gone."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import trio
@@ -22,6 +22,7 @@ from replan.setup.home_folder import Home
 from replan.setup.settings import UserConfig
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
+from runtime.journal.port import Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ async def serve_mcp(
     """
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     desk = Desk(
-        engine=engine,
+        engine=replace(engine, placement=Placement(config.clients.tenant)),
         reader=CachedReader(engine.journal, engine.kinds),
         offer=Offer(config, home.folder, engine.root),
         store=Store(home.folder),

@@ -9,7 +9,7 @@ from replan.mcp.calls import Call
 from replan.runs.execution_plans import plan_of_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.service import messages
-from replan.service.starting import known_start, mark_of, planned, run_of_key, start_prepared
+from replan.service.starting import acquired, executed, mark_of, planned, start_once, start_prepared
 from runtime.core.errors import UsageProblem
 
 KEY = "idempotency_key"
@@ -31,24 +31,14 @@ async def acquire(call: Call, wanted: bodies.Acquire) -> Mapping[str, Any]:
         given=dict(wanted.given),
         **_limited(wanted),
     )
-    engine = call.desk.engine
-
-    def prepare() -> PreparedRun:
-        return call.desk.offer.prepare_acquisition(order, engine.registry, engine.environment)
-
-    return await _started(call, wanted, "acquire", prepare)
+    return await _started(call, wanted, "acquire", lambda: acquired(call.desk, order))
 
 
 async def execute(call: Call, wanted: bodies.Execute) -> Mapping[str, Any]:
     """Start the execution of a proved plan."""
     source = await plan_of_run(call.desk.reader, wanted.id)
     order = ExecutionOrder(plan=source, tools=wanted.tools, **_limited(wanted))
-    engine = call.desk.engine
-
-    def prepare() -> PreparedRun:
-        return call.desk.offer.prepare_execution(order, engine.registry, engine.environment)
-
-    return await _started(call, wanted, "execute", prepare)
+    return await _started(call, wanted, "execute", lambda: executed(call.desk, order))
 
 
 async def answer(call: Call, wanted: bodies.Answer) -> Mapping[str, Any]:
@@ -76,15 +66,11 @@ async def _started(
 ) -> Mapping[str, Any]:
     """Start a run; a call that repeats an idempotency key returns the run that the first one has started."""
     if wanted.idempotency_key is None:
-        run = await start_prepared(call.desk, call.who, prepare())
-        return {"run_id": run, "result": "accepted", "next": "call `wait`"}
-    key, mark = _hashed(call, wanted.idempotency_key, tool), mark_of(wanted.model_dump_json())
-    async with call.desk.repeating:  # So that a call and its repetition do not both find that nothing was started.
-        known = await known_start(call.desk, call.who, key, mark)
-        if known is not None:
-            return {"run_id": known, "result": "duplicate", "next": "call `wait`"}
-        run = await start_prepared(call.desk, call.who, prepare(), run=run_of_key(key), mark=mark)
-    return {"run_id": run, "result": "accepted", "next": "call `wait`"}
+        run, is_new = await start_prepared(call.desk, call.who, prepare()), True
+    else:
+        key, mark = _hashed(call, wanted.idempotency_key, tool), mark_of(wanted.model_dump_json())
+        run, is_new = await start_once(call.desk, call.who, key, mark, prepare)
+    return {"run_id": run, "result": "accepted" if is_new else "duplicate", "next": "call `wait`"}
 
 
 def _limited(wanted: bodies.Ordered) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """The ids of runs: making a new one, and resolving a prefix."""
 
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from actors.run.ids import is_child
 from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.core.names import RUN_ID
 from runtime.journal.port import Readable, RunFilter, RunRow
 
 ALL = RunFilter(limit=1_000_000)
@@ -22,12 +24,14 @@ def new_run_id() -> str:
 async def run_named(journal: Readable[Any], prefix: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`.
 
-    The rows of all runs are read for a prefix alone.
+    For a prefix alone, the rows of the runs whose ids begin so are read.
     """
     try:
         return (await journal.row(prefix)).run
     except RunNotFound:
-        return find_run(await journal.runs(ALL), prefix)
+        if prefix and RUN_ID.fullmatch(prefix) is None:  # No id begins so.
+            raise
+        return find_run(await journal.runs(replace(ALL, run_start=prefix)), prefix)
 
 
 def find_run(rows: list[RunRow], prefix: str) -> str:

@@ -1,22 +1,20 @@
 """Verification of a journal: what follows from its records is computed again and compared. It changes nothing.
 
 Compared are the status row of each run, its title, what it has committed, when hosts take it up, its unread messages,
-the totals of the days, and the anchors. The records, texts and messages themselves are verified by their hashes.
+the totals of the days, also those of tenants, and the anchors. The records, texts and messages themselves are verified
+by their hashes.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
 
 from actors.values.format import counted
-from replan.runs.loaded import AnyKind
+from replan.runs.booked_days import Append, booked_as, replayed
 from replan.setup.kinds import Kinds
-from runtime.core.daily_budget import DAY_SECONDS, Account, book
+from runtime.core.daily_budget import DAY_SECONDS, NO_LIMIT
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
-from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
-from runtime.core.machine import Summary
 from runtime.journal.inspecting import Inspection, StoredRun
 
 VALUE_MAX = 60
@@ -49,21 +47,6 @@ class Verified:
     """What could not be compared, one line each."""
 
 
-class _Append(NamedTuple):
-    """One append to a run, and the summary of the state after it."""
-
-    at: float
-    summary: Summary
-
-
-class _Booked(NamedTuple):
-    """What a run has added to each day, booked from the append `first` on."""
-
-    first: int
-    account: Account
-    days: dict[int, Amount]
-
-
 def verify(journal: Inspection, kinds: Kinds) -> Verified:
     """Verify a whole journal. Raises `JournalDamaged`, `JournalUnreadable` where nothing of it can be read."""
     return _Verification(journal, kinds).verify()
@@ -72,7 +55,7 @@ def verify(journal: Inspection, kinds: Kinds) -> Verified:
 class _Verification:
     def __init__(self, journal: Inspection, kinds: Kinds) -> None:
         self._journal, self._kinds = journal, kinds
-        self._days: dict[int, Amount] = {}
+        self._days: dict[tuple[str, int], Amount] = {}
         self._unread, self._unknown, self._newer, self._partly_booked, self._by_deleted = 0, 0, 0, 0, False
 
     def verify(self) -> Verified:
@@ -122,20 +105,21 @@ class _Verification:
             self._unknown += 1
             return
         records = journal.records(run)
-        state, appends = _replayed(kind, records, frozenset(journal.appends(run)))
+        state, appends = replayed(kind, records, frozenset(journal.appends(run)))
         if appends:
             yield from _row_differences(stored, appends[-1])
             title = kind.title(state)
             if title is not None and title != stored.row.title:
                 yield _difference("title", stored.row.title, title)
-        booked = _booked_as(stored.account, appends)
+        booked = booked_as(stored.account, appends)
         if booked is None:
             self._unread += 1
             yield "what its row says that it has committed, and on which day, does not follow from its records"
             return
         self._partly_booked += booked.first > 0
-        for day, amount in booked.days.items():
-            self._days[day] = self._days.get(day, ZERO) + amount
+        for tenant in NO_LIMIT.of(stored.row.placement.tenant):
+            for day, amount in booked.days.items():
+                self._days[tenant, day] = self._days.get((tenant, day), ZERO) + amount
 
     def _verify_inbox(self, run: str, consumed: Sequence[int], stored: StoredRun, done: Verified) -> Iterator[str]:
         posted = [item.inbox for item in self._journal.inbox(run)]
@@ -149,8 +133,8 @@ class _Verification:
 
     def _verify_days(self) -> Iterator[str]:
         totals = self._journal.spending()
-        for day in sorted({*totals, *self._days}):
-            total, sum_ = totals.get(day, ZERO), self._days.get(day, ZERO)
+        for tenant, day in sorted({*totals, *self._days}):
+            total, sum_ = totals.get((tenant, day), ZERO), self._days.get((tenant, day), ZERO)
             if (total.calls, total.micro_usd) == (sum_.calls, sum_.micro_usd):
                 continue
             more = total.calls >= sum_.calls and total.micro_usd >= sum_.micro_usd
@@ -158,20 +142,11 @@ class _Verification:
                 self._by_deleted = True
             else:
                 date = datetime.fromtimestamp(day * DAY_SECONDS, UTC).date()
-                yield f"the total of {date} (UTC) is {_amount(total)}, and by the records {_amount(sum_)}"
+                whose = f" of tenant {tenant!r}" if tenant else ""
+                yield f"the total{whose} of {date} (UTC) is {_amount(total)}, and by the records {_amount(sum_)}"
 
 
-def _replayed(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[_Append]]:
-    """Return the state after the records, and the appends, whose last records `ends` names."""
-    state, appends = kind.machine.initial(), list[_Append]()
-    for record in records:
-        state = kind.machine.evolve(state, record.event)
-        if record.seq in ends:
-            appends.append(_Append(record.at, kind.machine.summary(state)))
-    return state, appends
-
-
-def _row_differences(stored: StoredRun, last: _Append) -> Iterator[str]:
+def _row_differences(stored: StoredRun, last: Append) -> Iterator[str]:
     """Yield where a run's row and its place in the agenda differ from the summary after its last append."""
     row, summary = stored.row, last.summary
     for name, found, expected in (
@@ -186,26 +161,6 @@ def _row_differences(stored: StoredRun, last: _Append) -> Iterator[str]:
     # A journal of the first version had no agenda; its upgrade entered all unfinished runs as due at once.
     if stored.agenda != summary.due and not (stored.agenda == 0.0 and summary.due is not None):
         yield _difference("time at which hosts take it up", stored.agenda, summary.due)
-
-
-def _booked_as(account: Account, appends: Sequence[_Append]) -> _Booked | None:
-    """Return how a run was booked so that its account follows; None where no way leads to it.
-
-    A journal of the first version booked nothing, so that the first appends may be left out.
-    """
-    for first in range(len(appends) + 1):
-        booked = _booked(appends, first)
-        if booked.account == account:
-            return booked
-    return None
-
-
-def _booked(appends: Sequence[_Append], first: int) -> _Booked:
-    account, days = Account(), dict[int, Amount]()
-    for at, summary in appends[first:]:
-        account, change = book(account, summary.committed, summary.reserved, at)
-        days[account.day] = days.get(account.day, ZERO) + change
-    return _Booked(first, account, days)
 
 
 def _amount(amount: Amount) -> str:

@@ -1,6 +1,7 @@
 """Starting runs for clients: as many at once and in a day as the settings allow, and each order once."""
 
 import hashlib
+from collections.abc import Callable
 from functools import partial
 
 from actors.run.kind import PreparedRun
@@ -45,6 +46,21 @@ async def start_prepared(
         return await service.engine.admit(prepared, run=name)
 
 
+async def start_once(
+    service: Service, who: Principal, key: str, mark: str, prepare: Callable[[], PreparedRun]
+) -> tuple[str, bool]:
+    """Start a run, unless the hash of an idempotency key has started it already; return its id, and whether it is new.
+
+    `mark` is the hash of the order. Raises `RequestRefused` where the key came with another order, and as `prepare` and
+    `start_prepared` do.
+    """
+    async with service.repeating:  # So that a request and its repetition do not both find that nothing was started.
+        known = await _known_start(service, who, key, mark)
+        if known is not None:
+            return known, False
+        return await start_prepared(service, who, prepare(), run=_run_of_key(key), mark=mark), True
+
+
 def acquired(service: Service, order: AcquisitionOrder) -> PreparedRun:
     """Return an ordered acquisition, ready to begin. Raises `UsageProblem` where it cannot be carried out."""
     return service.offer.prepare_acquisition(order, service.engine.registry, service.engine.environment)
@@ -69,12 +85,8 @@ async def go_on(service: Service, who: Principal, run: str) -> bool:
         return service.go_on(run)
 
 
-async def known_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
-    """Return the run that the hash of an idempotency key has started already; None where it has started none.
-
-    Raises `RequestRefused` where it was another order. Hold `service.repeating` until the run is started.
-    """
-    run = run_of_key(key)
+async def _known_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
+    run = _run_of_key(key)
     for known in service.store.read().starts.get(who.client, ()):
         if known.run == run and await _exists(service, run):
             if known.order != mark:
@@ -83,7 +95,7 @@ async def known_start(service: Service, who: Principal, key: str, mark: str) -> 
     return None
 
 
-def run_of_key(key: str) -> str:
+def _run_of_key(key: str) -> str:
     """Return the id of the run that the hash of an idempotency key starts."""
     number, letters = int(key, 16), ""
     for _ in range(ID_LETTERS):

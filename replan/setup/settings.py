@@ -102,6 +102,8 @@ class ClientsEntry(Config):
     """Folders of documents that acquisitions search, by the name that clients use; paths as for `workflows`."""
     tools: Mapping[str, ClientTools] = Field(default_factory=dict)
     """Tool sets by the name that clients use; clients execute plans only where the server was told to allow it."""
+    tenant: str = ""
+    """Whom the runs that clients start are accounted to; clients cannot choose it. Empty for nobody."""
     max_calls: int = Field(default=200, ge=1)
     """The most model calls of a run."""
     max_tokens: int | None = Field(default=None, ge=1)
@@ -162,11 +164,14 @@ class UserConfig(Config):
 
     @model_validator(mode="after")
     def _names_of_tenants(self) -> Self:
-        for name in self.tenants:
+        places = {("tenants", name): name or " " for name in self.tenants} | {
+            ("clients", "tenant"): self.clients.tenant
+        }
+        for place, name in places.items():
             try:
-                check_placement(Placement(name or " "))
+                check_placement(Placement(name))
             except UsageProblem as problem:
-                raise config_error(problem.cause, ("tenants", name), problem.hint) from None
+                raise config_error(problem.cause, place, problem.hint) from None
         return self
 
     @property

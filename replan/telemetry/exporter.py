@@ -268,8 +268,9 @@ class Exporter:
 
     def _renew_collector(self) -> None:
         """Begin with new connections: a thread may wait for an answer for as long as a server likes."""
+        counted = 0 if self._collector is None else self._collector.rejected
         self._collector, self._limiter = Collector(self._redactor), trio.CapacityLimiter(1)
-        self._collector.problem = "no answer in time"
+        self._collector.problem, self._collector.refused = "no answer in time", counted
 
     def _pause(self) -> float:
         """Return the seconds until the next look: longer after failures in a row."""

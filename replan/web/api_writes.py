@@ -18,11 +18,9 @@ from replan.service.access import Principal
 from replan.service.starting import (
     acquired,
     executed,
-    known_start,
     mark_of,
     planned,
-    run_of_key,
-    start_prepared,
+    start_once,
 )
 from replan.web.api_answers import answered
 from replan.web.site import Site
@@ -62,14 +60,8 @@ async def _started(
     site: Site, request: Request, who: Principal, body: bodies.Sent, prepare: Callable[[], PreparedRun]
 ) -> Response:
     """Start a run; a repeated request returns the run that the first one started."""
-    key = key_of(request, who)
-    mark = mark_of(body.model_dump_json())
-    async with site.repeating:  # So that a request and its repetition do not both find that nothing was started.
-        known = await known_start(site, who, key, mark)
-        if known is not None:
-            return answered({"run_id": known, "result": "duplicate"})
-        run = await start_prepared(site, who, prepare(), run=run_of_key(key), mark=mark)
-    return answered({"run_id": run, "result": "accepted"}, 201)
+    run, is_new = await start_once(site, who, key_of(request, who), mark_of(body.model_dump_json()), prepare)
+    return answered({"run_id": run, "result": "accepted" if is_new else "duplicate"}, 201 if is_new else 200)
 
 
 def _limited(body: bodies.StartRun | bodies.StartAcquisition | bodies.StartExecution) -> dict[str, Any]:

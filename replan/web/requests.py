@@ -1,6 +1,7 @@
 """What requests of browsers have in common: the session, the form with its token, and errors as pages."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
@@ -68,6 +69,19 @@ class Form:
         """Return the uploaded files of a field, by name and bytes; an input without a file is left out."""
         found = [item for item in self.data.getlist(name) if isinstance(item, UploadFile) and item.filename]
         return tuple([(item.filename or "", await item.read()) for item in found])
+
+    async def mark(self) -> str:
+        """Return the hash of all fields and files, by which a form is told from one that was filled otherwise."""
+        digest = sha256()
+        for name, value in self.data.multi_items():
+            if isinstance(value, str):
+                content = value.encode("utf-8", "surrogatepass")
+            else:
+                content = await value.read()
+                await value.seek(0)
+                content = f"{value.filename}\n".encode("utf-8", "surrogatepass") + content
+            digest.update(f"{name} {len(content)}\n".encode("utf-8", "surrogatepass") + content)
+        return digest.hexdigest()
 
 
 def status_of_error(error: ReplanError) -> int:

@@ -26,6 +26,7 @@ from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
+from runtime.journal.port import Placement
 from runtime.process.identity import identity, is_dead
 
 
@@ -57,7 +58,8 @@ async def serve_home(
     hub = Hub(engine.journal)
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
-    engine = replace(engine, cache=reader)  # A host that takes up a run that people look at need not read it again.
+    # A host that takes up a run that people look at need not read it again.
+    engine = replace(engine, cache=reader, placement=Placement(config.clients.tenant))
     site = Site(
         engine=engine,
         reader=reader,

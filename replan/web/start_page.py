@@ -1,5 +1,6 @@
 """Starting a run from the page: the forms of each kind, and what happens to a filled one."""
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -10,13 +11,15 @@ from actors.run.kind import PreparedRun
 from replan.runs.execution_plans import plan_of_run
 from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offered
 from replan.service.access import Principal
-from replan.service.starting import acquired, executed, planned, start_prepared
+from replan.service.messages import hashed_key
+from replan.service.starting import acquired, executed, planned, start_once
 from replan.views.errors import line_of_error
 from replan.web.requests import Form, page
 from replan.web.run_actions import changes_of
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 
+KEY = "idempotency_key"
 LIMITS = ("model", "max_calls", "max_tokens", "max_cost_usd", "active_minutes", "deadline_hours")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "planning": ("problem", "workflow", *LIMITS),
@@ -87,9 +90,15 @@ async def start_execution(site: Site, request: Request, who: Principal, form: Fo
 async def _started(
     site: Site, who: Principal, form: Form, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
 ) -> Response:
-    """Start a run; where the form cannot be used, show it again with what was typed."""
+    """Start a run; where the form cannot be used, show it again with what was typed.
+
+    A form that is sent again leads to the run that it has started. One that was changed in between starts another run.
+    """
     try:
-        run = await start_prepared(site, who, await prepare())
+        mark = await form.mark()
+        key = hashed_key(form.text(KEY), who, f"web {kind} {mark}", place=KEY)
+        prepared = await prepare()
+        run, _ = await start_once(site, who, key, mark, lambda: prepared)
     except UsageProblem as error:
         return _form(site, who, kind, {name: form.text(name) for name in FIELDS[kind]}, line_of_error(error))
     return Response(status_code=303, headers={"location": f"/runs/{run}?done=started"})
@@ -119,6 +128,7 @@ def _form(site: Site, who: Principal, kind: str, typed: Mapping[str, str] | None
     filled = typed or {}
     values = {
         "kind": kind,
+        "key": secrets.token_urlsafe(),
         "typed": {name: filled.get(name, "") for name in FIELDS[kind]},
         "limited": any(filled.get(name) for name in LIMITS[1:]),
         "trouble": trouble,

@@ -1,16 +1,17 @@
 """Copying runs from one journal to another: what is copied of a run, and the order of the steps.
 
 Each run is first marked as moved in its source, durably, so that nobody drives it there any more. Then it is read and
-added to the target in one transaction, with its share of its day. If the program is killed in between, the same command
-finds the mark and copies the run again; a run that the target has already is left as it is.
+added to the target in one transaction, with what it has added to each day. If the program is killed in between, the
+same command finds the mark and copies the run again; a run that the target has already is left as it is.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from runtime.core.daily_budget import Account
 from runtime.core.errors import JournalError
+from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
 from runtime.journal.port import Dead, InboxItem, Placement
@@ -79,10 +80,11 @@ class Source(Protocol):
 class Target(Protocol):
     """A journal that runs are copied to."""
 
-    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
-        """Add a run and its share of its day; return False where it is there. Raises `RunExists` for another one.
+    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
+        """Add a run and what it has `spent` on each day; return False where it is there.
 
-        A run that was in this journal before has been counted; with `spends` false its share is not added again.
+        A run that was in this journal before has been counted, and None adds nothing again. Raises `RunExists` for
+        another run of its name.
         """
         ...
 
@@ -99,10 +101,29 @@ class Copied:
     """Why it was not copied; empty where it was."""
 
 
-def copy_runs(source: Source, target: Target, place: str, dead: Dead) -> Iterator[Copied]:
-    """Copy all runs that nobody drives, and yield what became of each. A run that cannot be copied stops no other."""
+def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
+    """Return what a run has added to the day that it was last booked on: all that a journal knows beside its records.
+
+    Days are counted from 1970.
+    """
+    share = copy.account.share
+    return {} if share == ZERO else {copy.account.day: share}
+
+
+def copy_runs(
+    source: Source,
+    target: Target,
+    place: str,
+    dead: Dead,
+    spent: Callable[[RunCopy], Mapping[int, Amount]] = spent_last,
+) -> Iterator[Copied]:
+    """Copy all runs that nobody drives, and yield what became of each. A run that cannot be copied stops no other.
+
+    `spent` returns what a run has added to each day.
+    """
     for run in source.runs():
         try:
-            yield Copied(run, target.add(source.move(run, place, dead)))
+            copy = source.move(run, place, dead)
+            yield Copied(run, target.add(copy, spent(copy)))
         except JournalError as error:
             yield Copied(run, new=False, problem=str(error))

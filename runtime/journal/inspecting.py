@@ -72,6 +72,6 @@ class Inspection(Protocol):
         """Return the id of the last message that was posted to a run, where something else than its inbox says so."""
         ...
 
-    def spending(self) -> dict[int, Amount]:
-        """Return the totals of the days."""
+    def spending(self) -> dict[tuple[str, int], Amount]:
+        """Return the totals of the days, of all runs (`HOME`) and of each tenant, by tenant and day."""
         ...

@@ -137,10 +137,11 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
     async def runs(self, which: RunFilter) -> list[RunRow]:
         check_text(which.status or "", "status")
         check_text(which.title_start, "title")
+        check_text(which.run_start, "run")
         await trio.lowlevel.checkpoint()
         now = self._clock.now()
-        rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if matches(which, held)]
-        return rows[: max(0, which.limit)]
+        runs = [each for each in reversed(self._store.runs.items()) if matches(which, *each)]
+        return [self._row(run, held, now) for run, held in runs[: max(0, which.limit)]]
 
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None

@@ -71,11 +71,11 @@ class MemoryStore:
     """The number of commits so far, as `Journal.version` returns it."""
 
 
-def matches(which: RunFilter, held: HeldRun) -> bool:
+def matches(which: RunFilter, run: str, held: HeldRun) -> bool:
     """Tell whether a run is among those that are listed."""
     if which.status is not None and held.summary.status != which.status:
         return False
-    if not held.title.startswith(which.title_start):
+    if not (held.title.startswith(which.title_start) and run.startswith(which.run_start)):
         return False
     since, before = held.summary.waiting_since, which.waiting_since_before
     return before is None or (since is not None and since < before)

@@ -89,6 +89,8 @@ class RunFilter:
     """Only runs that began to wait for a person before this time (UTC seconds since 1970); None for any."""
     title_start: str = ""
     """Only runs whose title begins so."""
+    run_start: str = ""
+    """Only runs whose id begins so."""
     limit: int = 200
     """How many runs are listed at most; the oldest are left out."""
 

@@ -37,6 +37,26 @@ def test_solve_returns_what_the_command_line_prints(scripted):
     assert json.loads(json.dumps(result.to_json()))["outcome"] == "success"
 
 
+def test_a_run_has_the_tenant_and_the_priority_of_the_keywords(scripted, tmp_path):
+    home = tmp_path / "home"
+    done = replan.solve(PROBLEM, model=scripted(BACKTRACKS), home=home, tenant="research", priority=-7)
+    admitted = replan.admit("planning", PROBLEM, model="rules", home=home, tenant="sales")
+    rows = {row.run_id: row.to_dict() for row in replan.runs(home=home)}
+    assert (rows[done.run_id]["tenant"], rows[done.run_id]["priority"]) == ("research", -7)
+    assert rows[admitted]["tenant"] == "sales"
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [("tenant", "Two words"), ("tenant", None), ("tenant", 3), ("priority", 101), ("priority", "high")],
+)
+def test_a_wrong_tenant_or_priority_names_the_keyword(tmp_path, keyword, value):
+    with pytest.raises(replan.UsageProblem) as caught:
+        replan.solve(PROBLEM, model="rules", home=tmp_path / "home", **{keyword: value})
+    assert caught.value.place == keyword
+    assert not (tmp_path / "home").exists()
+
+
 def test_a_run_is_stored_in_its_home(scripted, tmp_path, monkeypatch):
     from click.testing import CliRunner
 

@@ -207,12 +207,18 @@ def test_the_notify_hook_gets_ids_and_titles_only(replan, hosting, home, problem
 
 def test_the_doctor_shows_the_daily_budget_and_the_hosts(replan, hosting, home, problem, scripted):
     home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("home_budget: {calls: 5, usd: 2.5}\n")
-    assert replan("run", problem, "-m", "rules", "-w", "single", "--json").exit_code in (0, 3)
+    (home / "config.yaml").write_text("home_budget: {calls: 5, usd: 2.5}\ntenants: {research: {calls: 9}, sales: {}}\n")
+    assert replan("run", problem, "-m", "rules", "-w", "single", "--tenant", "research", "--json").exit_code in (0, 3)
     with hosting():
         checks = {item["name"]: item["found"] for item in json.loads(replan("doctor", "--json").stdout)["checks"]}
     assert "of 5 calls" in checks["budget"]
     assert "of $2.50" in checks["budget"]
+    used = checks["budget"].partition(" ")[0]
+    assert used != "0"
+    assert checks["tenants"] == (
+        f"research: {used} of 9 calls and $0.00 committed today, UTC ({9 - int(used)} calls left);"
+        " sales: 0 calls and $0.00 committed today, UTC (no limit)"
+    )
     assert checks["hosts"].startswith("1 host")
 
 

@@ -1,7 +1,10 @@
 """Commands about one run do not read the rows of all runs: those of a large journal take seconds."""
 
+from dataclasses import replace
+
 import pytest
 
+from replan.cli.reading import FIRST_ROWS, newest_run
 from replan.runs.linked_runs import made_from
 from replan.runs.run_ids import ALL, run_named
 from runtime.core.clock import SystemClock
@@ -31,9 +34,30 @@ async def test_a_whole_id_is_looked_up_and_a_prefix_is_searched():
         assert await run_named(journal, "k7m2x9qa") == "k7m2x9qa"
         assert journal.asked == []
         assert await run_named(journal, "k7m2x9") == "k7m2x9qa"
-        assert journal.asked == [ALL]
+        assert journal.asked == [replace(ALL, run_start="k7m2x9")]
         with pytest.raises(RunNotFound):
             await run_named(journal, "none")
+
+
+async def test_the_newest_run_is_found_in_the_first_rows():
+    async with open_memory(CODEC, SystemClock()) as opened:
+
+        class Reader:
+            journal = Counting(opened)
+
+        with pytest.raises(RunNotFound):
+            await newest_run(Reader())
+        await opened.create("oldest", "", facts=counted(1))
+        assert await newest_run(Reader()) == "oldest"
+        for number in range(FIRST_ROWS):
+            await opened.create(f"oldest.{number}", "", facts=counted(1))
+        Reader.journal.asked.clear()
+        assert await newest_run(Reader()) == "oldest"
+        assert [which.limit for which in Reader.journal.asked] == [FIRST_ROWS, FIRST_ROWS * 10]
+        await opened.create("newest", "", facts=counted(1))
+        Reader.journal.asked.clear()
+        assert await newest_run(Reader()) == "newest"
+        assert [which.limit for which in Reader.journal.asked] == [FIRST_ROWS]
 
 
 async def test_executions_of_a_plan_are_found_by_their_title():

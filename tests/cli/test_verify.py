@@ -24,6 +24,10 @@ EDITS = {
     "an unread row that was added": ("INSERT INTO unread VALUES (2)", "it is listed with an unread message"),
     "an unread row that was removed": ("DELETE FROM unread", "it has an unread message, and is not listed so"),
     "the spending": ("UPDATE spending SET calls = 0", "is 0 calls and 0 micro-dollars, and by the records 3 calls"),
+    "the spending of a tenant": (
+        "INSERT INTO tenant_spending VALUES ('research', 5, 1, 0)",
+        "the total of tenant 'research' of 1970-01-06 (UTC) is 1 call and",
+    ),
     "a day that never was": ("INSERT INTO spending VALUES (5, 1, 0)", "the total of 1970-01-06 (UTC) is 1 call and"),
     "the last message": ("DELETE FROM inbox; DELETE FROM unread", "the posted message 1 is missing"),
     "a message": ("UPDATE inbox SET body = replace(body, '3.12', '3.13')", "the message does not match its hash"),

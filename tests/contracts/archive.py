@@ -68,7 +68,7 @@ def archive(url, into, *families, dead=nobody):
 def restore(url, path, codecs=CODECS):
     reader = ArchiveReader(path, codecs)
     with open_transfer(url, make=True) as journal:
-        return [journal.add(reader.copy(head.run), spends=False) for head in reversed(reader.contents.runs)]
+        return [journal.add(reader.copy(head.run), None) for head in reversed(reader.contents.runs)]
 
 
 @contextmanager

@@ -110,6 +110,20 @@ class RunsContract:
         with pytest.raises(UsageProblem):
             await listed(LONE_SURROGATE)
 
+    async def test_runs_are_listed_by_the_start_of_their_ids(self, journal):
+        for run in ("k7m2", "k7m2.a", "k7", "a.k7m2", "k7_m2"):
+            await journal.create(run, "")
+
+        async def listed(start: str) -> list[str]:
+            return [row.run for row in await journal.runs(RunFilter(run_start=start))]
+
+        assert await listed("k7m2") == ["k7m2.a", "k7m2"]
+        assert await listed("k7_") == ["k7_m2"]
+        assert await listed("%") == await listed("K7") == []
+        assert len(await listed("")) == 5
+        with pytest.raises(UsageProblem):
+            await listed(LONE_SURROGATE)
+
     # Leases.
 
     async def test_every_claim_has_a_new_epoch(self, journal):

@@ -10,7 +10,9 @@ import trio
 from click.testing import CliRunner
 
 from replan.cli.app import app
+from replan.setup.kinds import Kinds
 from runtime.core.clock import SystemClock
+from runtime.core.daily_budget import DAY_SECONDS
 from runtime.core.errors import Fenced, RunMoved
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
@@ -18,8 +20,8 @@ from runtime.journal.copying import copy_runs
 from runtime.journal.port import Fact, RunFilter, nobody
 from runtime.journal.postgres.address import parse_address
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_transfer, place_of
-from tests.cli.samples import PROBLEM
+from runtime.open_offline import open_inspection, open_transfer, place_of
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven
 from tests.postgres.checker import check_database
 from tests.support.postgres import PASSWORD
@@ -174,6 +176,41 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
     monkeypatch.setenv("REPLAN_JOURNAL", url)
     assert "nothing differs" in call("doctor", "--verify").stdout
     assert json.loads(call("show", run, "--json").stdout)["run_id"] == run
+
+
+def test_what_a_run_has_spent_on_each_day_moves_with_it(file, url, tmp_path, monkeypatch):
+    """Through a database, from a file to another one: the totals of both days, of all runs and of the tenant."""
+    monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
+    problem = tmp_path / "problem.md"
+    problem.write_text(PROBLEM, encoding="utf-8")
+    script = write_script(tmp_path, {"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+
+    def call(*words, code=0):
+        done = CliRunner().invoke(app, [*map(str, words)])
+        assert done.exit_code == code, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    options = "-m", script, "-w", "option_a", "--tenant", "research", "--no-input", "--json"
+    run = json.loads(call("run", problem, *options, code=6))["run_id"]
+    now = SystemClock.now
+    monkeypatch.setattr(SystemClock, "now", lambda clock: now(clock) + DAY_SECONDS)
+    call("answer", f"{run}/q1", "Version 3.12")
+    call("resume", run, "-m", script, "--no-input")
+
+    def totals(journal):
+        with open_inspection(journal, Kinds().codecs) as inspection:
+            return inspection.spending()
+
+    spent = totals(file)
+    assert sorted(tenant for tenant, _ in spent) == ["", "", "research", "research"]
+    assert all(amount.calls > 0 for amount in spent.values())
+    other = f"sqlite:{tmp_path / 'other' / 'journal.sqlite3'}"
+    for source, target in ((file, url), (url, other)):
+        call("journal", "copy", source, target)
+        call("journal", "copy", source, target)
+        assert totals(target) == totals(source) == spent
+        for journal in (source, target):
+            assert "nothing differs" in call("journal", "verify", journal)
 
 
 def test_verification_notices_what_was_changed_in_the_database(url, server, tmp_path, monkeypatch):

@@ -6,6 +6,10 @@ import threading
 import time
 
 from runtime.core.trace_ids import span_id, trace_id
+from tests.cli.samples import ANALYSIS as CLI_ANALYSIS
+from tests.cli.samples import PLAN, RECON, STRATEGY, write_script
+from tests.cli.samples import PROBLEM as LOGIN_FAILS
+from tests.cli.test_execution_story import ACTIONS, TOOLS, step
 from tests.support.answers import by_step
 from tests.support.artifacts import ANALYSIS, PROBLEM
 from tests.support.collector import attributes, spans_in
@@ -222,6 +226,26 @@ def test_an_execution_has_spans_for_its_tools_and_a_link_to_the_planning_run(cas
     assert attributes(link)["replan.relation"] == "child"
     (back,) = child.links
     assert (back.trace_id, back.span_id) == (execution.trace_id, execution.span_id)
+
+
+def test_the_execution_of_a_made_plan_has_a_link_to_the_run_that_has_made_it(case):
+    made = {**PLAN, "steps": [step("one", "make_a", ["fixed"], preconditions=["bug"])]}
+    script = {"g_analysis": [CLI_ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [made]}
+    model = str(write_script(case.folder, script, "plans.yaml"))
+    (case.folder / "login.md").write_text(LOGIN_FAILS)
+    code, planned, _ = case.replan("run", str(case.folder / "login.md"), "-m", model, "--json")
+    assert code == 0
+    *arguments, workspace = "--tools", str(case.folder / "tools.yaml"), "--workspace", case.folder / "work"
+    (case.folder / "tools.yaml").write_text(TOOLS)
+    (case.folder / "actions.py").write_text(ACTIONS)
+    workspace.mkdir()
+    _, executed, err = case.replan("execute", planned["run_id"], *arguments, str(workspace), "-m", model, "--json")
+    assert isinstance(executed, dict), err
+    by_run = {attributes(root)["replan.run"]: root for root in check_whole(case.collector.spans).values()}
+    (link,) = by_run[executed["run_id"]].links
+    source = by_run[planned["run_id"]]
+    assert (link.trace_id, link.span_id) == (source.trace_id, source.span_id)
+    assert attributes(link)["replan.relation"] == "made_from"
 
 
 def problem_of(folder):

@@ -41,7 +41,9 @@ class Through:
         """Send a form of a page that was read before."""
         token = csrf or re.search(r'name="csrf" value="([0-9a-f]+)"', (await self.get("/new")).text)[1]
         headers = {**self.headers, "origin": origin}
-        return await self.client.post(path, data={"csrf": token, **(fields or {})}, headers=headers)
+        return await self.client.post(
+            path, data={"csrf": token, "idempotency_key": "k1", **(fields or {})}, headers=headers
+        )
 
 
 async def raw(web, data, local):

@@ -4,7 +4,10 @@ import json
 import re
 from urllib.parse import unquote
 
+import trio
+
 from runtime.core.errors import RunNotFound
+from runtime.journal.port import RunFilter
 from tests.cli.samples import BACKTRACKS, PLAN
 from tests.web.world import PLANS, served
 
@@ -102,6 +105,37 @@ async def test_a_run_is_started_with_files_and_a_lower_limit(tmp_path):
         prompt = (await web.browser.get(f"/runs/{run}/attempts/g_analysis/v1.a1")).text
         assert "The session store is slow." in prompt
         assert "sk-1234567890abcdefghij" not in prompt
+
+
+async def test_a_form_that_is_sent_twice_starts_one_run_and_a_changed_one_another(tmp_path):
+    """As a double click does, and a changed form after the browser's way back."""
+    async with served(tmp_path) as web:
+        page = (await web.browser.get("/new")).text
+        fields = {"problem": "The login fails.", "model": "plans", "idempotency_key": key_in(page)}
+        places, files = [], {"files": ("notes.md", b"Slow.", "text/markdown")}
+
+        async def send():
+            places.append((await web.post("/runs", fields, files=files)).headers["location"])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send)
+            nursery.start_soon(send)
+        assert places[0] == places[1]
+        await send()
+        assert len({*places}) == len(await web.engine.journal.runs(RunFilter())) == 1
+        files["files"] = ("notes.md", b"Fast.", "text/markdown")
+        await send()
+        fields["idempotency_key"] = key_in((await web.browser.get("/new")).text)
+        await send()
+        assert len({*places}) == len(await web.engine.journal.runs(RunFilter())) == 3
+        refused = await web.post("/runs", {**fields, "idempotency_key": ""})
+        assert refused.status_code == 422
+        assert key_in(refused.text) != fields["idempotency_key"]
+
+
+def key_in(page):
+    """Return the key of the form on a page."""
+    return re.search(r'name="idempotency_key" value="([\w-]{20,})"', page)[1]
 
 
 async def test_a_form_that_cannot_be_used_keeps_what_was_typed(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import socket
 from contextlib import asynccontextmanager
 
@@ -48,7 +49,7 @@ class World:
 
     async def post(self, path, fields=None, **extra):
         """Send a form with the session's token, as a browser does."""
-        data = {"csrf": self.csrf, **(fields or {})}
+        data = {"csrf": self.csrf, "idempotency_key": secrets.token_hex(), **(fields or {})}
         return await self.browser.post(path, data=data, headers={"origin": self.address}, **extra)
 
     def token(self, scope="control", name=None):

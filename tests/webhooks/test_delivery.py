@@ -12,8 +12,10 @@ import pytest
 import trio
 from standardwebhooks import WebhookVerificationError
 
+from replan.runs.options import DriveOptions
 from replan.webhooks import posting, sender
 from replan.webhooks.messages import message_id
+from runtime.drive.options import Stop
 from tests.cli.samples import PROBLEM
 from tests.support.receiver import receiving
 from tests.web.world import free_port, served
@@ -52,6 +54,22 @@ async def test_a_question_and_an_end_are_told_with_ids_a_title_and_a_link(tmp_pa
     assert len(receiver.deliveries) == 2
     assert asked.headers["content-type"] == "application/json"
     assert abs(int(asked.headers["webhook-timestamp"]) - time.time()) < 300
+
+
+async def test_a_run_that_a_person_has_parked_is_told(tmp_path, quick, receiver):
+    async with served(tmp_path, webhooks=hook(receiver)) as web:
+        await web.start("plans")
+        await until(lambda: receiver.taken)
+    stop = Stop()
+    stop.requested.set()
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start()
+        await web.engine.resume(run, DriveOptions(stop=stop))
+    async with served(tmp_path, webhooks=hook(receiver)):
+        await until(lambda: len(receiver.taken) == 2)
+    told = receiver.taken[1]
+    told.verify(secret(1))
+    assert (told.type, told.data["run_id"], told.data["cause"]) == ("run.parked", run, "")
 
 
 async def test_a_changed_message_or_another_secret_does_not_verify(tmp_path, quick, receiver):

@@ -36,14 +36,14 @@ from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import problems
-from replan.setup.settings import choose_model, read_user_config
+from replan.setup.settings import HomeBudgetEntry, choose_model, read_user_config
 from replan.setup.version import release
 from replan.telemetry.running import INSTALL, is_installed
 from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
-from runtime.core.ledger import ZERO
+from runtime.core.ledger import ZERO, Amount
 from runtime.journal.port import HostRow, Journal
 from runtime.journal.sqlite.schema import VERSION
 from runtime.journal.versions import CODEC, check_floor
@@ -58,6 +58,7 @@ _NEED = "need a newer replan"
 _NEEDS = {
     "plug-ins": {"config"},
     "budget": {"config", "journal"},
+    "tenants": {"config", "journal"},
     "hosts": {"journal"},
     "notify": {"config"},
     "webhooks": {"config"},
@@ -110,6 +111,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("tools", lambda: _tools(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
+        ("tenants", lambda: trio.run(_tenants, environment)),
         ("hosts", lambda: trio.run(_hosts, environment)),
         ("notify", lambda: _notify(environment)),
         ("webhooks", lambda: _webhooks(environment)),
@@ -197,12 +199,24 @@ async def _budget(environment: Mapping[str, str]) -> str:
     budget = read_user_config(home.config).home_budget
     async with _open(environment) as journal:
         spent = ZERO if journal is None else await journal.spent_today()
+    return _spent(spent, budget, "no home_budget")
+
+
+async def _tenants(environment: Mapping[str, str]) -> str:
+    """Return what the runs of the tenants of the config have committed today."""
+    tenants = read_user_config(locate_home(environment).config).tenants
+    async with _open(environment) as journal:
+        spent = {name: ZERO if journal is None else await journal.spent_today(name) for name in tenants}
+    return "; ".join(f"{name}: {_spent(spent[name], tenants[name], 'no limit')}" for name in tenants) or "none"
+
+
+def _spent(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
+    """Return what was committed today of a budget, and what is left of it; `unlimited` where it has no limit."""
     calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
     remaining = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
     remaining += [] if budget.usd is None else [f"{money(max(0.0, budget.usd - spent.micro_usd / MICRO))} left"]
-    limited = f" ({', '.join(remaining)})" if remaining else " (no home_budget)"
-    return f"{calls} and {usd} committed today, UTC{limited}"
+    return f"{calls} and {usd} committed today, UTC ({', '.join(remaining) or unlimited})"
 
 
 async def _hosts(environment: Mapping[str, str]) -> str:

@@ -7,8 +7,10 @@ from actors.values.format import counted
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import notice, print_json
 from replan.cli.terminal.plain import print_text
+from replan.runs.booked_days import spent_by_day
 from replan.setup.database import journal_url
 from replan.setup.home_folder import USE_ANOTHER_HOME
+from replan.setup.kinds import Kinds
 from runtime.core.errors import UsageProblem
 from runtime.journal.copying import Copied, copy_runs
 from runtime.open_offline import open_transfer, place_of, upgrade
@@ -20,12 +22,12 @@ def copy_journal(source: str, target: str, *, as_json: bool) -> int:
     place = place_of(target)
     if place == place_of(source):
         raise UsageProblem("the source and the target are the same journal", place=place)
-    copied: list[Copied] = []
+    copied, kinds = list[Copied](), Kinds()
     with (
         open_transfer(source, make=False, use_another=USE_ANOTHER_HOME) as runs,
         open_transfer(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
     ):
-        for each in copy_runs(runs, kept, place, is_dead):
+        for each in copy_runs(runs, kept, place, is_dead, lambda copy: spent_by_day(copy, kinds)):
             copied.append(each)
             if each.problem:
                 notice(each.problem)

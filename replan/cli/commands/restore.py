@@ -28,7 +28,7 @@ def restore_files(files: Sequence[str], *, as_json: bool) -> int:
             for head in reversed(archive.contents.runs):
                 new, problem = False, None
                 try:
-                    new = journal.add(archive.copy(head.run), spends=False)
+                    new = journal.add(archive.copy(head.run), None)
                 except RunExists as error:
                     problem = str(error)
                     notice(f"{file}: {problem}, and is another run")

@@ -3,11 +3,12 @@
 import contextlib
 import io
 import os
+import select
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from actors.values.lines import Line, LineTree, line
 from replan.cli.terminal.plain import plain_line, print_json, print_lines, print_text, tree_lines
@@ -24,6 +25,7 @@ WIDE = 10_000
 __all__ = [
     "Lossy",
     "err",
+    "has_room",
     "ignoring_closed_stdout",
     "notice",
     "out",
@@ -82,6 +84,14 @@ class Lossy(io.TextIOBase):
             self._stream.flush()
         except OSError:
             silence(self._stream)
+
+
+def has_room(stream: IO[str]) -> bool:
+    """Tell whether a line of up to `select.PIPE_BUF` bytes can be written without waiting for the stream's reader."""
+    try:
+        return bool(select.select([], [stream], [], 0)[1])
+    except (OSError, ValueError):  # It is in memory, or closed: a write does not wait.
+        return True
 
 
 def silence(stream: TextIO) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import psycopg
 
-from runtime.core.daily_budget import HOME
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.journal.chain import Stored, decode, verify
@@ -82,11 +81,10 @@ class PostgresInspection:
         """As `Inspection.last_posted`."""
         return reading.held(self._cursor, run).last_posted
 
-    def spending(self) -> dict[int, Amount]:
+    def spending(self) -> dict[tuple[str, int], Amount]:
         """As `Inspection.spending`."""
-        statement = "SELECT day, calls, micro_usd FROM replan.spending WHERE tenant = %s"
-        rows = self._cursor.execute(statement, (HOME,)).fetchall()
-        return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in rows}
+        rows = self._cursor.execute("SELECT tenant, day, calls, micro_usd FROM replan.spending").fetchall()
+        return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def _select(self, statement: str, run: str) -> list[Any]:
         return self._cursor.execute(statement, (self._numbers[run],)).fetchall()

@@ -168,6 +168,7 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
     async def runs(self, which: RunFilter) -> list[RunRow]:
         _check_column(which.status or "", "status")
         _check_column(which.title_start, "title")
+        _check_column(which.run_start, "run")
         return await self._look(lambda cursor, now: reading.run_rows(cursor, which, now))
 
     async def claim(

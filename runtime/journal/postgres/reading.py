@@ -20,6 +20,7 @@ _ROW = f"SELECT {_LISTED} FROM replan.runs WHERE run = %(run)s"
 _ROWS = (
     f"SELECT {_LISTED} FROM replan.runs WHERE (%(status)s::text IS NULL OR status = %(status)s)"
     " AND (%(before)s::float8 IS NULL OR waiting_since < %(before)s) AND starts_with(title, %(title)s)"
+    " AND starts_with(run, %(run)s)"
     " ORDER BY id DESC LIMIT %(limit)s"
 )
 _RECORDS = "SELECT seq, at, epoch, inbox, body, hash FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
@@ -54,6 +55,7 @@ def run_row(cursor: Cursor, run: str, now: float) -> RunRow:
 def run_rows(cursor: Cursor, which: RunFilter, now: float) -> list[RunRow]:
     """Return the status rows that match, the run admitted last first."""
     asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start, "now": now}
+    asked["run"] = which.run_start
     asked["limit"] = max(0, which.limit)
     return [listed_row(row) for row in cursor.execute(_ROWS, asked)]
 

@@ -1,6 +1,6 @@
 """Copying runs out of a Postgres journal and into one (`runtime.journal.copying`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TypeVar
 
@@ -8,7 +8,7 @@ import psycopg
 
 from runtime.core.daily_budget import NO_LIMIT, HomeBudget
 from runtime.core.errors import RunExists
-from runtime.core.ledger import ZERO
+from runtime.core.ledger import Amount
 from runtime.journal.chain import Tip, seal, verify
 from runtime.journal.copying import RunCopy
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to
@@ -90,9 +90,9 @@ class PostgresTransfer:
                 {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
             )
 
-    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
+    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
         """As `Target.add`."""
-        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spends=spends)))
+        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spent)))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -111,7 +111,7 @@ def _undecided(_: Group) -> bool:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _add(cursor: Cursor, copy: RunCopy, *, spends: bool) -> bool:
+def _add(cursor: Cursor, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
     found = cursor.execute(
         "SELECT (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs WHERE run = %s",
         (copy.tip.seq, copy.run),
@@ -136,14 +136,12 @@ def _add(cursor: Cursor, copy: RunCopy, *, spends: bool) -> bool:
     batch.add_for(insert.format(table="inbox"), messages, MESSAGE)
     batch.add_for(insert.format(table="records"), records, RECORD)
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
-    share = copy.account.share
-    tenants = NO_LIMIT.of(copy.placement.tenant)
-    if spends and share != ZERO:
-        for tenant in tenants:
-            batch.add(_SPEND, [tenant, copy.account.day, share.calls, share.micro_usd])
-    elif not spends:
-        for tenant in tenants:
+    for tenant in NO_LIMIT.of(copy.placement.tenant):
+        if spent is None:
             batch.add(_COVER, {"tenant": tenant, "day": copy.account.day})
+            continue
+        for day, amount in sorted(spent.items()):
+            batch.add(_SPEND, [tenant, day, amount.calls, amount.micro_usd])
     batch.run()
     return True
 

@@ -113,10 +113,13 @@ class SqliteInspection:
         anchor = self._anchor(run)
         return 0 if anchor is None else anchor.inbox
 
-    def spending(self) -> dict[int, Amount]:
-        """Return the totals of the days."""
-        rows = self._connection.execute("SELECT day, calls, micro_usd FROM spending")
-        return {day: Amount(calls=calls, micro_usd=micro_usd) for day, calls, micro_usd in rows}
+    def spending(self) -> dict[tuple[str, int], Amount]:
+        """Return the totals of the days, of all runs and of each tenant."""
+        rows = self._connection.execute(
+            "SELECT '', day, calls, micro_usd FROM spending UNION ALL"
+            " SELECT tenant, day, calls, micro_usd FROM tenant_spending"
+        )
+        return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def _anchor(self, run: str) -> Anchor | None:
         anchor = self._anchors.get(self._numbers[run])

@@ -200,6 +200,7 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
     async def runs(self, which: RunFilter) -> list[RunRow]:
         check_text(which.status or "", "status")
         check_text(which.title_start, "title")
+        check_text(which.run_start, "run")
         now = self._clock.now()
         return await self._look(lambda connection: statements.run_rows(connection, which, now))
 

@@ -75,6 +75,7 @@ class FileReader(Generic[E]):
         """As `Journal.runs`."""
         check_text(which.status or "", "status")
         check_text(which.title_start, "title")
+        check_text(which.run_start, "run")
         return self._look(lambda connection: statements.run_rows(connection, which, self._now()))
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:

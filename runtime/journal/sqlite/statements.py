@@ -38,7 +38,8 @@ ROW = f"{_ROW} WHERE run = ?"
 
 ROWS = (
     f"{_ROW} WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
-    " AND substr(title, 1, length(:title)) = :title ORDER BY id DESC LIMIT :limit"
+    " AND substr(title, 1, length(:title)) = :title AND substr(run, 1, length(:run)) = :run"
+    " ORDER BY id DESC LIMIT :limit"
 )
 
 
@@ -89,7 +90,7 @@ def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
 def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[RunRow]:
     """Return the status rows that match, the run admitted last first."""
     asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start}
-    bindings = {**asked, "limit": max(0, which.limit)}
+    bindings = {**asked, "run": which.run_start, "limit": max(0, which.limit)}
     return [_run_row(row, now) for row in connection.execute(ROWS, bindings)]
 
 

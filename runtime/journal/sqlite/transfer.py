@@ -1,6 +1,6 @@
 """Copying runs out of a SQLite file and into one (`runtime.journal.copying`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ import apsw
 
 from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import RunExists, UsageProblem
-from runtime.core.ledger import ZERO
+from runtime.core.ledger import Amount
 from runtime.journal import folder
 from runtime.journal.chain import Tip, verify
 from runtime.journal.copying import RunCopy
@@ -76,7 +76,7 @@ class SqliteTransfer:
             {digest: text for digest, text in texts.items() if text is not None},
         )
 
-    def add(self, copy: RunCopy, *, spends: bool = True) -> bool:
+    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
         """As `Target.add`."""
         connection = self._connection
         with transaction(connection):
@@ -101,10 +101,11 @@ class SqliteTransfer:
             if not copy.unread:
                 connection.execute("DELETE FROM unread WHERE run = ?", (held.id,))
             for tenant in NO_LIMIT.of(copy.placement.tenant):
-                if not spends:
+                if spent is None:
                     statements.cover_spending(connection, tenant, copy.account.day)
-                elif copy.account.share != ZERO:
-                    statements.add_spending(connection, tenant, copy.account.day, copy.account.share)
+                    continue
+                for day, amount in spent.items():
+                    statements.add_spending(connection, tenant, day, amount)
         self._anchors.note(held.id, copy.run, copy.tip)
         self._anchors.note_message(held.id, copy.last_posted)
         return True
