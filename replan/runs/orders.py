@@ -38,6 +38,8 @@ UPLOADS_MAX = 20
 
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
 _CEILINGS = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds")
+_THINGS = {"documents": ("folder of documents", "documents"), "tools": ("tool set", "tool sets")}
+"""What the names under a key are called, one and several; other keys are called as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,8 +228,11 @@ def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
 
 def _named(name: str, known: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
     if name not in known:
-        hint = nearest(name[:100], known, kind=f"{place}s") or ", ".join(known)
-        raise UsageProblem(f"there is no {place} {name[:100]!r} here", place=place, hint=hint)
+        thing, things = _THINGS.get(place, (place, f"{place}s"))
+        hint = (
+            nearest(name[:100], known, kind=things) or f"clients.{place} in the server's config.yaml gives them names"
+        )
+        raise UsageProblem(f"there is no {thing} {name[:100]!r} here", place=place, hint=hint)
     return known[name]
 
 

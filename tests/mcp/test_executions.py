@@ -41,7 +41,7 @@ async def test_a_plan_is_executed_with_a_tool_set_of_the_settings(tmp_path, monk
         assert (state["kind"], state["outcome"]) == ("execution", "success")
         [content] = (await client.read_resource(f"replan://runs/{execution}/plan")).contents
         assert json.loads(content.text)["plan_id"] == "p1"
-        assert "no tools 'others'" in await refused(client, "execute", id=run, tools="others")
+        assert "no tool set 'others'" in await refused(client, "execute", id=run, tools="others")
 
 
 async def test_no_client_approves_a_step(tmp_path, monkeypatch):

@@ -227,7 +227,8 @@ async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp
         state = await at_rest(client, run)
         assert (state["kind"], state["status"]) == ("acquisition", "waiting")
         assert state["questions"]
-        assert "no documents" in await refused(client, "acquire", documents="/etc", **order)
+        unknown = "documents: there is no folder of documents '/etc' here (documents: market)"
+        assert await refused(client, "acquire", documents="/etc", **order) == unknown
         assert "no profile" in await refused(client, "acquire", profile="./x.yaml", goal="x")
 
 
@@ -289,3 +290,11 @@ def _prepared(home):
 
     offer = Offer(read_user_config(home.house.home / "config.yaml"), home.house.home, home.engine.root)
     return offer.prepare(Order(problem=PROBLEM, model="asks"), home.engine.registry).request
+
+
+async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client() as client:
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "rules", "documents": "/etc"}
+        where = "clients.documents in the server's config.yaml gives them names"
+        unknown = f"documents: there is no folder of documents '/etc' here ({where})"
+        assert await refused(client, "acquire", **order) == unknown
