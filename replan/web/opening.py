@@ -1,6 +1,6 @@
 """The page that links in messages lead to: the same for everybody, without data. Its button opens the inbox.
 
-A link on another site, such as a mail program's, brings no session with it, since the session's cookie is
+A link on another site, such as a chat's, brings no session with it, since the session's cookie is
 `SameSite=Strict`. The button is on this site, so it does.
 """
 

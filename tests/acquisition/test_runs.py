@@ -353,8 +353,10 @@ def test_a_state_before_the_start_is_no_state():
     assert not isinstance(ACQUISITION.machine.initial(), State)
 
 
-def test_nothing_but_its_registration_and_its_command_imports_the_kind():
-    allowed = {"replan/setup/kinds.py", "replan/setup/config_schemas.py"}
+def test_nothing_but_its_registration_and_what_starts_its_runs_imports_the_kind():
+    """The commands have the kind in their names; the orders of clients name each kind that they can start."""
+    orders = {"replan/runs/orders.py", "replan/service/bodies.py", "replan/mcp/bodies.py"}
+    allowed = {"replan/setup/kinds.py", "replan/setup/config_schemas.py", *orders}
     importers = {
         module.name
         for module in SOURCES

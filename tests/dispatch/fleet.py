@@ -79,6 +79,10 @@ class Worker:
     role: str
     out: Path
 
+    def is_ready(self):
+        """Tell whether it has reached the journal and serves."""
+        return self.out.exists() and '"ready"' in self.out.read_text()
+
 
 @dataclass
 class Fleet:

@@ -99,7 +99,7 @@ def test_a_worker_that_is_asked_to_stop_hands_over_what_has_been_paid_for(fleet_
         async def leave():
             await trio.to_thread.run_sync(wait_until, lambda: len(model.seen) >= 8, 60.0, "no call")
             fleet.start(3)
-            await trio.to_thread.run_sync(wait_until, lambda: '"ready"' in fleet.workers[-1].out.read_text(), 60.0, "")
+            await trio.to_thread.run_sync(wait_until, fleet.workers[-1].is_ready, 60.0, "not ready")
             assert fleet.end(leaving, signal.SIGTERM) == 0
 
         run_to_the_end(fleet, 12, leave)

@@ -124,6 +124,16 @@ async def test_a_client_lowers_limits_and_never_raises_them(tmp_path, monkeypatc
         assert state.run.ledger.limits.calls == 20
 
 
+async def test_the_settings_name_the_tenant_and_no_client_chooses_it(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False, tenant="research") as home, home.client() as client:
+        order = {"problem": PROBLEM, "model": "plans"}
+        await refused(client, "plan", **order, tenant="sales")
+        await refused(client, "plan", **order, priority=100)
+        run = (await called(client, "plan", **order))["run_id"]
+        placement = (await home.engine.journal.row(run)).placement
+        assert (placement.tenant, placement.priority) == ("research", 0)
+
+
 async def test_texts_that_are_too_long_are_refused_by_the_argument(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]

@@ -236,4 +236,4 @@ async def test_streams_that_are_cancelled_leave_nothing_behind():
         gone = await trio.to_thread.run_sync(server.wait_for, lambda s: all(seen.outcome == "gone" for seen in s.seen))
         assert gone
         assert isinstance(await model.complete(request()), Reply)
-        assert server.connections == 1
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.connections == 1)

@@ -11,7 +11,7 @@ SCOPES = ("read", "answer", "control")
 @click.group(epilog=examples("replan token add ci --scope control", "replan token list", "replan token revoke ci"))
 @common
 def token() -> None:
-    """Make, list and revoke the tokens of programs that use the HTTP API of `replan serve`."""
+    """Make, list and revoke the tokens of programs, for the HTTP API of `replan serve` and for `replan mcp --http`."""
 
 
 @token.command("add")
