@@ -22,7 +22,7 @@ from replan.service.messages import answer_question
 from replan.service.refusals import RequestRefused
 from replan.service.waiting import wait_for_rest
 from replan.views.errors import line_of_error
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import JournalError, UsageProblem
 
 FORMS_MAX = 5
 """Questions that are asked in one round."""
@@ -135,7 +135,13 @@ async def _shown(call: Call, question: Mapping[str, Any], trouble: str) -> Any:
 async def _until_closed(call: Call, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
     """Cancel once a question is not open any more, or the server stops; meanwhile tell the client that it waits."""
     count = 0
-    while not call.desk.stop.is_set() and not await _is_closed(call, question):
+    while not call.desk.stop.is_set():
+        try:
+            if await _is_closed(call, question):
+                break
+        except JournalError as error:
+            if not error.passing:
+                break  # Such as for a run that was deleted: who reads the question next says so.
         count += 1
         await call.progress(float(count), "waits for your answer")
         with trio.move_on_after(STEP_SECONDS):

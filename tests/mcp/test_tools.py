@@ -7,10 +7,11 @@ import trio
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, InputRequiredResult
 
+from replan.mcp import asking
 from replan.mcp.sealing import NAME, security
 from replan.mcp.toolbox import ENTRIES
 from replan.setup.settings import read_user_config
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import JournalError, UsageProblem
 from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM
 from tests.mcp.world import ANSWER, ERAS, answering, at_rest, called, filled, first_form, refused, served
 from tests.web.test_hostile_texts import REVIEWED
@@ -121,6 +122,40 @@ async def test_a_form_that_was_answered_elsewhere_is_taken_back_from_an_older_cl
             run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
             with trio.fail_after(60):
                 assert (await called(client, "wait", id=run))["outcome"] == "success"
+
+
+@pytest.mark.parametrize("passing", [True, False])
+async def test_a_journal_that_fails_while_a_form_is_shown_ends_the_call_with_its_error_unless_it_passes(
+    tmp_path, monkeypatch, passing
+):
+    """An older client's form stays open over a fault that passes."""
+    real, wrong = asking.open_questions, False
+
+    async def failing(call, run):
+        if wrong:
+            error = JournalError("the journal is on fire")
+            error.passing = passing
+            raise error
+        return await real(call, run)
+
+    async def fill(context, form):
+        nonlocal wrong
+        wrong = True
+        await trio.sleep(0.3 if passing else 60)
+        wrong = False
+        return filled(ANSWER)
+
+    monkeypatch.setattr(asking, "STEP_SECONDS", 0.05)
+    monkeypatch.setattr(asking, "open_questions", failing)
+    async with served(tmp_path, monkeypatch) as home, home.client(mode="legacy", elicitation_callback=fill) as client:
+        run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
+        with trio.fail_after(30):
+            result = await client.call_tool("wait", {"id": run})
+    if passing:
+        assert result.structured_content["outcome"] == "success"
+    else:
+        assert result.is_error
+        assert "the journal is on fire" in result.content[0].text
 
 
 async def test_what_is_sealed_is_refused_from_another_client_for_another_run_and_when_it_was_changed(
