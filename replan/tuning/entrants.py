@@ -90,5 +90,5 @@ def _absolute(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return the part of an entrant's name for a workflow or policy: the stem of its file, in letters that tables use."""
+    """Return the part of an entrant's name for a workflow or policy: the stem of its file, without odd letters."""
     return re.sub(r"[^a-z0-9_]+", "_", Path(name).stem.lower()).strip("_")[:24] or "file"

@@ -172,8 +172,8 @@ def _able(
                 raise UsageProblem(f"the price of {order.model!r} is not known", place="--max-cost", hint=hint)
     if not able:
         raise problems[0]
-    for problem in problems:
-        notice(f"left out: {problem.cause}")
+    for left_out in problems:
+        notice(f"left out: {left_out.cause}")
     return able, need
 
 

@@ -66,17 +66,19 @@ def race_for(
 def _comments(race: Race, winner: Standing) -> list[str]:
     """Return what the file rests on, a line each."""
     low, high = winner.interval
-    order = race.order
+    order, share = race.order, winner.successes / winner.trials
     shown = [
         f"{winner.entrant} with at most {counted(winner.cap, 'call')} was the best of a race on {order.model}.",
-        f"Success: {winner.successes} of {counted(winner.trials, 'trial')} ({winner.successes / winner.trials:.1%}, "
-        f"95 % interval {low:.1%} to {high:.1%}), {winner.calls_mean:.1f} calls on average.",
+        (
+            f"Success: {winner.successes} of {counted(winner.trials, 'trial')} ({share:.1%}, "
+            f"95 % interval {low:.1%} to {high:.1%}), {winner.calls_mean:.1f} calls on average."
+        ),
         "It was chosen by these trials, so expect a little less on other problems.",
     ]
     if race.runner_up is not None:
-        share, (low, high) = _against(race, winner, race.runner_up)
+        ahead, (low, high) = _against(race, winner, race.runner_up)
         shown.append(
-            f"Against {race.runner_up.entrant} within {race.runner_up.cap}, paired: {100 * share:+.1f} points "
+            f"Against {race.runner_up.entrant} within {race.runner_up.cap}, paired: {100 * ahead:+.1f} points "
             f"({100 * low:+.1f} to {100 * high:+.1f})."
         )
     shown.append(
