@@ -1,6 +1,6 @@
 """Four workers, runs with questions, and everything that can end or delay a worker: nothing is lost or doubled.
 
-`REPLAN_WORKER_ROUNDS=11` does eleven rounds, of 200 runs and up to 200 kills each, 2,000 in all; by default there is one.
+`REPLAN_WORKER_ROUNDS=11` does eleven rounds of 200 runs and up to 200 kills, 2,000 in all; by default there is one.
 """
 
 import os
