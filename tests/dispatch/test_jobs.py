@@ -17,7 +17,7 @@ class Engine:
     async def finish(self, job):
         self.finished.append(job.id)
 
-    async def sweep(self, limit, *, dead, kinds, skip):  # noqa: ARG002 -- the port's signature
+    async def sweep(self, limit, *, dead, kinds, skip):
         return 0
 
 
