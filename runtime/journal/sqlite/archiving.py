@@ -88,7 +88,7 @@ class SqliteStore:
                 if (held.tip, last) != (head.tip, head.last_posted):
                     raise SequenceConflict(head.run, head.tip.seq, held.tip.seq)
             runs = {head.run: head.tip.seq for head in heads}
-            deleted = delete_runs(connection, runs, self._now, dead, self._anchors, surveyed)
+            deleted = delete_runs(connection, runs, self._now, dead, surveyed, anchors=self._anchors)
             reached("archive.removing")
             return deleted
 

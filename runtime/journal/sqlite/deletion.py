@@ -50,10 +50,11 @@ def delete_runs(
     runs: Mapping[str, int],
     now: float,
     dead: Dead,
-    anchors: Anchors,
     surveyed: Survey,
+    *,
+    anchors: Anchors,
 ) -> Deleted:
-    """Delete runs, of which a snapshot of this file says what is `surveyed`, in a transaction that the caller has begun.
+    """Delete runs, of which `surveyed` tells what a snapshot of this file says, in a transaction that has begun.
 
     Raises as `Journal.delete` does, and then changes nothing.
     """

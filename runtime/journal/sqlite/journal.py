@@ -339,7 +339,7 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
             codecs_.writable_floor(connection, self._path, self._known)
             for run in runs:
                 codecs_.readable(connection, run, self._known)
-            return delete_runs(connection, runs, now, dead, self._anchors, surveyed)
+            return delete_runs(connection, runs, now, dead, surveyed, anchors=self._anchors)
 
         return await self._writing.do(work)
 
