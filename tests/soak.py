@@ -32,7 +32,7 @@ SUITES = {
     "hosts": (["tests/crash/test_hosts.py", "tests/crash/test_children.py"], {"REPLAN_HOSTS": 8}),
     "kill_executions": (["tests/crash/test_kill_execution.py"], {"REPLAN_KILLS": 200}),
     "plans": (["tests/plans/test_contingent_steps.py"], {"REPLAN_PLANS": 10_000}),
-    "workers": (["tests/dispatch/test_fleet.py", "tests/dispatch/test_placing.py"], {"REPLAN_WORKER_ROUNDS": 10}),
+    "workers": (["tests/dispatch/test_fleet.py", "tests/dispatch/test_placing.py"], {"REPLAN_WORKER_ROUNDS": 11}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "web": (["tests/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),

@@ -7,10 +7,10 @@ import orjson
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import ValidationError
 
-from actors.files.suggestions import nearest
 from replan.mcp.calls import Call
 from replan.mcp.toolbox import Entry
 from replan.service.encoding import encoded
+from replan.service.problems import MCP, in_terms, wrong_value
 from replan.setup.command_name import program
 from replan.views.errors import line_of_error
 from runtime.core.errors import ReplanError, UsageProblem
@@ -30,7 +30,7 @@ async def answered(entry: Entry, call: Call, arguments: Mapping[str, Any]) -> Ca
         value = await entry.handler(call, wanted)
         return value if isinstance(value, InputRequiredResult) else sent(value)
     except ReplanError as error:
-        return failed(line_of_error(error))
+        return failed(line_of_error(in_terms(error, MCP)))
     except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
         log.get_logger("mcp").exception("call.failed", tool=entry.name)
         return failed("internal error; the log has the details")
@@ -41,12 +41,7 @@ def checked(entry: Entry, arguments: Mapping[str, Any]) -> Any:
     try:
         return entry.takes.model_validate(dict(arguments))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "arguments"
-        if first["type"] == "extra_forbidden":
-            hint = nearest(place[:100], entry.takes.model_fields, kind="arguments")
-            raise UsageProblem("there is no such argument", place=place[:200], hint=hint) from None
-        raise UsageProblem(first["msg"], place=place[:200]) from None
+        raise wrong_value(error, entry.takes, MCP) from None
 
 
 def sent(value: Mapping[str, Any]) -> CallToolResult:

@@ -26,6 +26,7 @@ from replan.mcp.calls import Call, Desk, caller_of
 from replan.mcp.resources import JSON, RESOURCES, TEMPLATES, read_resource
 from replan.mcp.toolbox import offered
 from replan.service.encoding import encoded
+from replan.service.problems import MCP, in_terms
 from replan.setup.version import release
 from replan.views.errors import line_of_error
 from runtime.core.errors import ReplanError
@@ -68,7 +69,7 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
             desk.check_scope(caller_of(context), "read")
             data = encoded(await read_resource(desk, uri))
         except ReplanError as error:
-            raise MCPError(INVALID_PARAMS, line_of_error(error), {"uri": uri[:200]}) from None
+            raise MCPError(INVALID_PARAMS, line_of_error(in_terms(error, MCP)), {"uri": uri[:200]}) from None
         if len(data) > ANSWER_BYTES_MAX:
             raise MCPError(INVALID_PARAMS, f"it has {len(data):,} bytes, and {ANSWER_BYTES_MAX:,} are sent")
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=data.decode(), mime_type=JSON)])

@@ -58,7 +58,7 @@ async def tell(call: Call, wanted: bodies.Tell) -> Mapping[str, Any]:
 
 async def cancel(call: Call, wanted: bodies.Run) -> Mapping[str, Any]:
     """Cancel a run; one that is cancelled already stays so."""
-    return {"run_id": wanted.id, "cancelled": await messages.cancel(call.desk, wanted.id)}
+    return {"run_id": wanted.id, "cancelled": await messages.cancel(call.desk, wanted.id, shown_by="`result`")}
 
 
 async def _started(

@@ -10,15 +10,16 @@ CANCEL_SECONDS = 5.0
 """How long a cancel waits for the process that drives the run to take the message."""
 
 
-async def cancel_run(engine: Engine, run: str) -> bool:
+async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     """Post the message that cancels a run, and wait for its end. Return whether the run has ended.
 
     A run that nobody drives ends here; another process takes the message, within `CANCEL_SECONDS` or later. Raises
-    `UsageProblem` for a run that has finished, and as `Engine.cancel` does.
+    `UsageProblem` for a run that has finished, which says that `shown_by` shows it (by default the command), and as
+    `Engine.cancel` does.
     """
     row = await engine.journal.row(run)
     if row.summary.status == "finished":
-        hint = f"`{program()} show {run}` shows it"
+        hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
         raise UsageProblem(f"run {run} has finished already ({row.summary.detail})", place="RUN", hint=hint)
     await engine.cancel(run)
     with trio.move_on_after(CANCEL_SECONDS):

@@ -76,12 +76,15 @@ async def resume(service: Service, who: Principal, run: str) -> None:
         raise RequestRefused("this server drives no runs: it was started with --no-host", "conflict")
 
 
-async def cancel(service: Service, run: str) -> bool:
-    """Cancel a run; return whether it has ended. One that is cancelled already stays so. Raises as `cancel_run`."""
+async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
+    """Cancel a run; return whether it has ended. One that is cancelled already stays so.
+
+    Raises as `cancel_run` does, with the same `shown_by`.
+    """
     summary = (await service.engine.journal.row(run)).summary
     if (summary.status, summary.detail) == ("finished", "cancelled"):
         return True
-    return await cancelling.cancel_run(service.engine, run)
+    return await cancelling.cancel_run(service.engine, run, shown_by=shown_by)
 
 
 async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:

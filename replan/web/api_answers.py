@@ -6,6 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from replan.service.encoding import encoded
+from replan.service.problems import HTTP, in_terms
 from replan.service.refusals import RequestRefused
 from replan.views.errors import error_fields
 from replan.web.refused import as_http
@@ -28,4 +29,4 @@ def failed(error: ReplanError | HTTPException) -> Response:
         response = answered({"error": fields}, error.status_code)
         response.headers.update(error.headers or {})
         return response
-    return answered({"error": error_fields(error)}, status_of_error(error))
+    return answered({"error": error_fields(in_terms(error, HTTP))}, status_of_error(error))

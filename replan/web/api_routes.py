@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from replan.service.problems import HTTP, wrong_value
 from replan.web.api_answers import answered, failed
 from replan.web.api_openapi import openapi
 from replan.web.api_operations import OPERATIONS, Operation
@@ -68,9 +69,7 @@ async def _body(request: Request, operation: Operation) -> object:
         from_json(data, allow_inf_nan=False)  # A body that is no JSON at all has a message of its own.
         return operation.body.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise UsageProblem(first["msg"], place=place[:200]) from None
+        raise wrong_value(error, operation.body, HTTP) from None
     except ValueError as error:
         raise UsageProblem(f"not JSON: {error}"[:200], place="body") from None
 

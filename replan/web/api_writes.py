@@ -107,4 +107,4 @@ async def cancel(site: Site, request: Request, who: Principal, body: bodies.Noth
     del body
     key_of(request, who)
     run = request.path_params["run"]
-    return answered({"run_id": run, "cancelled": await messages.cancel(site, run)})
+    return answered({"run_id": run, "cancelled": await messages.cancel(site, run, shown_by=f"`GET /api/runs/{run}`")})

@@ -72,6 +72,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "lines_pages": _pages(run, "lines", some_lines),
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
         "takes_messages": not final,
+        "limits_reopen": shown.result.reopened_by == "limits",
         "can_resume": site.hosts and (interrupted or (over and goes_on(common))),
         "may_cancel": not over,
         "here": "runs",

@@ -1,6 +1,7 @@
 """The tools and resources: what each takes and gives, whom they obey, and what they refuse."""
 
 import json
+import re
 
 import pytest
 import trio
@@ -51,6 +52,23 @@ async def test_a_plan_is_checked_without_a_run(tmp_path, monkeypatch):
         assert rejected["findings"][0]["code"] == "plan.precondition_unsatisfied"
         assert (await called(client, "check_plan", plan={"steps": 7}))["valid"] is False
         assert "level" in await refused(client, "check_plan", plan=PLAN, level="maximal")
+
+
+async def test_an_error_names_arguments_and_says_what_a_client_can_do_next(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client() as client:
+        unknown = "no run 'nonesuch' (the resource replan://runs lists them)"
+        for tool in ("status", "result", "wait", "cancel", "questions"):
+            assert await refused(client, tool, id="nonesuch") == unknown
+        with pytest.raises(MCPError, match=re.escape(unknown)):
+            await client.read_resource("replan://runs/nonesuch/plan")
+        assert await refused(client, "status") == "id: the argument is missing (needed: id)"
+        assert await refused(client, "tell", id="x", text="") == "text: should not be empty"
+        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
+        await at_rest(client, run)
+        assert (
+            await refused(client, "cancel", id=run)
+            == f"id: run {run} has finished already (success) (`result` shows it)"
+        )
 
 
 async def test_resources_show_what_may_be_chosen_the_runs_the_plan_and_the_search(tmp_path, monkeypatch):

@@ -218,6 +218,55 @@ async def test_a_wrong_body_is_refused_with_its_place(tmp_path, body, place):
         assert not await web.reader_rows()
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/api/runs", {}, "problem: the key is missing (needed: problem)"),
+        ("/api/acquisitions", {"goal": "x"}, "profile: the key is missing (needed: profile, goal)"),
+        ("/api/runs", {"problem": "x", "wrkflow": "y"}, "wrkflow: there is no such key (did you mean 'workflow'?)"),
+        ("/api/runs", {"problem": ""}, "problem: should not be empty"),
+        ("/api/runs", {"problem": 5}, "problem: should be text, not 5"),
+        ("/api/runs", {"problem": "x", "max_calls": 0}, "max_calls: should be at least 1, not 0"),
+        (
+            "/api/runs",
+            {"problem": "x", "attachments": [{"name": "a.txt"}]},
+            "attachments.0.content: the key is missing (add 'content')",
+        ),
+        ("/api/runs", [], "body: should be a mapping of keys to values, not []"),
+    ],
+)
+async def test_an_error_about_a_body_is_one_line_with_cause_place_and_next_step(tmp_path, path, body, message):
+    async with api(tmp_path, hosts=False) as (_, program):
+        answer = await program.post(path, body)
+        assert (answer.status_code, answer.json()["error"]["message"]) == (422, message)
+
+
+async def test_an_error_about_a_run_names_the_addresses_and_keys_of_the_api(tmp_path):
+    async with api(tmp_path, hosts=False) as (_, program):
+        unknown = (await program.get("/api/runs/nonesuch")).json()["error"]
+        assert unknown == {"kind": "RunNotFound", "message": "no run 'nonesuch' (`GET /api/runs` lists them)"}
+        run = (await program.post("/api/runs", {"problem": PROBLEM, "model": "plans"})).json()["run_id"]
+        empty = (await program.post(f"/api/runs/{run}/messages", {"text": " "})).json()["error"]
+        assert empty["place"] == "text"
+
+
+async def test_a_finished_run_cannot_be_cancelled_and_the_error_names_the_part_of_the_address(tmp_path):
+    async with api(tmp_path) as (web, program):
+        run = (await program.post("/api/runs", {"problem": PROBLEM, "model": "plans"})).json()["run_id"]
+        await web.settled(run, "finished")
+        answer = await program.post(f"/api/runs/{run}/cancel")
+        assert (answer.status_code, answer.json()["error"]) == (
+            422,
+            {
+                "kind": "UsageProblem",
+                "message": f"run: run {run} has finished already (success) (`GET /api/runs/{run}` shows it)",
+                "cause": f"run {run} has finished already (success)",
+                "place": "run",
+                "hint": f"`GET /api/runs/{run}` shows it",
+            },
+        )
+
+
 async def test_a_write_wants_json_and_an_idempotency_key(tmp_path):
     async with api(tmp_path, hosts=False) as (web, program):
         form = await web.client.post("/api/runs", data={"problem": "x"}, headers=program.headers)

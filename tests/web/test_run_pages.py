@@ -149,14 +149,22 @@ async def test_a_form_that_cannot_be_used_keeps_what_was_typed(tmp_path):
         assert (await web.post("/runs", {"problem": " ", "model": "plans"})).status_code == 422
 
 
-async def test_a_raised_limit_brings_an_ended_run_on(tmp_path):
+async def test_a_page_of_a_run_without_calls_names_the_form_that_raises_the_limit_and_that_brings_it_on(tmp_path):
     async with served(tmp_path) as web:
         run = await web.start("plans", max_calls=2)
         assert (await web.settled(run, "finished")).outcome == "budget_exhausted"
+        page = (await web.browser.get(f"/runs/{run}")).text
+        following = page.partition("Next: ")[2]
+        assert f"resume {run} --max-calls N" in following.partition("</p>")[0].replace("&#39;", "'")
+        assert '<a href="#limits">Change the limits</a>' in following
+        assert '<details id="limits" class="card" open>' in page
         answer = await web.post(f"/runs/{run}/limits", {"max_calls": "12"})
         assert answer.headers["location"] == f"/runs/{run}?done=limits"
         while (await web.settled(run)).outcome != "success":
             assert (await web.engine.result(run)).outcome in ("", "budget_exhausted", "success")
+        page = (await web.browser.get(f"/runs/{run}")).text
+        assert 'href="#limits"' not in page
+        assert '<details id="limits" class="card" open>' not in page
 
 
 async def test_a_run_is_told_and_cancelled_once_the_box_is_ticked(tmp_path):
