@@ -74,17 +74,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         return None  # It is decided when the classifier has answered.
     failure = Failure(node.step, node.node, node.verdict, repeats=_builds_on_a_repeat(state, branch, node))
     classified = node.classification
-    situation = Situation(
-        graph=config.graph,
-        progress=branch.progress,
-        roles=config.roles,
-        policy=config.policy,
-        search=config.search,
-        history=branch.history,
-        escalation=config.escalation(node.step),
-        questions_left=0 if node.step in state.silenced else config.workflow.questions_max - run.questions_used,
-        belief=config.belief,
-    )
+    situation = situation_of(state, branch, node.step)
     decision = in_same_visit(
         state, branch, node, decide(failure, situation, None if classified is None else classified.cause)
     )
@@ -96,6 +86,22 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         if run.ledger.shortfall(request.reserve, run.now) is None:
             return request
     return Decided.of(decision)
+
+
+def situation_of(state: State, branch: Branch, step: str) -> Situation:
+    """Return all that a decision about a failure of a step in a branch depends on, besides the failure."""
+    config = state.config
+    return Situation(
+        graph=config.graph,
+        progress=branch.progress,
+        roles=config.roles,
+        policy=config.policy,
+        search=config.search,
+        history=branch.history,
+        escalation=config.escalation(step),
+        questions_left=0 if step in state.silenced else config.workflow.questions_max - state.run.questions_used,
+        belief=config.belief,
+    )
 
 
 def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:

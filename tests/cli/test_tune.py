@@ -1,14 +1,18 @@
 """The commands `tune`: their output, the files that they write, and their errors."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 import yaml
 
 from replan.setup.data_files import data_root
+from tests.cli.samples import ANALYSIS, PLAN
 
 PROBLEM = str(data_root() / "configs" / "problems" / "login_timeout.md")
 RACE = ("tune", "race", PROBLEM, "-m", "simulated:base", "-w", "single", "-w", "search", "-p", "default", "--jobs", "1")
+UNMADE = {**PLAN, "goal_state": ["a_token_that_nothing_makes"]}
 
 
 @pytest.fixture
@@ -77,3 +81,44 @@ def test_a_missing_problem_is_named(replan, folder):
     result = replan("tune", "race", "nowhere.md", *RACE[3:], "--max-calls", 120)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "nowhere.md" in result.stderr
+
+
+def test_a_home_without_runs_changes_no_belief(replan, folder):
+    result = replan("tune", "belief", "--json")
+    shown = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert (shown["file"], shown["runs_used"], shown["failures"], shown["log_score_error"]) == (None, 0, 0, None)
+    assert list(folder.glob("*.yaml")) == []
+    assert "Nothing was written." in replan("tune", "belief").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--policy", "default"], "policy 'default' has no belief"),
+        (["--policy", "beleif"], "unknown policy 'beleif'"),
+        (["--out", "notes.md"], "was not made by `replan tune`"),
+    ],
+)
+def test_a_wrong_command_for_a_belief_is_one_line(replan, folder, arguments, said):
+    (folder / "notes.md").write_text("mine\n")
+    result = replan("tune", "belief", *arguments)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert said in result.stderr
+
+
+def test_a_damaged_run_is_named_and_harms_no_other(replan, folder, home, problem, scripted):
+    ids = []
+    for _ in range(2):
+        model = scripted({"g_analysis": [ANALYSIS], "g_plan": [UNMADE, PLAN]})
+        ids.append(json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"])
+    whole = json.loads(replan("tune", "belief", "--json").stdout)
+    assert (whole["runs_used"] + whole["runs_held_out"], whole["failures"]) == (2, 2)
+    with closing(sqlite3.connect(home / "journal.sqlite")) as journal, journal:
+        journal.execute("UPDATE events SET at = at + 1 WHERE run = 1")
+    result = replan("tune", "belief", "--json")
+    shown = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert (shown["runs_used"] + shown["runs_held_out"], shown["failures"]) == (1, 1)
+    assert [each["run_id"] for each in shown["left_out"]] == [ids[0]]
+    assert f"left out: {ids[0]}: " in result.stderr

@@ -11,6 +11,7 @@ _RACE = examples(
     "replan tune race problems.jsonl -m gpt-5-mini --max-cost 5 -w single -w search",
     "replan run problem.md -w tuned.yaml",
 )
+_BELIEF = examples("replan tune belief", "replan tune belief --policy mine.yaml --out tuned_belief.yaml --json")
 
 
 @click.group(epilog=_RACE)
@@ -101,3 +102,31 @@ def race(
         jobs=jobs,
         as_json=as_json,
     )
+
+
+@tune.command(epilog=_BELIEF)
+@click.option(
+    "-p",
+    "--policy",
+    default="belief",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_policy,
+    help="The belief policy whose values count as 50 runs.",
+)
+@click.option("--out", default="tuned_belief.yaml", show_default=True, metavar="FILE", help="The policy file to write.")
+@json_option
+@common
+@click.pass_obj
+def belief(invocation: Invocation, *, policy: str, out: str, as_json: bool) -> int:
+    """Estimate a belief policy from the recorded runs of this home.
+
+    The shares of causes and the chances of each step come from half of the runs; the other half judges them. A policy is
+    written only if it predicts their failures better by more than two standard errors. Nothing is asked of a model. A run
+    that cannot be read is named and left out. Exit 3: nothing was written.
+    """
+    from pathlib import Path
+
+    from replan.cli.tuning_belief import belief_for
+
+    return belief_for(invocation, policy, Path(out), as_json=as_json)
