@@ -194,7 +194,7 @@ async def test_a_worker_that_others_took_for_dead_is_given_jobs_again(opened, se
     """As after a pause of the machine, or of the database for all workers at once."""
     async with opened() as journal, dispatching() as paused, dispatching() as other:
         with psycopg.connect(server.url("workers")) as connection:
-            connection.execute("UPDATE replan_jobs.procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+            connection.execute("UPDATE replan_jobs.procrastinate_workers SET last_heartbeat = now() - interval '1h'")
         await other.beat()
         await paused.beat()
         await admitted(journal, "a")
