@@ -32,7 +32,7 @@ from runtime.journal.kinds import Codecs
 from runtime.journal.port import Dead
 
 GROUP = 500
-"""How many runs are deleted in one transaction, about: SQLite reads all records once for each."""
+"""How many runs are deleted in one transaction, about: SQLite reads all records once before each."""
 
 _GOES_ON = (Held, RunMoved, SequenceConflict)
 _OF_A_RUN = (*_GOES_ON, JournalDamaged, RunExists, RunNotFound, RunUnreadable)
