@@ -173,7 +173,8 @@ class Workflow(Config):
             UsageProblem: a value is invalid; its place is the key.
         """
         try:
-            return Workflow.model_validate(self.model_dump() | keys)
+            # Keys that the file leaves out stay unset: a belief policy refuses an `r_patience` that somebody has set.
+            return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
         except ValidationError as error:
             raise usage_problem(error, Document("", keys, {(key,): 0 for key in keys})) from None
 
