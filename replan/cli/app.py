@@ -286,5 +286,5 @@ def app() -> None:
     """Plans for problems that are stated in plain text, checked and proved.
 
     A language model writes each step towards a plan, and guards check it. After a rejection, Replan decides how far to
-    go back. A run never spends more than its budget, survives `kill -9`, and may wait for your answer as long as you like.
+    go back. A run never spends more than its budget, survives `kill -9`, and waits for your answer as long as it takes.
     """
