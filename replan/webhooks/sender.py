@@ -97,9 +97,10 @@ class Sender:
         due = {run for run, at in self._again.items() if at <= now}
         if version == self._version and not due:
             return
-        beyond, passed = 0, dict[str, int]()
+        beyond, passed, gone = 0, dict[str, int](), set(self._again)
         while rows := await self._journal.behind(self._cursor, beyond=beyond):
             beyond = rows[-1].number
+            gone.difference_update(row.run for row in rows)
             for row in rows:
                 if row.run in self._busy or row.run in self._left_out or self._again.get(row.run, 0.0) > now:
                     continue
@@ -109,6 +110,9 @@ class Sender:
                     nursery.start_soon(partial(self._deliver, client, row.run, messages, last))
                 elif last:
                     passed[row.run] = last
+        for run in gone:  # They were deleted.
+            self._failures.pop(run, None)
+            self._again.pop(run, None)
         if passed:
             await self._journal.move_cursor(self._cursor, self._owner, passed)
         self._version = version

@@ -278,3 +278,19 @@ async def test_a_run_of_a_newer_release_holds_up_no_messages_of_other_runs(tmp_p
     async with served(tmp_path, webhooks=hook(receiver)):
         await until(lambda: receiver.taken, seconds=10)
     assert [told.data["run_id"] for told in receiver.deliveries] == [ours]
+
+
+async def test_a_run_that_was_deleted_before_its_message_was_taken_is_forgotten(tmp_path, quick, receiver, caplog):
+    caplog.set_level("INFO", logger="replan.webhook")
+    receiver.behave = lambda _: 500
+    async with served(tmp_path, webhooks=hook(receiver)) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        await until(lambda: receiver.deliveries)
+        row = await web.engine.journal.row(run)
+        await web.engine.journal.delete({run: row.last_seq})
+        receiver.behave = lambda _: 204
+        other = await web.start("plans")
+        await until(lambda: receiver.taken)
+        await until(lambda: "webhook.goes_on" in caplog.text, seconds=5)
+    assert [told.data["run_id"] for told in receiver.taken] == [other]
