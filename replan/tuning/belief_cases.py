@@ -11,12 +11,13 @@ from actors.planning.rules import situation_of
 from actors.planning.state import State
 from actors.policy.belief import STEPS_MAX, BeliefModel
 from actors.policy.belief_table import BeliefTable
-from actors.policy.decision import Failure, Situation, decide, remembered
-from actors.policy.history import Past
+from actors.policy.decision import Decision, Failure, Situation, decide, remembered
+from actors.policy.history import Past, Signature
 from actors.policy.table import Policy
 from actors.run.ids import step_of
 from actors.search.moves import Search
-from replan.tuning.belief_estimate import Accepted, Case
+from replan.tuning.belief_estimate import Accepted, Case, is_held_out
+from runtime.core.events import text_hash
 
 _MACHINE = PlanningMachine()
 
@@ -54,7 +55,7 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
     state, items, choices = _MACHINE.initial(), list[Past | Accepted](), list[Choice]()
     config: RunConfig | None = None
     for event in events:
-        choice = None
+        decided: tuple[Choice, Decision] | None = None
         if isinstance(state, State):
             if config is None:
                 config = state.config
@@ -64,16 +65,33 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
                 break
             if isinstance(event, Decided):
                 choice = _choice(state, event, [item for item in items if isinstance(item, Past)], policy)
+                decided = choice and (choice, event.decision)
         state = _MACHINE.evolve(state, event)
-        if choice is not None and isinstance(event, Decided):
-            past = remembered(choice.failure.verdict, event.decision, choice.situation.graph, policy)
+        if decided is not None:
+            choice, decision = decided
+            past = remembered(choice.failure.verdict, decision, choice.situation.graph, policy)
             items.append(past)
             choices += [choice] if past.row else []
         if isinstance(state, State) and isinstance(event, VerdictReached) and _accepted_leaf(state, event.node):
             items.append(Accepted(step_of(event.node)))
     if config is None or not items:
         return "nothing was judged in it"
-    return Recorded(Case(run, config.workflow_ref, config.graph, config.roles, tuple(items)), tuple(choices))
+    shape = text_hash(repr((config.graph, config.roles)))
+    case = Case(shape, config.graph, config.roles, _numbered(items), is_held_out(run))
+    return Recorded(case, tuple(choices))
+
+
+def _numbered(items: Iterable[Past | Accepted]) -> tuple[Past | Accepted, ...]:
+    """Return the items with numbers for the signatures, so that runs that went alike are equal."""
+    numbers: dict[Signature, str] = {}
+    numbered: list[Past | Accepted] = []
+    for item in items:
+        if isinstance(item, Past):
+            number = numbers.setdefault(item.signature, str(len(numbers)))
+            numbered.append(replace(item, signature=frozenset({(number, "")}), up=0))
+        else:
+            numbered.append(item)
+    return tuple(numbered)
 
 
 def _accepted_leaf(state: State, node: str) -> bool:
@@ -90,13 +108,25 @@ def _choice(state: State, event: Decided, history: Sequence[Past], policy: Polic
     return Choice(failure, replace(situation, policy=policy, history=tuple(history), search=Search.DEPTH_FIRST))
 
 
-def differing(runs: Sequence[Recorded], shipped: BeliefTable, other: BeliefTable) -> tuple[int, int]:
-    """Return in how many recorded rejections the first move would differ between two tables, and how many there are."""
-    different = total = 0
-    for run in runs:
-        models = [BeliefModel(table, run.case.graph, run.case.roles) for table in (shipped, other)]
+class FirstMoves:
+    """Counts in how many recorded rejections the first move would differ between two tables, run by run."""
+
+    different = 0
+    """The rejections in which it would differ."""
+    total = 0
+    """All rejections about which a belief decides."""
+
+    def __init__(self, shipped: BeliefTable, other: BeliefTable) -> None:
+        self._tables = shipped, other
+        self._models: dict[str, list[BeliefModel]] = {}
+
+    def add(self, run: Recorded) -> None:
+        """Count the rejections of a run."""
+        case = run.case
+        if case.shape not in self._models:
+            self._models[case.shape] = [BeliefModel(table, case.graph, case.roles) for table in self._tables]
+        models = self._models[case.shape]
         for choice in run.choices:
             moves = [decide(choice.failure, replace(choice.situation, belief=model)) for model in models]
-            total += 1
-            different += (moves[0].level, moves[0].targets) != (moves[1].level, moves[1].targets)
-    return different, total
+            self.total += 1
+            self.different += (moves[0].level, moves[0].targets) != (moves[1].level, moves[1].targets)

@@ -7,7 +7,7 @@ multiplied, as odds, by one factor per role. Half of the runs are held out; they
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
 from actors.policy.belief import Belief, BeliefModel
@@ -36,23 +36,26 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a belief learns from a run: its decided rejections and its accepted leaves, oldest first."""
+    """What a belief learns from a run: its decided rejections and its accepted leaves, oldest first.
 
-    run: str
-    """The run's id."""
+    Runs that went alike are equal cases, so that a home with many runs needs little memory.
+    """
+
     shape: str
     """What names its workflow: the cases of the same shape have equal graphs and roles."""
-    graph: Graph
+    graph: Graph = field(compare=False)
     """The workflow's steps with their budgets."""
-    roles: Mapping[str, str]
+    roles: Mapping[str, str] = field(compare=False)
     """The role of each step."""
     items: tuple[Past | Accepted, ...]
-    """The rejections and acceptances."""
+    """The rejections and acceptances; the signatures tell no more than which rejections are equal."""
+    held_out: bool
+    """Whether the run judges the estimate, and does not enter it."""
 
-    @property
-    def held_out(self) -> bool:
-        """Whether the run judges the estimate, and does not enter it: by a bit of its id's hash."""
-        return int(text_hash(self.run)[-1], 16) % 2 == 1
+
+def is_held_out(run: str) -> bool:
+    """Return whether a run judges the estimate: by a bit of its id's hash, so whatever other runs there are."""
+    return int(text_hash(run)[-1], 16) % 2 == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,40 +79,55 @@ class Estimate:
         return self.held_out >= HELD_OUT_MIN and self.gain > ERRORS * self.error
 
 
-def estimate(cases: Sequence[Case], shipped: BeliefTable) -> Estimate:
+Cases = Mapping[Case, int]
+"""Cases, each with the number of runs that went so."""
+
+
+def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
     """Return the parameters estimated from one half of the runs, judged by the other half."""
-    used = [case for case in cases if not case.held_out]
-    held_out = [case for case in cases if case.held_out]
+    used = {case: runs for case, runs in cases.items() if not case.held_out}
+    held_out = {case: runs for case, runs in cases.items() if case.held_out}
     table = _with_causes(shipped, used)
     for role in sorted({role for case in used for role in case.roles.values() if role}):
         table = _with_chances(table, shipped, role, used)
     table = _with_causes(table, used, shipped)
-    gains = [ours - theirs for ours, theirs in zip(scores(held_out, table), scores(held_out, shipped), strict=True)]
+    both = zip(held_out.values(), scores(held_out, table), scores(held_out, shipped), strict=True)
+    gains = [gain for runs, ours, theirs in both for gain in [ours - theirs] * runs]
     error = stdev(gains) / math.sqrt(len(gains)) if len(gains) > 1 else math.inf
-    return Estimate(table, len(used), len(held_out), fmean(gains) if gains else 0.0, error)
+    return Estimate(table, sum(used.values()), len(gains), fmean(gains) if gains else 0.0, error)
 
 
 def scores(cases: Iterable[Case], table: BeliefTable) -> list[float]:
-    """Return for each run the sum of the logarithms of the probabilities of its signatures."""
+    """Return for each case the sum of the logarithms of the probabilities of its signatures."""
     followed = _Followed(table)
     return [followed.of(case)[1] for case in cases]
 
 
-def cause_shares(cases: Sequence[Sequence[tuple[str, float]]], shipped: Mapping[str, float]) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What runs that went alike say about their cause."""
+
+    likelihoods: tuple[tuple[str, float], ...]
+    """For each possible cause its key in the table and the likelihood of a run, up to a common factor. Two steps of the
+    same role have the same key."""
+    runs: int = 1
+    """The number of the runs."""
+
+
+def cause_shares(cases: Sequence[Evidence], shipped: Mapping[str, float]) -> dict[str, float]:
     """Return the weights of the causes that are likeliest after some runs and the pseudo-runs; their sum is 1.
 
-    A case has for each possible cause its key in `shipped` and the likelihood of the run, up to a common factor. Two
-    steps of the same role have the same key. A role that a workflow lacks is not changed by its runs.
+    A role that a workflow lacks is not changed by its runs.
     """
     total = sum(shipped.values())
     weights = {key: weight / total for key, weight in shipped.items()}
     pseudo = {key: PSEUDO_RUNS * weight for key, weight in weights.items()}
     for _ in range(_ROUNDS):
         counts, exposure = dict(pseudo), dict.fromkeys(weights, float(PSEUDO_RUNS))
-        for entries in cases:
-            evidence = sum(weights[key] * likelihood for key, likelihood in entries)
-            possible = sum(weights[key] for key, _ in entries)
-            for key, likelihood in entries:
+        for case in cases:
+            evidence = sum(weights[key] * likelihood for key, likelihood in case.likelihoods) / case.runs
+            possible = sum(weights[key] for key, _ in case.likelihoods) / case.runs
+            for key, likelihood in case.likelihoods:
                 counts[key] += weights[key] * likelihood / evidence
                 exposure[key] += 1 / possible
         changed = {key: counts[key] / exposure[key] for key in weights}
@@ -148,12 +166,11 @@ def _accepted(model: BeliefModel, belief: Belief, leaf: str) -> float:
 
 
 class _Followed:
-    """Follows runs with one table; runs that went alike are followed once."""
+    """Follows runs with one table."""
 
     def __init__(self, table: BeliefTable) -> None:
         self._table = table
         self._models: dict[str, BeliefModel] = {}
-        self._known: dict[tuple[str, tuple[Past | Accepted, ...]], tuple[Belief, float]] = {}
 
     def model(self, case: Case) -> BeliefModel:
         """Return the model for a case's workflow."""
@@ -164,10 +181,7 @@ class _Followed:
 
     def of(self, case: Case) -> tuple[Belief, float]:
         """Return the belief after a case, and the log score of its signatures."""
-        key = case.shape, case.items
-        if key not in self._known:
-            self._known[key] = self._follow(self.model(case), case.items)
-        return self._known[key]
+        return self._follow(self.model(case), case.items)
 
     @staticmethod
     def _follow(model: BeliefModel, items: Sequence[Past | Accepted]) -> tuple[Belief, float]:
@@ -186,22 +200,23 @@ class _Followed:
         return belief, score
 
 
-def _with_causes(table: BeliefTable, cases: Sequence[Case], shipped: BeliefTable | None = None) -> BeliefTable:
+def _with_causes(table: BeliefTable, cases: Cases, shipped: BeliefTable | None = None) -> BeliefTable:
     """Return the table with the shares of causes that the cases suggest; `shipped` has those of the pseudo-runs."""
     followed, entries = _Followed(table), []
-    for case in cases:
+    for case, runs in cases.items():
         belief, _ = followed.of(case)
         model = followed.model(case)
         keys = [model.role(step) if model.role(step) in table.causes else OTHER for step in model.steps]
         masses = [sum(sum(block) for block in blocks) for blocks in belief.masses]
         both = [*zip(keys, masses, strict=True), (UNSOLVABLE, belief.unsolvable)]
         # The share after the run, over that before it, is the likelihood up to a factor.
-        entries.append([(key, mass / table.causes[key]) for key, mass in both if table.causes[key]])
+        likelihoods = tuple((key, mass / table.causes[key]) for key, mass in both if table.causes[key])
+        entries.append(Evidence(likelihoods, runs))
     shares = cause_shares(entries, (shipped or table).causes)
     return table.model_copy(update={"causes": {key: round(share, 4) for key, share in shares.items()}})
 
 
-def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Sequence[Case]) -> BeliefTable:
+def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Cases) -> BeliefTable:
     """Return the table with the factor for a role's chances that is likeliest after the cases and the pseudo-runs."""
     rows = shipped.chances.get(role, shipped.chances[OTHER])
     share = shipped.causes.get(role, shipped.causes[OTHER]) / sum(shipped.causes.values())
@@ -215,8 +230,8 @@ def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Se
     return best
 
 
-def _likelihood(table: BeliefTable, cases: Sequence[Case]) -> float:
-    return sum(scores(cases, table))
+def _likelihood(table: BeliefTable, cases: Cases) -> float:
+    return sum(runs * score for runs, score in zip(cases.values(), scores(cases, table), strict=True))
 
 
 def _agreement(shipped: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:

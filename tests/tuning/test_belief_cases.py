@@ -4,10 +4,12 @@ from functools import cache
 
 import pytest
 
+from actors.policy.history import Past
 from replan.experiments.lab import simulate_run
 from replan.experiments.preparation import prepare
-from replan.tuning.belief_cases import differing, recorded
+from replan.tuning.belief_cases import FirstMoves, recorded
 from replan.tuning.belief_estimate import Accepted
+from replan.tuning.belief_runs import Runs
 from tests.tuning.test_belief_estimate import POLICY, SHIPPED
 from tests.tuning.test_race import PROBLEM, installed
 
@@ -33,6 +35,12 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("cases")
 
 
+def runs_in(folder, workflow="search"):
+    """Return what a belief learns from simulated runs."""
+    events = events_of(folder, workflow, "depth_first")
+    return [recorded(run, events, POLICY) for run, (_, events) in events.items()]
+
+
 def test_a_run_has_its_rejections_and_ends_with_what_was_accepted(folder):
     for run, (state, events) in events_of(folder, "search", "depth_first").items():
         found = recorded(run, events, POLICY)
@@ -45,17 +53,47 @@ def test_a_run_has_its_rejections_and_ends_with_what_was_accepted(folder):
 
 
 def test_a_table_never_differs_from_itself(folder):
-    runs = [recorded(run, events, POLICY) for run, (_, events) in events_of(folder, "search", "depth_first").items()]
-    different, total = differing(runs, SHIPPED, SHIPPED)
-    assert (different, total) == (0, sum(len(run.choices) for run in runs))
-    assert total > SEEDS
+    moves = FirstMoves(SHIPPED, SHIPPED)
+    for run in runs_in(folder):
+        moves.add(run)
+    assert (moves.different, moves.total) == (0, sum(len(run.choices) for run in runs_in(folder)))
+    assert moves.total > SEEDS
 
 
 def test_other_causes_lead_to_other_first_moves(folder):
-    runs = [recorded(run, events, POLICY) for run, (_, events) in events_of(folder, "search", "depth_first").items()]
     causes = {"analysis": 0.96, "recon": 0.01, "strategy": 0.01, "plan": 0.01, "other": 0.01, "unsolvable": 0.01}
-    different, total = differing(runs, SHIPPED, SHIPPED.model_copy(update={"causes": causes}))
-    assert 0 < different <= total
+    moves = FirstMoves(SHIPPED, SHIPPED.model_copy(update={"causes": causes}))
+    for run in runs_in(folder):
+        moves.add(run)
+    assert 0 < moves.different <= moves.total
+
+
+def test_runs_that_went_alike_are_one_case_and_need_no_memory(folder):
+    """Ten times the runs are as many cases; equal rejections are one object."""
+    once, often = Runs(), Runs()
+    for number in range(10):
+        for run in runs_in(folder):
+            often.add(run.case)
+            if number == 0:
+                once.add(run.case)
+    assert (often.fit, len(often.cases)) == (10 * SEEDS, len(once.cases))
+    items = [item for case in often.cases for item in case.items]
+    assert len({id(item) for item in items}) == len(set(items)) < len(items) / 2
+
+
+def test_what_a_case_says_does_not_depend_on_the_names_in_its_findings(folder):
+    """The texts of findings differ from problem to problem; that they are equal or not is what counts."""
+    _, events = events_of(folder, "search", "depth_first")["r0"]
+    for item in recorded("r0", events, POLICY).case.items:
+        if isinstance(item, Past):
+            assert all(code.isdigit() and not where for code, where in item.signature)
+
+
+def test_equal_workflows_have_equal_shapes_whatever_their_model_and_policy(folder):
+    shapes = {run.case.shape for run in runs_in(folder)}
+    other = {run.case.shape for run in runs_in(folder, "option_a")}
+    assert len(shapes) == len(other) == 1
+    assert shapes != other
 
 
 def test_a_search_with_branches_is_of_no_use(folder):

@@ -2,6 +2,8 @@
 
 import math
 import random
+from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -16,8 +18,10 @@ from replan.tuning.belief_estimate import (
     Accepted,
     Case,
     Estimate,
+    Evidence,
     cause_shares,
     estimate,
+    is_held_out,
     scores,
     signature_chance,
 )
@@ -36,7 +40,7 @@ ROLES = {step: step.removeprefix("g_") for step in STEPS}
 
 
 def case(run, *items):
-    return Case(run, "chain", GRAPH, ROLES, items)
+    return Case("chain", GRAPH, ROLES, items, is_held_out(run))
 
 
 def sampled(table, rng):
@@ -68,7 +72,7 @@ def sampled(table, rng):
 def world(count, **changes):
     table = SHIPPED.model_copy(update=changes)
     rng = random.Random(7)
-    return [case(f"r{number}", *sampled(table, rng)) for number in range(count)]
+    return Counter(case(f"r{number}", *sampled(table, rng)) for number in range(count))
 
 
 @cache
@@ -79,7 +83,7 @@ def estimated(shifted, count):
 
 def test_known_causes_are_counted_beside_the_pseudo_runs():
     shipped = {"plan": 3.0, "unsolvable": 1.0}
-    known = [[("plan", 1.0), ("unsolvable", 0.0)]] * 10 + [[("plan", 0.0), ("unsolvable", 1.0)]] * 40
+    known = [Evidence((("plan", 1.0), ("unsolvable", 0.0)), 10), Evidence((("plan", 0.0), ("unsolvable", 1.0)), 40)]
     shares = cause_shares(known, shipped)
     assert shares["plan"] == pytest.approx((0.75 * PSEUDO_RUNS + 10) / (PSEUDO_RUNS + 50))
 
@@ -90,10 +94,12 @@ def test_without_runs_the_shares_stay():
 
 def test_hidden_causes_have_the_shares_of_the_highest_posterior():
     """Against a search over a grid."""
-    cases = [[("a", 0.9), ("b", 0.3)]] * 30 + [[("a", 0.1), ("b", 0.8)]] * 12
+    cases = [Evidence((("a", 0.9), ("b", 0.3)), 30), Evidence((("a", 0.1), ("b", 0.8)), 12)]
 
     def posterior(a):
-        evidence = sum(math.log(a * one[0][1] + (1 - a) * one[1][1]) for one in cases)
+        evidence = sum(
+            each.runs * math.log(a * each.likelihoods[0][1] + (1 - a) * each.likelihoods[1][1]) for each in cases
+        )
         return evidence + PSEUDO_RUNS * 0.5 * (math.log(a) + math.log(1 - a))
 
     best = max((number / 10_000 for number in range(1, 10_000)), key=posterior)
@@ -101,8 +107,8 @@ def test_hidden_causes_have_the_shares_of_the_highest_posterior():
 
 
 def test_a_role_that_a_workflow_lacks_keeps_its_odds_to_the_others():
-    shares = cause_shares([[("a", 1.0), ("b", 0.0)]] * 50, {"a": 1.0, "b": 1.0, "c": 1.0})
-    even = cause_shares([[("a", 1.0), ("b", 1.0)]] * 50, {"a": 1.0, "b": 1.0, "c": 1.0})
+    shares = cause_shares([Evidence((("a", 1.0), ("b", 0.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
+    even = cause_shares([Evidence((("a", 1.0), ("b", 1.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
     assert even == pytest.approx(dict.fromkeys("abc", 1 / 3))
     assert shares["a"] > 1 / 3 > shares["b"]
 
@@ -139,11 +145,20 @@ def test_the_weight_of_a_rejection_is_what_its_belief_is_divided_by():
     assert model.evidence(belief, "g_plan", "structure", again=False) == pytest.approx(weight)
 
 
-def test_half_of_the_runs_are_held_out_whatever_their_order():
-    cases = world(400)
-    held_out = {each.run for each in cases if each.held_out}
-    assert 160 < len(held_out) < 240
-    assert {each.run for each in reversed(cases) if each.held_out} == held_out
+def test_half_of_the_runs_are_held_out():
+    assert 160 < sum(is_held_out(f"r{number}") for number in range(400)) < 240
+
+
+def test_runs_that_went_alike_count_as_often_as_they_are():
+    """One case that stands for 30 runs says the same as 30 cases."""
+    rejected = [Past("g_plan", frozenset({("0", "")}), 0, "structure", STEPS[-number:]) for number in (1, 2)]
+    alike = {case(run, past, Accepted("g_plan")): 30 for run in ("r0", "r1", "r2", "r3") for past in rejected}
+    assert len(alike) == 4
+    separate = {replace(each, shape=f"chain{copy}"): 1 for each in alike for copy in range(30)}
+    one, other = estimate(alike, SHIPPED), estimate(separate, SHIPPED)
+    assert (one.used, one.held_out) == (other.used, other.held_out) == (60, 60)
+    assert (one.gain, one.error) == pytest.approx((other.gain, other.error))
+    assert one.table == other.table
 
 
 def test_shifted_shares_are_found():
@@ -167,5 +182,5 @@ def test_too_few_runs_convince_nobody():
 
 
 def test_no_run_at_all_is_no_error():
-    found = estimate([], SHIPPED)
+    found = estimate({}, SHIPPED)
     assert (found.used, found.held_out, found.gain, found.convincing) == (0, 0, 0.0, False)

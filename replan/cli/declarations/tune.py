@@ -12,9 +12,14 @@ _RACE = examples(
     "replan run problem.md -w tuned.yaml",
 )
 _BELIEF = examples("replan tune belief", "replan tune belief --policy mine.yaml --out tuned_belief.yaml --json")
+_ALL = examples(
+    "replan tune race problems/ -m qwen3:8b --max-calls 2000",
+    "replan run problem.md -w tuned.yaml",
+    "replan tune belief",
+)
 
 
-@click.group(epilog=_RACE)
+@click.group(epilog=_ALL)
 @common
 def tune() -> None:
     """Find the settings that suit your problems and your model."""
