@@ -158,7 +158,9 @@ def test_the_estimate_of_a_policy_is_from_that_policy_on(replan, folder):
     """A tuned policy is tuned again; the same runs suggest little more."""
     record("r", 80)
     assert replan("tune", "belief").exit_code == 0
-    again = json.loads(replan("tune", "belief", "--policy", "./tuned_belief.yaml", "--out", "two.yaml", "--json").stdout)
+    again = json.loads(
+        replan("tune", "belief", "--policy", "./tuned_belief.yaml", "--out", "two.yaml", "--json").stdout
+    )
     once = json.loads(replan("tune", "belief", "--json").stdout)
     assert once["file"] == "tuned_belief.yaml"
     assert again["log_score_gain"] < once["log_score_gain"] / 2
