@@ -85,7 +85,7 @@ def _notices(runs: Runs, found: Estimate) -> Iterator[str]:
     for cause, count in Counter(runs.unfit.values()).items():
         yield f"{counted(count, 'run')} left out of which a belief has no use: {cause}"
     if not runs.cases:
-        yield "this home has no runs that a belief learns from; plan some problems first, such as `replan run problem.md`"
+        yield "this home has no runs that a belief learns from; plan some first, as with `replan run problem.md`"
     elif found.held_out < HELD_OUT_MIN:
         yield (
             f"{counted(found.held_out, 'held-out run')} cannot judge an estimate; "

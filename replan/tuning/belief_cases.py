@@ -55,7 +55,7 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
     state, items, choices = _MACHINE.initial(), list[Past | Accepted](), list[Choice]()
     config: RunConfig | None = None
     for event in events:
-        decided: tuple[Choice, Decision] | None = None
+        choice = decision = None
         if isinstance(state, State):
             if config is None:
                 config = state.config
@@ -65,10 +65,9 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
                 break
             if isinstance(event, Decided):
                 choice = _choice(state, event, [item for item in items if isinstance(item, Past)], policy)
-                decided = choice and (choice, event.decision)
+                decision = event.decision
         state = _MACHINE.evolve(state, event)
-        if decided is not None:
-            choice, decision = decided
+        if choice is not None and decision is not None:
             past = remembered(choice.failure.verdict, decision, choice.situation.graph, policy)
             items.append(past)
             choices += [choice] if past.row else []

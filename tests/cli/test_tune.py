@@ -100,7 +100,7 @@ def test_a_home_without_runs_changes_no_belief(replan, folder):
     result = replan("tune", "belief")
     assert result.stdout.endswith("Nothing was written.\n")
     assert result.stderr == (
-        "replan: this home has no runs that a belief learns from; plan some problems first, such as `replan run problem.md`\n"
+        "replan: this home has no runs that a belief learns from; plan some first, as with `replan run problem.md`\n"
     )
     assert list(folder.iterdir()) == []
 

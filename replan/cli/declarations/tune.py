@@ -126,9 +126,9 @@ def race(
 def belief(invocation: Invocation, *, policy: str, out: str, as_json: bool) -> int:
     """Estimate a belief policy from the recorded runs of this home.
 
-    The shares of causes and the chances of each step come from half of the runs; the other half judges them. A policy is
-    written only if it predicts their failures better by more than two standard errors. Nothing is asked of a model. A run
-    that cannot be read is named and left out. Exit 3: nothing was written.
+    The shares of causes and the chances of each step come from half of the runs; the other half judges them. A policy
+    is written only if it predicts their failures better by more than two standard errors. Nothing is asked of a model.
+    A run that cannot be read is named and left out. Exit 3: nothing was written.
     """
     from pathlib import Path
 
