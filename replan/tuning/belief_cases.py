@@ -11,7 +11,7 @@ from actors.planning.rules import situation_of
 from actors.planning.state import State
 from actors.policy.belief import STEPS_MAX, BeliefModel
 from actors.policy.belief_table import BeliefTable
-from actors.policy.decision import Decision, Failure, Situation, decide, remembered
+from actors.policy.decision import Failure, Situation, decide, remembered
 from actors.policy.history import Past, Signature
 from actors.policy.table import Policy
 from actors.run.ids import step_of
@@ -55,7 +55,6 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
     state, items, choices = _MACHINE.initial(), list[Past | Accepted](), list[Choice]()
     config: RunConfig | None = None
     for event in events:
-        choice = decision = None
         if isinstance(state, State):
             if config is None:
                 config = state.config
@@ -65,12 +64,11 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
                 break
             if isinstance(event, Decided):
                 choice = _choice(state, event, [item for item in items if isinstance(item, Past)], policy)
-                decision = event.decision
+                if choice is not None:
+                    past = remembered(choice.failure.verdict, event.decision, config.graph, policy)
+                    items.append(past)
+                    choices += [choice] if past.row else []
         state = _MACHINE.evolve(state, event)
-        if choice is not None and decision is not None:
-            past = remembered(choice.failure.verdict, decision, choice.situation.graph, policy)
-            items.append(past)
-            choices += [choice] if past.row else []
         if isinstance(state, State) and isinstance(event, VerdictReached) and _accepted_leaf(state, event.node):
             items.append(Accepted(step_of(event.node)))
     if config is None or not items:
