@@ -69,7 +69,7 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
                     items.append(past)
                     choices += [choice] if past.row else []
         state = _MACHINE.evolve(state, event)
-        if isinstance(state, State) and isinstance(event, VerdictReached) and _accepted_leaf(state, event.node):
+        if isinstance(event, VerdictReached) and _accepted_leaf(state, event.node):
             items.append(Accepted(step_of(event.node)))
     if config is None or not items:
         return "nothing was judged in it"
