@@ -162,7 +162,7 @@ def test_runs_that_went_alike_count_as_often_as_they_are():
 
 
 def test_shifted_shares_are_found():
-    found = estimated(shifted=True, count=400)
+    found = estimated(shifted=True, count=160)
     assert found.convincing
     causes = found.table.causes
     assert max(causes, key=causes.get) == "plan"
@@ -170,8 +170,8 @@ def test_shifted_shares_are_found():
 
 
 def test_the_shipped_shares_are_not_replaced():
-    found = estimated(shifted=False, count=400)
-    assert (found.used + found.held_out, found.convincing) == (400, False)
+    found = estimated(shifted=False, count=160)
+    assert (found.used + found.held_out, found.convincing) == (160, False)
 
 
 def test_too_few_runs_convince_nobody():
