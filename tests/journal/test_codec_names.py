@@ -2,7 +2,8 @@
 
 `frozen_names_codec_1.json` has the names that 0.2.0 knows; it never changes. A name that is added since belongs to a
 later codec: list it here, and write it only to runs of that codec, as `replan.runs.inbox` does with `via`
-(`RunRow.codec`), or refuse to start a run that needs it, as `replan.runs.codec_check` does with a policy of beliefs. Names of tables are not listed: `tests/journal/test_versions.py` says what may be added to them.
+(`RunRow.codec`), or refuse to start a run that needs it, as `replan.runs.codec_check` does with a policy of beliefs.
+Names of tables are not listed: `tests/journal/test_versions.py` says what may be added to them.
 """
 
 import json
@@ -27,7 +28,7 @@ SINCE = {
         "values.weighed move",
         "values.weighed place",
         "values.weighing",
-        "values.limits.stop_below",
+        *(f"{kind}values.limits.stop_below" for kind in ("", "acquisitions.")),
         "values.workflow.stop_below",
         "messages.change.body 'stop_below'",
     }

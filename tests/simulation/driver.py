@@ -60,7 +60,8 @@ class Run:
 
     def __post_init__(self):
         self.dice = random.Random(self.seed)
-        self.config, self.limits, self.weather = configuration(self.dice), limits(self.dice, self.config), weather(self.dice)
+        self.config = configuration(self.dice)
+        self.limits, self.weather = limits(self.dice, self.config), weather(self.dice)
         self.invariants = Invariants(self.config, self.limits)
 
     def simulate(self):

@@ -137,7 +137,7 @@ class Invariants:
         self.asking[event.question_id] = event.step
 
     def worth(self, decision):
-        """A move of a belief has the value that the run asks for, and is no question where nobody is there to answer."""
+        """A move of a belief has the value that the run asks for; without input it is no question."""
         options = () if decision.weighing is None else decision.weighing.options
         if options:
             rounding = 0.001
