@@ -111,9 +111,9 @@ def _not_worth_it(state: State, decision: Decision) -> ending.RunFinished | None
         return None
     assert decision.weighing is not None
     best = decision.weighing.options[0]
-    move = " ".join((best.move, *best.targets))
+    move, calls = " ".join((best.move, *best.targets)), f"{best.calls:g} call{'' if best.calls == 1 else 's'}"
     why = (
-        f"{ending.NOT_WORTH_IT}: the best move left, {move}, has a chance of {best.chance:.1%} in {best.calls:g} call{'' if best.calls == 1 else 's'},"
+        f"{ending.NOT_WORTH_IT}: the best move left, {move}, has a chance of {best.chance:.1%} in {calls},"
         f" less than {state.run.ledger.limits.stop_below:g} a call"
     )
     return ending.RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
