@@ -7,7 +7,7 @@ SHARE ?= 1
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak lab lab-full bench peers docs pictures lock clean
+.PHONY: help setup run test lint conformance soak lab lab-full bench peers docs pictures plots lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -75,6 +75,9 @@ docs: $(READY) ## regenerate the generated pages
 
 pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chromium)
 	@$(BIN)/python docs/pictures.py
+
+plots: $(READY) ## draw the plots of the page about the experiments anew, from the committed tables
+	@$(BIN)/python docs/plots.py
 
 lock: ## resolve the dependencies anew into the two lock files (needs uv)
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --all-extras --upgrade --universal \

@@ -176,7 +176,11 @@ def processes(server, runs, rounds, *, peers):
             for count in PROCESSES
             for name in names
         }
-        rates = interleave(cases, rounds)
+        others = {case: [] for case in cases}
+        watched = {
+            case: partial(watch, server, started[case[0]], drive, others[case].append) for case, drive in cases.items()
+        }
+        rates = interleave(watched, rounds)
         for _ in range(rounds):
             for name in names:
                 busy[name].append(processor(server, started[name][0], cases[name, 1], runs * STEPS_MANY))
@@ -192,11 +196,30 @@ def processes(server, runs, rounds, *, peers):
         "times_dbos": {count: ratios(rates["replan", count], rates["dbos", count]) for count in PROCESSES}
         if peers
         else {},
+        "others_percent": {
+            name: spread([each for count in PROCESSES for each in others[name, count]]) for name in names
+        },
         "times_one": {
             name: {count: ratios(rates[name, count], rates[name, 1]) for count in PROCESSES[1:]} for name in names
         },
         "syncs_per_step": {name: dict(zip((1, PROCESSES[-1]), values, strict=True)) for name, values in syncs.items()},
     }
+
+
+def watch(server, workers, drive, note):
+    """Return what `drive` returns; note how many percent of the machine's processors other programs took meanwhile."""
+
+    def seconds():
+        own = sum(bench_host.cpu_seconds(worker.process) for worker in workers) + server_seconds(server)
+        fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        idle = fields[3] + fields[4]
+        return (sum(fields) - idle) / os.sysconf("SC_CLK_TCK") - own, sum(fields) / os.sysconf("SC_CLK_TCK")
+
+    before = seconds()
+    rate = drive()
+    others, whole = (new - old for old, new in zip(before, seconds(), strict=True))
+    note(max(0.0, 100 * others / whole))
+    return rate
 
 
 def processor(server, worker, drive, steps):

@@ -43,10 +43,13 @@ def steps_tables(results, part):
     ]
     beside = part["processor_dbos_to_replan"]
     more = f" DBOS takes {spread_text(beside)} times as much, process and server together." if beside else ""
+    shares = part.get("others_percent", {})
+    apart = ", ".join(f"{spread_text(share)} % while {name} ran" for name, share in shares.items())
     return "\n\n".join(
         [
             title,
             table(heads, rows),
+            *([f"Other programs took a part of the two cores: {apart}."] if shares else []),
             f"Processor time of a step, of one process and of the server, which a busy machine changes less.{more}",
             table(("", "µs in the process", "µs in the server"), work),
             "Syncs of the server's log for a step:",

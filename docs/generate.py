@@ -1,7 +1,8 @@
 """Regenerates the parts of the documentation that follow from the program, between two marks on a page.
 
-`python docs/generate.py` rewrites the text between `<!-- generated: NAME -->` and `<!-- end -->` on every page; a test
-compares it, so that no page is out of date. `configs/meanings.yaml` has the meanings that are not in the code.
+`python docs/generate.py` rewrites the text between `<!-- generated: NAME -->` and `<!-- end -->` on every page, and
+each number that is a link to a table of an experiment; a test compares them, so that no page is out of date.
+`configs/meanings.yaml` has the meanings that are not in the code.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
 
@@ -226,8 +227,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 
 def regenerated(text: str) -> str:
-    """Return a page with its generated parts as they are now. Raises `KeyError` for an unknown name."""
-    return MARKED.sub(lambda mark: f"{mark['open']}{PARTS[mark['name']]()}\n{mark['close']}", text)
+    """Return a page with its generated parts and numbers as they are now. Raises `KeyError` for an unknown name."""
+    parts = MARKED.sub(lambda mark: f"{mark['open']}{PARTS[mark['name']]()}\n{mark['close']}", text)
+    return experiments.numbers_from_tables(parts)
 
 
 def pages() -> list[Path]:

@@ -55,7 +55,13 @@ def _open_files():
             targets[entry.name] = str(entry.readlink())
         except OSError:
             continue  # The descriptor of this very listing.
-    return {number: target for number, target in targets.items() if not target.startswith(("/dev/", "/proc/"))}
+    # matplotlib keeps the fonts that it has read open until the process ends.
+    kept = ("/dev/", "/proc/")
+    return {
+        number: target
+        for number, target in targets.items()
+        if not target.startswith(kept) and "/mpl-data/fonts/" not in target
+    }
 
 
 def _children():

@@ -176,9 +176,9 @@ class Workflow(Config):
         Raises:
             UsageProblem: a value is invalid; its place is the key.
         """
-        kept = self.model_dump(include=self.model_fields_set)  # What nobody has set stays unset.
         try:
-            return Workflow.model_validate(kept | keys)
+            # Keys that the file leaves out stay unset: a belief policy refuses an `r_patience` that somebody has set.
+            return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
         except ValidationError as error:
             raise usage_problem(error, Document("", keys, {(key,): 0 for key in keys})) from None
 

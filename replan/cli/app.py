@@ -47,6 +47,7 @@ _COMMANDS = {
     "acquire": "Fill a schema by searching, asking and calculating.",
     "check": "Check plans without a model.",
     "experiment": "Compare ways to plan, with their uncertainty.",
+    "tune": "Find the settings that suit your problems and your model.",
     "workflow": "Look at workflows and what they can cost.",
     "policy": "Look at policies: how far back a failure goes.",
     "journal": "Check, copy and upgrade journals.",

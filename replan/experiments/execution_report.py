@@ -1,7 +1,7 @@
 """Writes the results of an experiment about executions: one line per trial, CSV tables, and a plot for each world.
 
-The same trials give the same bytes. Shares of trials have Wilson's 95 % interval, means the normal one; differences are
-paired over the seeds.
+The same trials give the same lines and tables, byte for byte. Without the extra `experiments` there are no plots.
+Shares of trials have Wilson's 95 % interval, means the normal one; differences are paired over the seeds.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ import orjson
 from replan.experiments.execution_definition import ExecutionExperiment
 from replan.experiments.execution_trials import ExecutionTrial
 from replan.experiments.intervals import mean_interval, wilson_interval
-from replan.experiments.plots import Point, points
+from replan.experiments.plots import Point, can_draw, points
 from replan.experiments.report import to_csv
 from replan.experiments.results import RESULTS
 from replan.experiments.scorecard import DIGITS, Cell, Table
@@ -45,7 +45,7 @@ def write_execution_report(
         (folder / RESULTS).write_bytes(b"".join(lines))
         for name, table in tables.items():
             (folder / f"{name}.csv").write_bytes(to_csv(table).encode())
-        for name, svg in _plots(experiment, tables["arms"]):
+        for name, svg in _plots(experiment, tables["arms"]) if can_draw() else ():
             (folder / f"{name}.svg").write_bytes(svg.encode())
     except OSError as error:
         cause = f"cannot be written: {error.strerror}"

@@ -1,6 +1,7 @@
 """Writes the report of an experiment: CSV tables, SVG plots, and a static HTML page with both.
 
-The same results give the same bytes.
+The same results give the same tables, byte for byte; plots depend on the release of matplotlib. Without the extra
+`experiments` there are no plots, and the page says so.
 """
 
 import csv
@@ -16,7 +17,7 @@ from replan.experiments.definition import Experiment
 from replan.experiments.equal_calls import CAPTIONS as EQUAL_CALLS
 from replan.experiments.equal_calls import equal_calls_tables
 from replan.experiments.intervals import wilson_interval
-from replan.experiments.plots import Point, curves, points
+from replan.experiments.plots import Point, can_draw, curves, points
 from replan.experiments.results import Trial
 from replan.experiments.scorecard import Cell, Scorecard, Table, scorecard, success_by
 
@@ -38,6 +39,10 @@ PLOTS: Mapping[str, str] = {
     "delta": "Success less that of the baseline, on the same problems and seeds. Bars are paired 95 % intervals.",
 }
 """The captions of the plots, in their order."""
+NO_PLOTS = (
+    "<p>There are no plots, because matplotlib is not installed: <code>pip install 'replan[experiments]'</code></p>"
+)
+"""What the page has in their place without matplotlib."""
 
 
 def captions(experiment: Experiment) -> Mapping[str, str]:
@@ -54,7 +59,7 @@ def write_report(experiment: Experiment, trials: Sequence[Trial], planned: int, 
     if experiment.bounds:
         extra |= with_bounds(experiment, extra["equal_mean"])
     card = Scorecard({**card.tables, **extra})
-    plots = dict(_plots(experiment, card, trials))
+    plots = dict(_plots(experiment, card, trials)) if can_draw() else {}
     for name, table in card.tables.items():
         (folder / f"{name}.csv").write_bytes(to_csv(table).encode())
     for name, svg in plots.items():
@@ -128,7 +133,8 @@ def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], don
         facts="<dl>"
         + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
         + "</dl>",
-        plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items()),
+        plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items())
+        or NO_PLOTS,
         tables="\n".join(_table(name, card.tables[name], caption) for name, caption in captions(experiment).items()),
     )
 

@@ -53,12 +53,12 @@ def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_br
     for text in prepared.notices:
         notice(text)
     store = Store(folder or Path("experiments") / prepared.experiment.name, prepared.header())
-    trials = _run(prepared, store, jobs)
+    trials = run_trials_of(prepared, store, jobs)
     card = write_report(prepared.experiment, trials, len(prepared.trials), store.folder)
     if as_json:
         print_json({"name": prepared.experiment.name, "folder": str(store.folder), **card.tables})
     else:
-        _print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
+        print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
         out().print(rich_text(line(f"Report: {store.folder / PAGE}")))
     return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
 
@@ -77,12 +77,13 @@ def _run_executions(
     if as_json:
         print_json({"name": prepared.experiment.name, "folder": str(results), **tables})
     else:
-        _print_rows([{name: row[name] for name in _SHOWN_OF_EXECUTIONS} for row in tables["arms"]])
+        print_rows([{name: row[name] for name in _SHOWN_OF_EXECUTIONS} for row in tables["arms"]])
         out().print(rich_text(line(f"Tables: {results}")))
     return Exit.OK
 
 
-def _run(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
+def run_trials_of(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
+    """Run the trials without a result, with progress on stderr; return all."""
     ticker = _Ticker()
     try:
         if prepared.simulated:
@@ -153,13 +154,13 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
         print_json({"rows": rows, "curves": fits, "hypotheses": tests, "missed": missed})
     else:
         for table in (rows, fits, tests):
-            _print_rows(table)
+            print_rows(table)
             out().print()
         out().print(rich_text(line(f"{len(rows) + len(fits)} rows, {missed} rejected or outside their tolerance.")))
     return Exit.UNSOLVED if missed else Exit.OK
 
 
-def _print_rows(rows: list[dict[str, Cell]]) -> None:
+def print_rows(rows: list[dict[str, Cell]]) -> None:
     """Print rows in columns: text on the left, numbers on the right."""
     table = [[name.replace("_", " ") for name in rows[0]]] if rows else []
     table += [[_word(value) for value in row.values()] for row in rows]

@@ -17,6 +17,7 @@ from runtime.core.crash_points import reached
 from runtime.core.errors import (
     Held,
     JournalDamaged,
+    JournalNewer,
     RunExists,
     RunMoved,
     RunNotFound,
@@ -32,7 +33,7 @@ from runtime.journal.kinds import Codecs
 from runtime.journal.port import Dead
 
 GROUP = 500
-"""How many runs are deleted in one transaction, about: SQLite reads all records once for each."""
+"""How many runs are deleted in one transaction, about: SQLite reads all records once before each."""
 
 _GOES_ON = (Held, RunMoved, SequenceConflict)
 _OF_A_RUN = (*_GOES_ON, JournalDamaged, RunExists, RunNotFound, RunUnreadable)
@@ -74,7 +75,7 @@ def archive_runs(
                 contents = _file_of(store, family, path, codecs, release)
             except OSError as error:
                 raise folder.explain(error, path, "name another folder after --to") from error
-            except _OF_A_RUN as error:
+            except (*_OF_A_RUN, JournalNewer, UsageProblem) as error:  # The last two are about a file of the name.
                 yield Archived(top, len(family), path, problem=str(error))
                 continue
             written.append((Archived(top, len(family), path, path.stat().st_size), contents))

@@ -16,7 +16,7 @@ from runtime.journal.port import Dead, Deleted, InboxItem
 from runtime.journal.sqlite import anchors, statements
 from runtime.journal.sqlite.anchors import Anchors
 from runtime.journal.sqlite.codecs import readable
-from runtime.journal.sqlite.deletion import delete_runs
+from runtime.journal.sqlite.deletion import delete_runs, survey
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.transfer import open_writer, transaction
 from runtime.journal.versions import CODEC
@@ -79,6 +79,8 @@ class SqliteStore:
     def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
         """As `Store.remove`."""
         connection = self._connection
+        with _snapshot(connection):  # Other processes write meanwhile.
+            surveyed = survey(connection, [head.run for head in heads])
         with transaction(connection):
             for head in heads:
                 held = statements.lease(connection, head.run)
@@ -86,7 +88,7 @@ class SqliteStore:
                 if (held.tip, last) != (head.tip, head.last_posted):
                     raise SequenceConflict(head.run, head.tip.seq, held.tip.seq)
             runs = {head.run: head.tip.seq for head in heads}
-            deleted = delete_runs(connection, runs, self._now, dead, self._anchors)
+            deleted = delete_runs(connection, runs, self._now, dead, surveyed, anchors=self._anchors)
             reached("archive.removing")
             return deleted
 

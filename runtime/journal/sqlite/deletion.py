@@ -1,17 +1,20 @@
 """Deleting runs from the SQLite file, with the texts that no other run names.
 
-The file does not shrink: the room is used again. All of it is one transaction, which reads the events of the other runs
-once, so other processes wait for seconds where there are millions of them.
+The file does not shrink: the room is used again. Which texts are still named follows from the events of all other runs.
+They are read once, in a snapshot, while other processes write. The transaction that deletes, for which those wait, only
+reads the events that were added since.
 
 The anchors of the runs are cleared, durably, before the commit. If the process dies in between, the runs are there and
 have no anchors until their next records; a run that is gone never has one, so its id can be admitted again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 import apsw
 
 from runtime.core.errors import SequenceConflict
+from runtime.journal.chain import Tip
 from runtime.journal.deletion import named_texts
 from runtime.journal.holding import check_free
 from runtime.journal.port import Dead, Deleted
@@ -22,10 +25,39 @@ _OF_A_RUN = ("agenda", "unread", "positions", "events", "inbox")
 """The tables with rows of a run, those that refer to others first."""
 
 
+class Survey(NamedTuple):
+    """What one snapshot of the file says about the texts of runs that are to be deleted."""
+
+    named: frozenset[bytes]
+    """The texts that these runs name, by hash."""
+    kept: frozenset[bytes]
+    """Those of them that other runs name too."""
+    tips: dict[int, Tip]
+    """The ends of the other runs' chains, by the number of the run."""
+
+
+def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
+    """Read, in a snapshot that the caller has begun, which texts of runs others name. Raises `RunNotFound`."""
+    numbers = {statements.lease(connection, run).id for run in runs}
+    named = named_texts(body for number in numbers for body in _bodies(connection, number))
+    tips = {number: tip for number, tip in _tips(connection) if number not in numbers}
+    kept = named & named_texts(_bodies_of_others(connection, numbers)) if named else set[bytes]()
+    return Survey(frozenset(named), frozenset(kept), tips)
+
+
 def delete_runs(
-    connection: apsw.Connection, runs: Mapping[str, int], now: float, dead: Dead, anchors: Anchors
+    connection: apsw.Connection,
+    runs: Mapping[str, int],
+    now: float,
+    dead: Dead,
+    surveyed: Survey,
+    *,
+    anchors: Anchors,
 ) -> Deleted:
-    """Delete runs. Raises as `Journal.delete` does, and then changes nothing."""
+    """Delete runs, of which `surveyed` tells what a snapshot of this file says, in a transaction that has begun.
+
+    Raises as `Journal.delete` does, and then changes nothing.
+    """
     numbers = []
     for run, last_seq in runs.items():
         held = statements.lease(connection, run)
@@ -33,12 +65,13 @@ def delete_runs(
         if held.tip.seq != last_seq:
             raise SequenceConflict(run, last_seq, held.tip.seq)
         numbers.append(held.id)
-    named = named_texts(body for number in numbers for body in _bodies(connection, number))
+    unused = surveyed.named - surveyed.kept
+    if unused:
+        unused -= named_texts(_added_since(connection, surveyed, frozenset(numbers)))
     for number in numbers:
         for table in _OF_A_RUN:
             connection.execute(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 -- names of our own
         connection.execute("DELETE FROM runs WHERE id = ?", (number,))
-    unused = named - named_texts(_all_bodies(connection)) if named else set()
     texts, size = 0, 0
     for digest in unused:
         for (length,) in connection.execute("DELETE FROM texts WHERE hash = ? RETURNING length(text)", (digest,)):
@@ -47,11 +80,33 @@ def delete_runs(
     return Deleted(len(numbers), texts, size)
 
 
-def _bodies(connection: apsw.Connection, number: int) -> Iterator[bytes]:
-    for (body,) in connection.execute("SELECT body FROM events WHERE run = ?", (number,)):
+def _added_since(connection: apsw.Connection, surveyed: Survey, deleted: Collection[int]) -> Iterator[bytes]:
+    """Yield the events that the survey has not seen, of runs that are not deleted."""
+    for number, tip in list(_tips(connection)):
+        before = surveyed.tips.get(number)
+        if number in deleted or tip == before:
+            continue
+        # A number may have been given again meanwhile, to another run.
+        same = before is not None and _has(connection, number, before)
+        yield from _bodies(connection, number, after=before.seq if before is not None and same else 0)
+
+
+def _tips(connection: apsw.Connection) -> Iterator[tuple[int, Tip]]:
+    for number, seq, digest in connection.execute("SELECT id, last_seq, last_hash FROM runs"):
+        yield number, Tip(seq, bytes(digest))
+
+
+def _has(connection: apsw.Connection, number: int, tip: Tip) -> bool:
+    rows = connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (number, tip.seq))
+    return [bytes(digest) for (digest,) in rows] == [tip.hash]
+
+
+def _bodies(connection: apsw.Connection, number: int, after: int = 0) -> Iterator[bytes]:
+    for (body,) in connection.execute("SELECT body FROM events WHERE run = ? AND seq > ?", (number, after)):
         yield bytes(body)
 
 
-def _all_bodies(connection: apsw.Connection) -> Iterator[bytes]:
-    for (body,) in connection.execute("SELECT body FROM events"):
-        yield bytes(body)
+def _bodies_of_others(connection: apsw.Connection, numbers: Collection[int]) -> Iterator[bytes]:
+    for number, body in connection.execute("SELECT run, body FROM events"):
+        if number not in numbers:
+            yield bytes(body)

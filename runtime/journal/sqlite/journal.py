@@ -54,7 +54,7 @@ from runtime.journal.sqlite import codecs as codecs_
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.appending import Booking, Written, extend_run
 from runtime.journal.sqlite.cursors import SqliteCursors
-from runtime.journal.sqlite.deletion import delete_runs
+from runtime.journal.sqlite.deletion import delete_runs, survey
 from runtime.journal.sqlite.reading import in_one_snapshot, records_after
 from runtime.journal.sqlite.slots import SqliteSlots
 from runtime.journal.sqlite.writer import Writer, open_writer
@@ -332,13 +332,14 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
         for run in runs:
             check_known_run(run)
+        surveyed = await self._look(lambda connection: survey(connection, runs))
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> Deleted:
             codecs_.writable_floor(connection, self._path, self._known)
             for run in runs:
                 codecs_.readable(connection, run, self._known)
-            return delete_runs(connection, runs, now, dead, self._anchors)
+            return delete_runs(connection, runs, now, dead, surveyed, anchors=self._anchors)
 
         return await self._writing.do(work)
 

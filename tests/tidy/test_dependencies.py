@@ -1,0 +1,86 @@
+"""The dependencies: each package that is imported is stated, in the extra that its importers belong to."""
+
+import re
+import sys
+import tomllib
+
+from tests.tidy.source import PACKAGES, ROOT, SOURCES, TESTS, modules, report
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "google.protobuf": "protobuf",
+    "markdown_it": "markdown-it-py",
+    "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+    "opentelemetry.metrics": "opentelemetry-api",
+    "opentelemetry.proto": "opentelemetry-proto",
+    "opentelemetry.sdk": "opentelemetry-sdk",
+    "opentelemetry.trace": "opentelemetry-api",
+    "yaml": "pyyaml",
+}
+"""The distributions of modules that are not called as they are."""
+EXTRAS = {
+    "actors/tools/mcp_": "mcp",
+    "replan/experiments/": "experiments",
+    "replan/mcp/": "mcp",
+    "replan/telemetry/": "otel",
+    "replan/web/": "web",
+    "runtime/dispatch/": "worker",
+    "runtime/journal/postgres/": "postgres",
+    "runtime/open_journal.py": "postgres",
+}
+"""The extra of the modules whose names begin so; all others need none."""
+LOCAL = {*PACKAGES, "tests", "benchmarks", "page_parts", *sys.stdlib_module_names}
+
+
+def names_of(requirements):
+    """Return the names of the distributions that requirements state."""
+    return {normal(re.match(r"[\w.-]+", requirement)[0]) for requirement in requirements}
+
+
+def normal(name):
+    """Return the name of a distribution in the form in which names are compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def distribution_of(name):
+    """Return the distribution that an imported module, or a name in it, comes from."""
+    parts = name.split(".")
+    starts = (".".join(parts[:size]) for size in range(len(parts), 0, -1))
+    return next((DISTRIBUTIONS[start] for start in starts if start in DISTRIBUTIONS), normal(parts[0]))
+
+
+def not_stated(module, stated):
+    """Yield the imports of distributions that are not stated. A script may import another one beside it."""
+    beside = {path.stem for path in (ROOT / module.name).parent.glob("*.py")}
+    for line, name in module.imports():
+        if name.partition(".")[0] not in {*LOCAL, *beside} and distribution_of(name) not in stated:
+            yield f"{module.name}:{line}: imports {name} from {distribution_of(name)}"
+
+
+def stated_for(module):
+    """Return the distributions that a module of the packages may import: those of all users, and of its own extra."""
+    project = PROJECT["project"]
+    extras = [extra for start, extra in EXTRAS.items() if module.name.startswith(start)]
+    lists = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
+    return names_of(requirement for stated in lists for requirement in stated)
+
+
+def test_each_import_of_the_packages_is_a_stated_dependency():
+    """Else an installation works only as long as a dependency of ours happens to need the same."""
+    report({problem: None for module in SOURCES for problem in not_stated(module, stated_for(module))})
+
+
+def test_each_import_of_tests_and_documentation_is_a_stated_dependency():
+    project = PROJECT["project"]
+    lists = [*project["optional-dependencies"].values(), project["dependencies"], PROJECT["dependency-groups"]["dev"]]
+    stated = names_of(requirement for one in lists for requirement in one)
+    scripts = [*TESTS, *modules("docs/**/*.py")]
+    report({problem: None for module in scripts for problem in not_stated(module, stated)})
+
+
+def test_each_extra_has_modules_and_each_distribution_of_another_name_is_imported():
+    names = {name for module in [*SOURCES, *TESTS, *modules("docs/**/*.py")] for _, name in module.imports()}
+    assert set(EXTRAS.values()) == set(PROJECT["project"]["optional-dependencies"])
+    assert all(any(module.name.startswith(start) for module in SOURCES) for start in EXTRAS)
+    assert [start for start in DISTRIBUTIONS if not any(f"{name}.".startswith(f"{start}.") for name in names)] == []
