@@ -89,6 +89,10 @@ class Workflow(Config):
     """Attempts per visit of a step."""
     max_total_calls: Positive = 30
     """The most model calls of the run."""
+    stop_below: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The least chance of success per call that a move must have, for a belief policy; without it, 0."""
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2

@@ -86,7 +86,7 @@ def do(
     from replan.cli.commands.do import Do, do_problem
     from replan.runs.executing import ExecutionOptions
 
-    limits = run_options(values, workflow=values["workflow"], search=values["search"])
+    limits = run_options(values, workflow=values["workflow"], search=values["search"], no_input=no_input)
     options = ExecutionOptions(
         tools=values["tools"], workspace=values["workspace"], approval=values["approve"], limits=limits
     )

@@ -34,6 +34,7 @@ _RESUME = examples(
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d from now.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work, over the whole run.")
 @click.option("--patience", type=Duration(), help="Wait at most this long for a provider that is down, such as 10m.")
+@click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on, for every step.")
 @click.option(
@@ -58,6 +59,7 @@ def resume(
     deadline: float | None,
     active_time: float | None,
     patience: float | None,
+    stop_below: float | None,
     timeout: float | None,
     output_tokens: int | None,
     grace: float | None,
@@ -81,6 +83,7 @@ def resume(
         deadline_seconds=deadline,
         active_seconds=active_time,
         patience_seconds=patience,
+        stop_below=stop_below,
         timeout_seconds=timeout,
         output_tokens=output_tokens,
         model=model,

@@ -47,6 +47,7 @@ _RUN = examples(
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
 @click.option("--patience", type=Duration(), help="Wait at most this long for a provider that is down; default 10m.")
+@click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for replies."
 )
@@ -79,6 +80,7 @@ def run(
     deadline: float | None,
     active_time: float | None,
     patience: float | None,
+    stop_below: float | None,
     grace: float | None,
     output_tokens: int | None,
     timeout: float | None,
@@ -112,8 +114,10 @@ def run(
         deadline_seconds=deadline,
         active_seconds=active_time,
         patience_seconds=patience,
+        stop_below=stop_below,
         output_tokens=output_tokens,
         timeout_seconds=timeout,
+        no_input=no_input,
     )
     return run_problem(
         invocation,
