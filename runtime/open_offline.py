@@ -124,7 +124,7 @@ def _path(url: str) -> Path | None:
     if scheme in POSTGRES and rest.startswith("//"):
         return None
     if scheme != "sqlite" or not rest:
-        raise UsageProblem("this is not the URL of a journal that is kept", hint=HINT)
+        raise UsageProblem("this is not the URL of a journal that is kept", place="URL", hint=HINT)
     return Path(rest).absolute()
 
 

@@ -89,6 +89,10 @@ class Workflow(Config):
     """Attempts per visit of a step."""
     max_total_calls: Positive = 30
     """The most model calls of the run."""
+    stop_below: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
+    """The least chance of success per call that a move must have, for a belief policy; without it, 0."""
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
@@ -173,7 +177,8 @@ class Workflow(Config):
             UsageProblem: a value is invalid; its place is the key.
         """
         try:
-            return Workflow.model_validate(self.model_dump() | keys)
+            # Keys that the file leaves out stay unset: a belief policy refuses an `r_patience` that somebody has set.
+            return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
         except ValidationError as error:
             raise usage_problem(error, Document("", keys, {(key,): 0 for key in keys})) from None
 

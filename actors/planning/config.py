@@ -25,9 +25,14 @@ from actors.search.moves import Search
 from actors.search.strategies.notation import SINGLE_BRANCH, read_search
 from runtime.core.cost import Price
 from runtime.core.events import Value, text_hash
+from runtime.journal.versions import FIRST_CODEC
 
 if TYPE_CHECKING:
     from actors.search.strategies.tree import Strategy
+
+
+WEIGHS = 2
+"""The codec from which on runs have a policy with a belief, and the limit `stop_below` (`runtime.journal.versions`)."""
 
 
 class StepConfig(NamedTuple):
@@ -64,6 +69,8 @@ class RunConfig(Value):
     """The model's price; None when it is unknown; a free model has a price of zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the runs that its steps start, by the name after `workflow:`."""
+    no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
+    """Whether nobody is there to answer, so that a belief policy weighs no question; False with other policies."""
 
     def child_of(self, step: str) -> "RunConfig | None":
         """Return the configuration of the run that makes a step's artifact; None for a step that is no run."""
@@ -95,6 +102,7 @@ class RunConfig(Value):
             model=event.model or self.model,
             price=event.price if event.model is not None else self.price,
             children={name: child.with_settings(event) for name, child in self.children.items()},
+            no_input=self.no_input,
         )
 
     @property
@@ -135,6 +143,11 @@ class RunConfig(Value):
         """The belief table of the policy, compiled for the workflow; None for a policy of rows alone."""
         table = self.policy.belief
         return None if table is None else BeliefModel(table, self.graph, self.roles)
+
+    @property
+    def least_codec(self) -> int:
+        """The first codec that can hold its runs (docs/explanation/versions.md): earlier releases know no belief."""
+        return max(WEIGHS if config.policy.belief else FIRST_CODEC for config in self.all)
 
     @cached_property
     def classifier(self) -> Template:

@@ -17,6 +17,7 @@ from actors.run.kind import Kind, Resources
 from actors.values.format import title_of
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
+from runtime.journal.versions import FIRST_CODEC
 
 if TYPE_CHECKING:
     from actors.handlers.registry import Registry
@@ -63,6 +64,10 @@ def _purpose(reply: Replied) -> str:
     return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
 
 
+def _least_codec(state: PlanningState) -> int:
+    return state.config.least_codec if isinstance(state, State) else FIRST_CODEC
+
+
 def _missing(state: PlanningState, registry: "Registry") -> Sequence[str]:
     if not isinstance(state, State):
         return ()
@@ -89,6 +94,7 @@ PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
     prepare=_prepare,
     model=_model,
     children=_children,
+    least_codec=_least_codec,
     title=_title,
     purpose=_purpose,
     missing=_missing,

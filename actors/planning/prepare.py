@@ -70,6 +70,10 @@ class RunOptions:
     """The time limit of one model call in seconds, for every step, in place of the workflow's limits."""
     patience_seconds: float | None = None
     """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
+    stop_below: float | None = None
+    """The least chance of success per call that a move of a belief policy must have, in place of the workflow's."""
+    no_input: bool = False
+    """Whether nobody is there to answer: a belief policy then weighs no question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +144,10 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     everything = (loaded, *(child for child, _ in _below(loaded)))
     _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
     setup.check_price(limited=options.max_cost_usd is not None)
-    pinned = pin(loaded, policy, setup.model, setup.price)
+    pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input)
     limits = limits_of(options, loaded.workflow.max_total_calls, setup.now)
+    if policy.belief is not None:
+        limits = limits.model_copy(update={"stop_below": loaded.workflow.stop_below or 0.0})
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
@@ -180,6 +186,9 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
+    if options.stop_below is not None and policy.belief is None:
+        cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
+        raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
     loaded, given = _with_options(loaded, options)
     for checked, decides in (loaded, policy), *_below(loaded):
         check_belief(checked, decides)
@@ -247,14 +256,22 @@ def _below(loaded: LoadedWorkflow) -> Iterator[tuple[LoadedWorkflow, Policy]]:
         yield from _below(child)
 
 
-def pin(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None) -> RunConfig:
+def pin(
+    loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None, *, no_input: bool = False
+) -> RunConfig:
     """Return the pinned configuration of a run and of its child runs. Only the parent run asks questions."""
     children = {
         name: pin(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
         for name, (child, its_policy) in loaded.children.items()
     }
     return RunConfig(
-        workflow=loaded.workflow, policy=policy, prompts=loaded.prompts, model=model, price=price, children=children
+        workflow=loaded.workflow,
+        policy=policy,
+        prompts=loaded.prompts,
+        model=model,
+        price=price,
+        children=children,
+        no_input=no_input and policy.belief is not None,
     )
 
 
@@ -277,7 +294,7 @@ def _with_options(loaded: LoadedWorkflow, options: RunOptions) -> tuple[LoadedWo
 
     Raises `UsageProblem` that names the option.
     """
-    keys = {"search": options.search, "max_total_calls": options.max_calls}
+    keys = {"search": options.search, "max_total_calls": options.max_calls, "stop_below": options.stop_below}
     keys = {key: value for key, value in keys.items() if value is not None}
     given = [*keys]
     try:

@@ -11,7 +11,7 @@ from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
 from actors.planning.strategy_view import chosen, tree_of, won
 from actors.policy.classification import worth_classifying
-from actors.policy.decision import Failure, Situation, decide, summary
+from actors.policy.decision import Decision, Failure, Situation, decide, summary
 from actors.run import ending
 from actors.run.ending import exhausted
 from actors.run.ids import step_of
@@ -53,8 +53,8 @@ def revise(state: State, branch: Branch) -> Revised | None:
     )
 
 
-def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | None:
-    """Decide about a rejected artifact, or have a classifier say first what its failure means."""
+def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | ending.RunFinished | None:
+    """Decide about a rejected artifact, have a classifier say first what its failure means, or end the run there."""
     if branch.pruned or _FAILED not in branch.progress.phases:
         return None
     for step, slot in branch.progress.items():
@@ -67,27 +67,19 @@ def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequ
     return None
 
 
-def _settle(state: State, branch: Branch, node: Node) -> Decided | ClassificationRequested | None:
+def _settle(state: State, branch: Branch, node: Node) -> Decided | ClassificationRequested | ending.RunFinished | None:
     assert node.verdict is not None
     config, run, call = state.config, state.run, classification_id(node.node)
     if call in run.calls.tries or any(opened.request.call == call for opened in run.calls.open.values()):
         return None  # It is decided when the classifier has answered.
     failure = Failure(node.step, node.node, node.verdict, repeats=_builds_on_a_repeat(state, branch, node))
     classified = node.classification
-    situation = Situation(
-        graph=config.graph,
-        progress=branch.progress,
-        roles=config.roles,
-        policy=config.policy,
-        search=config.search,
-        history=branch.history,
-        escalation=config.escalation(node.step),
-        questions_left=0 if node.step in state.silenced else config.workflow.questions_max - run.questions_used,
-        belief=config.belief,
-    )
+    situation = situation_of(state, branch, node.step)
     decision = in_same_visit(
         state, branch, node, decide(failure, situation, None if classified is None else classified.cause)
     )
+    if decision.not_worth_it:
+        return _not_worth_it(state, decision)
     classifications_left = config.workflow.classifications_max - state.classifications
     if classified is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
         if run.saving:
@@ -96,6 +88,41 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         if run.ledger.shortfall(request.reserve, run.now) is None:
             return request
     return Decided.of(decision)
+
+
+def situation_of(state: State, branch: Branch, step: str) -> Situation:
+    """Return all that a decision about a failure of a step in a branch depends on, besides the failure."""
+    config = state.config
+    return Situation(
+        graph=config.graph,
+        progress=branch.progress,
+        roles=config.roles,
+        policy=config.policy,
+        search=config.search,
+        history=branch.history,
+        escalation=config.escalation(step),
+        questions_left=0 if step in state.silenced else config.workflow.questions_max - state.run.questions_used,
+        belief=config.belief,
+        weighs_questions=not config.no_input,
+        stop_below=state.run.ledger.limits.stop_below or 0.0,
+    )
+
+
+def _not_worth_it(state: State, decision: Decision) -> ending.RunFinished | None:
+    """End the run where no move is worth its calls, unless an answer may change what is known.
+
+    The failure stays undecided: a run that is reopened by a lower limit decides about it then.
+    """
+    if state.run.open_questions:
+        return None
+    assert decision.weighing is not None
+    best = decision.weighing.options[0]
+    move, calls = " ".join((best.move, *best.targets)), f"{best.calls:g} call{'' if best.calls == 1 else 's'}"
+    why = (
+        f"{ending.NOT_WORTH_IT}: the best move left, {move}, has a chance of {best.chance:.1%} in {calls},"
+        f" less than {state.run.ledger.limits.stop_below:g} a call"
+    )
+    return ending.RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
 
 
 def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:

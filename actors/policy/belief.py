@@ -116,6 +116,18 @@ class BeliefModel:
             masses.append(tuple(changed))
         return _normalised(tuple(masses), belief.unsolvable * self._at(UNSOLVABLE, row, again=again))
 
+    def evidence(self, belief: Belief, step: str, row: str, *, again: bool) -> float:
+        """Return the weight of a rejection at a step: the sum by which `rejected` divides. It is no probability."""
+        weight = belief.unsolvable * self._at(UNSOLVABLE, row, again=again)
+        places = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
+        for place, factor in enumerate([*places, ELSEWHERE * self._at(OTHER, row, again=again)]):
+            weight += factor * sum([sum(blocks[place]) for blocks in belief.masses])
+        return weight
+
+    def role(self, step: str) -> str:
+        """Return the role of a step."""
+        return self._roles[step]
+
     def pointed_out(self, belief: Belief, places: Collection[str]) -> Belief:
         """Return the belief after a classifier has named these steps as the place of the mistake."""
         hit = self.table.classifier

@@ -23,6 +23,8 @@ from runtime.core.events import Value
 
 NOT_UNDERSTOOD = "not_understood"
 """The rule by which a step whose author does not understand the problem is given up."""
+NOT_WORTH_IT = "not_worth_it"
+"""The rule of a belief policy that no allowed move has the value that `Situation.stop_below` asks for."""
 
 
 class Decision(Value):
@@ -48,6 +50,11 @@ class Decision(Value):
     """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None
     """What a belief policy went by; None where a row decided."""
+
+    @property
+    def not_worth_it(self) -> bool:
+        """Whether a belief policy stops here, because no move is worth its calls. Such a decision is not recorded."""
+        return self.rule == NOT_WORTH_IT and self.weighing is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,10 @@ class Situation:
     """The number of questions that the step may still ask; 0 where its last one was not answered."""
     belief: BeliefModel | None = None
     """The belief table of the policy, compiled for the workflow; None where the rows decide alone."""
+    weighs_questions: bool = True
+    """Whether a belief policy may choose a question: somebody is there to answer."""
+    stop_below: float = 0.0
+    """The least value of a move that a belief policy makes: the chance of success per call."""
 
 
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
@@ -187,7 +198,7 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     bounds = Bounds(
         may_escalate=not _used_up(failure, situation),
         only=_configured(failure, situation.escalation),
-        may_ask=situation.questions_left > 0,
+        may_ask=situation.questions_left > 0 and situation.weighs_questions,
     )
     weighed = weigh(model, after, situation.progress, failure.step, bounds)
     weighing = shown(model.places(before), model.places(after), weighed)
@@ -195,6 +206,8 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     targets = weighed[0].move.targets if weighed and isinstance(weighed[0].move, Redo) else ()
     rule = BELIEF if weighed or bounds.may_escalate else "e_max"
     proposal = _Proposal(BacktrackLevel.LOCAL_RETRY, targets, rule, finding, classified=cause, weighing=weighing)
+    if weighed and weighed[0].value < situation.stop_below:
+        return _decision(failure, graph, replace(proposal, rule=NOT_WORTH_IT), stuck(graph, failure.step))
     if weighed and weighed[0].move is None:
         return _question(failure, proposal)
     return _decision(failure, graph, proposal, (weighed[0].move if weighed else None) or stuck(graph, failure.step))

@@ -66,6 +66,10 @@ _RAN_OUT = {
 }
 
 
+NOT_WORTH_IT = "not_worth_it"
+"""What a run says at its end, up to a colon, that has no move whose value reaches its limit `stop_below`."""
+
+
 def exhausted(limit: Limit) -> RunFinished:
     """Return the end of a run that has used up a limit."""
     return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=_RAN_OUT[limit])

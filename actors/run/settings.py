@@ -54,6 +54,10 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | 
     unknown = given.keys() - Limits.model_fields.keys()
     if unknown:
         raise UsageProblem("there is no such limit", place=min(unknown))
+    if "stop_below" in given and ledger.limits.stop_below is None:
+        raise UsageProblem("the run's policy weighs no moves, so it has no such limit", place="stop_below")
+    if "stop_below" in given and given["stop_below"] is None:
+        raise UsageProblem("it is a number from 0 to 1", place="stop_below")
     model, timeout = body.get("model"), body.get("timeout_seconds")
     if model is not None and not (isinstance(model, str) and 0 < len(model) <= MODEL_MAX):
         raise UsageProblem(f"a model's name has 1 to {MODEL_MAX} characters", place="model")

@@ -47,6 +47,7 @@ def start(
     deadline_seconds: float | None = None,
     active_seconds: float | None = None,
     patience_seconds: float | None = None,
+    stop_below: float | None = None,
     timeout_seconds: float | None = None,
     output_tokens: int | None = None,
     attach: Sequence[Path | str] = (),
@@ -65,13 +66,14 @@ def start(
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
     A limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards
-    work; waiting for people does not count. `timeout_seconds` limits each call, `output_tokens` each reply. A provider
-    that stays down for `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`. `attach` names
-    text files and `repo` a repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and
-    `generators` are functions by the name that the workflow uses, in addition to the installed ones. `home` is a
-    folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an
-    empty text, a run that needs an answer ends with the status `waiting`. `tenant` names whom the run is accounted to,
-    and `priority`, from -100 to 100, how urgent it is.
+    work; waiting for people does not count. `timeout_seconds` limits each call, `output_tokens` each reply. A
+    provider that stays down for `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`.
+    `stop_below` is the least chance of success per call of a move of a belief policy. `attach` names text files and
+    `repo` a repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators`
+    are functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None
+    for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text,
+    a run that needs an answer ends with the status `waiting`. `tenant` names whom the run is accounted to, and
+    `priority`, from -100 to 100, how urgent it is.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
@@ -87,6 +89,7 @@ def start(
         deadline_seconds=deadline_seconds,
         active_seconds=active_seconds,
         patience_seconds=patience_seconds,
+        stop_below=stop_below,
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
     )
@@ -126,6 +129,7 @@ def drive(
     deadline_seconds: float | None = None,
     active_seconds: float | None = None,
     patience_seconds: float | None = None,
+    stop_below: float | None = None,
     timeout_seconds: float | None = None,
     output_tokens: int | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
@@ -151,6 +155,7 @@ def drive(
         deadline_seconds=deadline_seconds,
         active_seconds=active_seconds,
         patience_seconds=patience_seconds,
+        stop_below=stop_below,
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
         model=model,

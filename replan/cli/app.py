@@ -17,7 +17,7 @@ import click
 from replan.cli.exits import MEANING, Exit, exit_of_error
 from replan.cli.help_format import HelpFormatter
 from replan.cli.options import Invocation, common
-from replan.cli.usage import meant_as_problem, misplaced_option
+from replan.cli.usage import command_for, meant_as_problem, misplaced_option
 from replan.setup.version import release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shortened
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
@@ -28,7 +28,7 @@ _COMMANDS = {
     "do": "Plan a problem, and execute the plan.",
     "resume": "Go on with a run.",
     "runs": "List the runs.",
-    "show": "Show what a run has come to.",
+    "show": "Show the state and the result of a run.",
     "export": "Write the plan of a run to a file.",
     "log": "Print the records of a run.",
     "questions": "List the open questions.",
@@ -39,21 +39,22 @@ _COMMANDS = {
     "prune": "Delete old runs that never go on.",
     "archive": "Move finished runs into compressed files.",
     "restore": "Bring archived runs back.",
-    "host": "Serve the home: drive its runs, thousands at once.",
+    "host": "Drive all runs of the home (the folder with runs and settings).",
     "worker": "Drive runs of a journal in Postgres, on any number of machines.",
-    "mcp": "Serve the home to a program that speaks MCP, and drive its runs.",
-    "serve": "Serve the home to a browser on this machine, and drive its runs.",
-    "token": "Make and revoke the tokens of the HTTP API.",
+    "mcp": "Serve the runs to a program that speaks MCP, and drive them.",
+    "serve": "Serve the runs to a browser on this machine, and drive them.",
+    "token": "Make and revoke tokens for the HTTP API and for MCP over HTTP.",
     "acquire": "Fill a schema by searching, asking and calculating.",
     "check": "Check plans without a model.",
     "experiment": "Compare ways to plan, with their uncertainty.",
+    "tune": "Find the settings that suit your problems and your model.",
     "workflow": "Look at workflows and what they can cost.",
     "policy": "Look at policies: how far back a failure goes.",
     "journal": "Check, copy and upgrade journals.",
-    "telemetry": "Export traces to OpenTelemetry that are left over.",
-    "doctor": "Say what this installation uses, and what is wrong with it.",
+    "telemetry": "Send traces that the OpenTelemetry collector has not taken yet.",
+    "doctor": "Show what this installation uses, and what is wrong with it.",
     "explain": "Explain a term that this program prints.",
-    "completion": "Print what makes your shell complete commands, ids and names.",
+    "completion": "Print the script that makes your shell complete commands.",
     "version": "Print the version.",
 }
 """The commands, each with its line in `replan --help`.
@@ -104,9 +105,9 @@ class App(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
-            problem = meant_as_problem(args)
-            if problem:
-                raise click.UsageError(f"{args[0]!r} is no command; did you mean {problem}?", ctx=ctx) from None
+            meant = meant_as_problem(args) or command_for(args[0])
+            if meant:
+                raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
             raise click.exceptions.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
@@ -284,6 +285,6 @@ def _version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None
 def app() -> None:
     """Plans for problems that are stated in plain text, checked and proved.
 
-    A model writes, guards check, and a rejection says how far back to go. A run never spends more than its budget,
-    survives `kill -9`, and may wait for your answer as long as you like.
+    A language model writes each step towards a plan, and guards check it. After a rejection, Replan decides how far to
+    go back. A run never spends more than its budget, survives `kill -9`, and waits for your answer as long as it takes.
     """

@@ -38,7 +38,9 @@ def limit_options(function: F) -> F:
             click.option(
                 "--active-time", type=Duration(), help="Limit how long models, tools and guards work, without waiting."
             ),
-            click.option("--patience", type=Duration(), help="Stay so long for a provider that is down; default 10m."),
+            click.option(
+                "--patience", type=Duration(), help="Wait at most this long for a provider that is down; default 10m."
+            ),
             click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most."),
             click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take."),
         )

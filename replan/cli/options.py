@@ -51,6 +51,7 @@ OPTIONS = {
     "deadline_seconds": "--deadline",
     "active_seconds": "--active-time",
     "patience_seconds": "--patience",
+    "stop_below": "--stop-below",
     "output_tokens": "--output-tokens",
     "timeout_seconds": "--timeout",
 }

@@ -110,6 +110,9 @@ class Spending(Config):
     """Model calls. A trial begins only if the calls left cover its limit."""
     usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """Dollars. A trial begins only if some are left, so the trials under way may exceed the budget."""
+    exact: bool = Field(default=False, exclude_if=lambda exact: not exact)
+    """Whether no trial may spend more than what is left of `usd`. Trials of real models then run one after the other,
+    and the experiment ends at the one that is cut short."""
 
 
 class Conclusion(Config):

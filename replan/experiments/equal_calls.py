@@ -66,7 +66,7 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
     """
     if not experiment.caps:
         return {}
-    curves = list(_curves(experiment, trials))
+    curves = list(curves_of(experiment, trials))
     rows: Table = []
     means: Table = []
     for model in experiment.models:
@@ -110,7 +110,8 @@ def _conclusions(experiment: Experiment, curves: Sequence[Curve]) -> Table:
     return rows
 
 
-def _curves(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve]:
+def curves_of(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve]:
+    """Yield the curve of each arm that has trials; those that differ in the cap alone are one."""
     by_arm: dict[str, dict[_Pair, Trial]] = {}
     for trial in trials:
         by_arm.setdefault(trial.arm, {})[trial.problem, trial.seed] = trial

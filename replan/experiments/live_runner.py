@@ -5,15 +5,17 @@ from dataclasses import dataclass, field
 
 import trio
 
+from actors.run.ending import exhausted
 from replan.experiments.experiment_budget import ExperimentBudget
 from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import Store, Trial
+from replan.experiments.results import CUT_SHORT, Store, Trial
 from replan.experiments.simulated_runner import OnTrial
 from replan.experiments.trial_metrics import TrialKey, trial_from
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from runtime.core.errors import RunExists, UsageProblem
 from runtime.core.events import text_hash
+from runtime.core.ledger import Limit
 
 RUNS = "runs"
 """The folder beside the results that contains the journal of the runs."""
@@ -38,10 +40,10 @@ async def run_live(
         open_home(registry=registry, environment=home) as engine,
         trio.open_nursery() as nursery,
     ):
-        slots = trio.Semaphore(prepared.experiment.concurrency)
+        slots = trio.Semaphore(1 if writer.budget.exact else prepared.experiment.concurrency)
         for position in range(len(results), len(prepared.trials)):
             await slots.acquire()
-            if not await writer.may_begin(position):
+            if not await writer.may_begin(position) or (results and results[-1].outcome == CUT_SHORT):
                 break
             nursery.start_soon(_run_trial, engine, writer, position, slots)
     return results
@@ -95,8 +97,9 @@ async def _run_trial(engine: Engine, writer: _TrialWriter, position: int, slots:
         slots.release()
         return
     run = f"t{text_hash(f'{arm.name} {problem.name} {seed}')[:12]}"
+    request = writer.budget.limited(arm.request_for(problem))
     try:
-        result = await engine.begin(arm.request_for(problem), run=run)
+        result = await engine.begin(request, run=run)
     except RunExists:
         result = await engine.resume(run)
     if result.cause == "provider":
@@ -104,5 +107,9 @@ async def _run_trial(engine: Engine, writer: _TrialWriter, position: int, slots:
     state, records = await engine.load(run)
     events = [record.event for record in records]
     key = TrialKey(arm.name, problem.name, problem.category, seed)
-    writer.add(position, trial_from(key, state, events, None))
+    trial = trial_from(key, state, events, None)
+    out_of_money = exhausted(Limit.COST)
+    if writer.budget.exact and (result.outcome, result.why) == (out_of_money.outcome, out_of_money.why):
+        trial = trial.model_copy(update={"outcome": CUT_SHORT})
+    writer.add(position, trial)
     slots.release()

@@ -18,6 +18,8 @@ from runtime.core.events import Value
 RESULTS = "results.jsonl"
 HEADER = "experiment.json"
 SCHEMA_VERSION: Literal[1] = 1
+CUT_SHORT = "cut_short"
+"""The outcome of a trial that what was left of an exact budget has ended before its own limits."""
 
 
 class StepUse(Value):
@@ -47,7 +49,7 @@ class Trial(Value):
     cause: str = ""
     """The level at which a simulated problem is hard; empty with a real model."""
     outcome: str
-    """The outcome of the run, or `waiting` if it asked a question."""
+    """The outcome of the run, `waiting` if it asked a question, or `cut_short` by what was left of an exact budget."""
     passed: bool
     """Whether every guard passed."""
     solved: bool | None = None

@@ -11,7 +11,7 @@ from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
 from actors.values.attachments import ATTACHMENT_BYTES_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
-from replan.service.bodies import Got, Limits, Name, Question, Sent
+from replan.service.bodies import Got, Limits, Name, Question, Sent, Worth
 
 WAIT_SECONDS_MAX = 50.0
 """The most seconds of one `wait`: less than the minute after which clients give a call up."""
@@ -55,6 +55,8 @@ class Plan(Ordered):
     """The problem, as plain text."""
     workflow: Name = "search"
     """The name of a workflow; the resource replan://offer lists them."""
+    stop_below: Worth | None = None
+    """The least chance of success per call that a move of a belief policy must have; else the workflow's."""
     attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
 

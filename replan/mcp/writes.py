@@ -18,7 +18,13 @@ KEY = "idempotency_key"
 async def plan(call: Call, wanted: bodies.Plan) -> Mapping[str, Any]:
     """Start a planning run."""
     files = tuple([(each.name, each.text.encode("utf-8", "replace")) for each in wanted.attachments])
-    order = Order(problem=wanted.problem, workflow=wanted.workflow, uploads=files, **_limited(wanted))
+    order = Order(
+        problem=wanted.problem,
+        workflow=wanted.workflow,
+        uploads=files,
+        stop_below=wanted.stop_below,
+        **_limited(wanted),
+    )
     return await _started(call, wanted, "plan", lambda: planned(call.desk, order))
 
 

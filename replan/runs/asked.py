@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.views.questions import open_questions
-from runtime.core.errors import JournalDamaged, ReplanError, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, ReplanError, RunNotFound, RunUnreadable, UsageProblem
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
             break
         try:
             questions += await _questions_at(reader, row)
+        except RunNotFound:
+            continue  # It was deleted since the rows were read.
         except (JournalDamaged, RunUnreadable, UsageProblem) as error:
             problems.append((row.run, error))
     if oldest:

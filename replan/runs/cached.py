@@ -1,8 +1,11 @@
 """Reading runs again and again, for a server: of a run that has been read before, only its new records are read."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import trio
 
 from actors.run.views import Near
 from replan.runs.loaded import AnyKind, Loaded
@@ -18,8 +21,13 @@ RECORDS_MAX = 20_000
 """Records of the runs that are kept in memory, all together, of about 5 KiB each; the run read least recently goes."""
 VIEWS_MAX = 8
 """Results of runs that are kept, of those that were looked at last."""
+AT_ONCE_MAX = 500
+"""Records that are folded at once, in some 50 ms; more are folded in a thread, so that others need not wait."""
 MARK = 200
 """A state is kept after so many records each, so that a page of records need not fold the run from its beginning."""
+
+_FOLDS = trio.CapacityLimiter(1)
+"""Runs that are folded in a thread at a time: each takes one processor."""
 
 
 @dataclass(slots=True)
@@ -34,6 +42,15 @@ class _Kept:
         """Return a number of records, at most `place`, and the state after them."""
         mark = min(place // MARK, len(self.marks) - 1)
         return mark * MARK, self.marks[mark]
+
+    def with_records(self, new: Sequence[Record[Any]]) -> "_Kept":
+        """Return the run after more records. Nothing is changed in place, so that any thread may do it."""
+        state, marks, loaded = self.loaded.state, list(self.marks), self.loaded
+        for record in new:
+            state = loaded.kind.machine.evolve(state, record.event)
+            if record.seq % MARK == 0:
+                marks.append(state)
+        return _Kept(self.created, Loaded(loaded.kind, state, [*loaded.records, *new]), marks)
 
 
 class CachedReader(Reading):
@@ -93,13 +110,10 @@ class CachedReader(Reading):
             known = _Kept(row.created, Loaded(kind, initial, []), [initial])
         loaded = known.loaded
         new = [] if row.last_seq <= loaded.seq else await self.journal.read(run, loaded.seq)
-        if new:
-            state, marks = loaded.state, list(known.marks)
-            for record in new:
-                state = loaded.kind.machine.evolve(state, record.event)
-                if record.seq % MARK == 0:
-                    marks.append(state)
-            known = _Kept(row.created, Loaded(loaded.kind, state, [*loaded.records, *new]), marks)
+        if len(new) > AT_ONCE_MAX:
+            known = await trio.to_thread.run_sync(known.with_records, new, limiter=_FOLDS)
+        elif new:
+            known = known.with_records(new)
         self._keep(run, known)
         return known
 

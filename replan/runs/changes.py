@@ -34,6 +34,8 @@ class Changes:
     """Seconds in which models or guards work, at most, those already used included."""
     patience_seconds: float | None = None
     """Seconds of pauses in which a process stays for the provider."""
+    stop_below: float | None = None
+    """The least chance of success per call that a move of a belief policy must have."""
     timeout_seconds: float | None = None
     """The time limit of a call."""
     output_tokens: int | None = None
@@ -58,6 +60,7 @@ _LIMITS = {
     "deadline_seconds": "deadline",
     "active_seconds": "active_seconds",
     "patience_seconds": "patience_seconds",
+    "stop_below": "stop_below",
 }
 """The keys of the message by the names in Python."""
 

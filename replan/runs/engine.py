@@ -16,6 +16,7 @@ from actors.run.result import RunResult
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.children import cancel_children
+from replan.runs.codec_check import check_codec
 from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model
@@ -92,11 +93,14 @@ class Engine(Reading):
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
         """Record the start of a new run, for a host to drive, and wake the hosts; return its id.
 
-        The run is durable when this returns. Raises `RunExists`.
+        The run is durable when this returns. Raises `RunExists`, and `UsageProblem` where the journal's new runs cannot
+        hold it.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
+        first = prepared.first(name, self.clock.now())
+        await check_codec(self.journal, kind.least_codec(started(kind, first)))
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
-        await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
+        await admit(kind.machine, self.journal, name, admission, first)
         self.wakeup.wake()
         return name
 
@@ -105,11 +109,12 @@ class Engine(Reading):
     ) -> RunResult:
         """Start a new run and drive it to its end, a question, or a stop.
 
-        It is admitted in the transaction of its first records. Raises `RunExists`.
+        It is admitted in the transaction of its first records. Raises as `admit` does.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
+        await check_codec(self.journal, kind.least_codec(state))
         async with self.model(kind.model(state), {}) as model:
             admission = Admission(prepared.title, kind.name, kind.format, self.placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)

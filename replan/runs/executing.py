@@ -193,6 +193,7 @@ def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
         model=config.model,
         price=config.price,
         children=children,
+        no_input=config.no_input,
     )
 
 

@@ -70,6 +70,8 @@ class Order(Limited):
     """The name of a workflow."""
     uploads: Sequence[tuple[str, bytes]] = ()
     """Files, each by its name and its bytes."""
+    stop_below: float | None = None
+    """The least chance of success per call of a move of a belief policy; None for the server's or the workflow's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ class Offer:
 
     def prepare(self, order: Order, registry: Registry, environment: Mapping[str, str] = os.environ) -> Prepared:
         """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
-        options = self._options(order)
+        options = wanted = self._options(order)
         prepare_with = {
             "model": _named(order.model, self.models, "model"),
             "registry": registry,
@@ -177,19 +179,23 @@ class Offer:
             "attachments": _attachments(order, environment),
         }
         prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
-        if prepared.request.limits.calls > self.config.clients.max_calls:
-            options = replace(options, max_calls=self.config.clients.max_calls)
+        limits, clients = prepared.request.limits, self.config.clients
+        if limits.calls > clients.max_calls:
+            options = replace(options, max_calls=clients.max_calls)
+        if limits.stop_below is not None and limits.stop_below < (clients.stop_below or 0.0):
+            options = replace(options, stop_below=clients.stop_below)
+        if options != wanted:
             prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
         prepared.check_model()
         return prepared
 
     def check_changes(self, changes: Changes) -> None:
-        """Raise `UsageProblem`, whose place is the field, where a client wants a limit above the server's."""
+        """Raise `UsageProblem`, whose place is the field, where a client wants a limit beyond the server's."""
         self._check(changes)
 
     def _options(self, order: Order) -> RunOptions:
         workflow = _named(order.workflow, self.workflows, "workflow") or ""
-        return RunOptions(workflow=workflow, **self._limits(order, None))
+        return RunOptions(workflow=workflow, stop_below=order.stop_below, **self._limits(order, None))
 
     def _limits(self, order: Limited, calls: int | None) -> dict[str, Any]:
         """Return the limits of an order below the ceilings; `calls` is the usual limit, None where another decides."""
@@ -210,12 +216,17 @@ class Offer:
             if value is not None and ceiling is not None and not value <= ceiling:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
                 raise UsageProblem(f"the most that clients may ask for is {ceiling:,}", place=name, hint=hint)
+        least = self.config.clients.stop_below
+        worth = wanted.stop_below if isinstance(wanted, Order | Changes) else None
+        if worth is not None and least is not None and not worth >= least:
+            hint = "clients.stop_below in the server's config.yaml; the command line may go below it"
+            raise UsageProblem(f"the least that clients may ask for is {least:g}", place="stop_below", hint=hint)
 
 
 def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
     """Return the names and ceilings of clients as plain data, with tool sets only where they may execute."""
     clients = offer.config.clients
-    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "runs_at_once", "runs_per_day")
+    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "stop_below", "runs_at_once", "runs_per_day")
     return {
         "workflows": list(offer.workflows),
         "models": list(offer.models),

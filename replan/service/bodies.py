@@ -13,6 +13,7 @@ from replan.runs.orders import DEFAULT, UPLOADS_MAX
 Name = Annotated[str, Field(max_length=100)]
 Count = Annotated[int, Field(ge=1, le=10**12)]
 Seconds = Annotated[float, Field(gt=0, le=10**10, allow_inf_nan=False)]
+Worth = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Dollars = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
 
 
@@ -46,8 +47,18 @@ class Limits(Sent):
     """Seconds from now until the run ends."""
 
 
+class ChangedLimits(Limits):
+    """Limits of a run that exists; what is missing stays as it is."""
+
+    stop_below: Worth | None = None
+    """The least chance of success per call that a move of a belief policy must have."""
+
+
 class StartRun(Limits):
     """A run to start."""
+
+    stop_below: Worth | None = None
+    """The least chance of success per call that a move of a belief policy must have; else the workflow's."""
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
     """The problem, as plain text."""

@@ -89,7 +89,7 @@ class ClientTools(Config):
 class ClientsEntry(Config):
     """What browsers and programs may ask `replan serve` and `replan mcp` for.
 
-    Limits are ceilings, which a client may only lower.
+    Limits are ceilings, which a client may only lower; `stop_below` is a floor, which a client may only raise.
     """
 
     workflows: Mapping[str, str] = Field(default_factory=dict)
@@ -112,6 +112,8 @@ class ClientsEntry(Config):
     """The most dollars of a run."""
     active_seconds: float | None = Field(default=None, gt=0, le=10**10, allow_inf_nan=False)
     """The most seconds in which a run's models and guards work."""
+    stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    """The least `stop_below` of a run with a belief policy: a lower one lets a run spend more."""
     runs_at_once: int = Field(default=4, ge=1)
     """The most runs of one client that are under way; those that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)

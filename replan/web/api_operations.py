@@ -120,7 +120,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST", f"{RUN}/messages", "answer", "Tell a run something.", writes.tell, bodies.Receipt, bodies.Message
     ),
     Operation(
-        "POST", f"{RUN}/limits", "control", "Change the limits.", writes.change_limits, bodies.Receipt, bodies.Limits
+        "POST",
+        f"{RUN}/limits",
+        "control",
+        "Change the limits.",
+        writes.change_limits,
+        bodies.Receipt,
+        bodies.ChangedLimits,
     ),
     Operation(
         "POST",

@@ -37,7 +37,13 @@ def key_of(request: Request, who: Principal) -> str:
 async def start_run(site: Site, request: Request, who: Principal, body: bodies.StartRun) -> Response:
     """Start a planning run."""
     files = tuple([(each.name, each.content) for each in body.attachments])
-    order = Order(problem=body.problem, workflow=body.workflow, uploads=files, **_limited(body))
+    order = Order(
+        problem=body.problem,
+        workflow=body.workflow,
+        uploads=files,
+        stop_below=body.stop_below,
+        **_limited(body),
+    )
     return await _started(site, request, who, body, lambda: planned(site, order))
 
 
@@ -86,7 +92,7 @@ async def tell(site: Site, request: Request, who: Principal, body: bodies.Messag
     return answered({"run_id": run, "result": posted.result})
 
 
-async def change_limits(site: Site, request: Request, who: Principal, body: bodies.Limits) -> Response:
+async def change_limits(site: Site, request: Request, who: Principal, body: bodies.ChangedLimits) -> Response:
     """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on."""
     run, changes = request.path_params["run"], Changes(**body.model_dump())
     posted = await messages.change_limits(site, who, run, changes, key=key_of(request, who))

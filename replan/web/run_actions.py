@@ -38,6 +38,7 @@ def changes_of(form: Form) -> Changes:
         max_cost_usd=form.number("max_cost_usd"),
         active_seconds=None if minutes is None else minutes * MINUTE,
         deadline_seconds=None if hours is None else hours * 60 * MINUTE,
+        stop_below=form.number("stop_below"),
     )
 
 

@@ -29,7 +29,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
     loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
-    parts = site.parts.parts(shown)
+    parts = await site.parts.parts(shown)
     actions = tree_page(parts.tree.tree, place_of(request, "tree"), ROWS_MAX)
     questions = open_questions(loaded.kind, run, shown.with_inbox)
     # A checklist says more than the lines do; with a question the page is about that.

@@ -4,16 +4,22 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import trio
+
 from actors.run.rebuilt_prompt import calls_of
 from actors.run.views import Tree
 from actors.values.flow import Checklist, Flow
 from actors.values.lines import Line
+from replan.runs.cached import AT_ONCE_MAX
 from replan.runs.shown import ShownRun
 from replan.setup.command_name import program
 from replan.views.drawing import Drawing, draw
 
 RUNS_MAX = 8
 """Runs whose parts are kept; those of the run that was looked at least recently are dropped first."""
+
+_MAKERS = trio.CapacityLimiter(1)
+"""Runs whose parts are made in a thread at a time: each takes one processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +46,26 @@ class PartsMaker:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
 
-    def parts(self, shown: ShownRun) -> RunParts:
+    async def parts(self, shown: ShownRun) -> RunParts:
         """Return the parts of a run. They follow from its records, its status and the unread messages of its inbox."""
         if shown.with_inbox is not shown.loaded.state:
-            return _made(shown)
+            return await _made_aside(shown)
         run, place = shown.row.run, (shown.row.created, shown.loaded.seq, shown.status)
         known = self._kept.get(run)
         if known is None or known[0] != place:
-            known = place, _made(shown)
+            known = place, await _made_aside(shown)
             self._kept[run] = known
         self._kept.move_to_end(run)
         while len(self._kept) > RUNS_MAX:
             self._kept.popitem(last=False)
         return known[1]
+
+
+async def _made_aside(shown: ShownRun) -> RunParts:
+    """Return the parts of a run; those of a long one are made in a thread, so that others need not wait."""
+    if shown.loaded.seq <= AT_ONCE_MAX:
+        return _made(shown)
+    return await trio.to_thread.run_sync(_made, shown, limiter=_MAKERS)
 
 
 def _made(shown: ShownRun) -> RunParts:

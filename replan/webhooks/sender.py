@@ -16,7 +16,7 @@ from actors.run.ids import is_child
 from replan.setup.webhook import WebhookEntry
 from replan.webhooks.messages import About, WebhookMessage, message_about
 from replan.webhooks.posting import Posted, open_client, post
-from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, RunNotFound
+from runtime.core.errors import JournalDamaged, JournalError, RunNotFound, RunUnreadable
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log
@@ -97,9 +97,10 @@ class Sender:
         due = {run for run, at in self._again.items() if at <= now}
         if version == self._version and not due:
             return
-        beyond, passed = 0, dict[str, int]()
+        beyond, passed, gone = 0, dict[str, int](), set(self._again)
         while rows := await self._journal.behind(self._cursor, beyond=beyond):
             beyond = rows[-1].number
+            gone.difference_update(row.run for row in rows)
             for row in rows:
                 if row.run in self._busy or row.run in self._left_out or self._again.get(row.run, 0.0) > now:
                     continue
@@ -109,6 +110,9 @@ class Sender:
                     nursery.start_soon(partial(self._deliver, client, row.run, messages, last))
                 elif last:
                     passed[row.run] = last
+        for run in gone:  # They were deleted.
+            self._failures.pop(run, None)
+            self._again.pop(run, None)
         if passed:
             await self._journal.move_cursor(self._cursor, self._owner, passed)
         self._version = version
@@ -132,8 +136,8 @@ class Sender:
         try:
             about = About(row.run, (await self._journal.row(row.run)).title, row.kind)
             records = await self._journal.read(row.run, row.position)
-        except (JournalDamaged, KindUnknown, RunNotFound) as error:
-            self._left_out.add(row.run)  # The cursor stays: another process may know its kind.
+        except (JournalDamaged, RunNotFound, RunUnreadable) as error:
+            self._left_out.add(row.run)  # The cursor stays: another process may be able to read it.
             log.get_logger("webhook").warning("run.left_out", run_id=row.run, reason=str(error))
             return [], 0
         told = [message_about(record, about, self._entry, self._redactor) for record in records]

@@ -70,13 +70,16 @@ class Limits(Value):
     """The time after which the run requests nothing new (UTC seconds since 1970)."""
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Seconds of pauses after which nobody stays for a provider; None is `actors.run.outage.PATIENCE_SECONDS`."""
+    stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    """The least chance of success per call that a move must have; None where the run's policy weighs no moves."""
 
     @model_serializer(mode="wrap")
-    def _without_default_patience(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the patience out where it is the usual one: the limits of earlier releases do not have it."""
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what earlier releases do not have, where it is None."""
         plain: dict[str, Any] = serialize(self)
-        if plain.get("patience_seconds") is None:
-            plain.pop("patience_seconds", None)
+        for key in ("patience_seconds", "stop_below"):
+            if plain.get(key) is None:
+                plain.pop(key, None)
         return plain
 
 

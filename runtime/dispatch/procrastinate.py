@@ -97,6 +97,8 @@ class ProcrastinateDispatcher:
     async def beat(self) -> None:
         """As `Dispatcher.beat`."""
         await self._jobs.update_heartbeat(self._worker)
+        if not await self._thread.do(partial(in_transaction, partial(_is_registered, self._worker))):
+            await self.begin()  # Others took this worker for dead; what it held is only a hint.
         await self._jobs.prune_stalled_workers(STALLED_SECONDS)
         await self._remove_stalled()
 
@@ -110,6 +112,10 @@ def _queues(connection: Connection) -> list[str]:
     ((now,),) = connection.execute(NOW).fetchall()
     asked = {"task": tables.TASK, "queue": tables.QUEUE, "now": now}
     return [queue for (queue,) in connection.execute(_QUEUES, asked).fetchall()]
+
+
+def _is_registered(worker: int, connection: Connection) -> bool:
+    return connection.execute("SELECT 1 FROM procrastinate_workers WHERE id = %s", (worker,)).fetchone() is not None
 
 
 def _delete(job: int, connection: Connection) -> None:

@@ -41,7 +41,8 @@ class Placing:
                 return None
 
     def hold(self, job: Job) -> None:
-        """Keep a job until its run is claimed, or found not to need it."""
+        """Keep a job until its run is claimed, or found not to need it; an earlier one of the same run ends."""
+        self.end(job.run)
         self._held[job.run] = job
 
     def end(self, run: str) -> None:

@@ -2,7 +2,8 @@
 
 Each run is first marked as moved in its source, durably, so that nobody drives it there any more. Then it is read and
 added to the target in one transaction, with what it has added to each day. If the program is killed in between, the
-same command finds the mark and copies the run again; a run that the target has already is left as it is.
+same command finds the mark and copies the run again; a run that the target has already is left as it is. Where the
+target has another run of the name, the mark is taken back.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from runtime.core.daily_budget import Account
-from runtime.core.errors import JournalError
+from runtime.core.errors import JournalError, RunExists
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
@@ -40,6 +41,8 @@ class RunCopy(NamedTuple):
     """Its posted messages, verified."""
     texts: Mapping[bytes, bytes]
     """The texts that its events name, by hash."""
+    marked: bool = False
+    """Whether it was marked as moved in its source just now, and not before."""
 
     @property
     def tip(self) -> Tip:
@@ -74,6 +77,10 @@ class Source(Protocol):
 
         Raises `Held`, `RunMoved` for one that was moved elsewhere, `RunNewer`, `JournalDamaged`.
         """
+        ...
+
+    def keep(self, run: str, place: str) -> None:
+        """Take the mark of a run back that was to be moved to a place and cannot be. Raises `RunNotFound`."""
         ...
 
 
@@ -124,6 +131,11 @@ def copy_runs(
     for run in source.runs():
         try:
             copy = source.move(run, place, dead)
-            yield Copied(run, target.add(copy, spent(copy)))
+            try:
+                yield Copied(run, target.add(copy, spent(copy)))
+            except RunExists:
+                if copy.marked:  # Else it may have been there before, and have gone on.
+                    source.keep(run, place)
+                raise
         except JournalError as error:
             yield Copied(run, new=False, problem=str(error))

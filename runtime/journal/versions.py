@@ -16,7 +16,10 @@ FIRST_CODEC = 1
 """The codec of every run that was written before journals stored codecs."""
 
 CODEC = 2
-"""The highest codec that this release reads and writes. In codec 2 answers say on which way they came."""
+"""The highest codec that this release reads and writes.
+
+In codec 2 answers say on which way they came, and policies may have a belief.
+"""
 
 
 def check_readable(run: str, codec: int, known: int) -> None:

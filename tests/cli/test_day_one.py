@@ -7,6 +7,7 @@ import click
 import pytest
 
 from replan.cli.app import app
+from replan.cli.usage import OTHER_WORDS, command_for
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY
 from tests.cli.test_docs import commands
@@ -28,6 +29,10 @@ def test_version_is_a_command_and_an_option(replan):
         (["pay.md", "-m", "rules"], "did you mean `replan run pay.md -m rules`?"),
         (["-"], "did you mean `replan run -`?"),
         (["The login fails"], "did you mean `echo 'The login fails' | replan run -`?"),
+        (["plan"], "'plan' is no command; did you mean `replan run`?"),
+        (["plan", "pay.md", "-m", "rules"], "did you mean `replan run`?"),
+        (["status"], "did you mean `replan runs`?"),
+        (["help"], "did you mean `replan --help`?"),
         (["rum"], "(Did you mean one of: 'resume', 'run'?)"),
         (["--json", "runs"], "--json belongs to a command and stands after it, as in `replan COMMAND --json`"),
         (["-m", "rules", "run"], "as in `replan COMMAND -m rules`"),
@@ -37,6 +42,14 @@ def test_a_wrong_command_line_says_what_was_meant(replan, arguments, meant):
     result = replan(*arguments)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert meant in result.stderr
+
+
+@pytest.mark.parametrize("word", OTHER_WORDS)
+def test_the_command_for_a_word_of_other_tools_exists(replan, word):
+    """Whoever follows the hint reaches the help of a command, and no word hides a command."""
+    named = command_for(word).strip("`").split()[1:]
+    assert replan(*named, "--help").exit_code == 0
+    assert app.get_command(click.Context(app), word) is None
 
 
 def test_an_existing_file_is_taken_for_a_problem(replan, problem):

@@ -28,6 +28,7 @@ COMMANDS = [
     "prune",
     "check",
     "experiment",
+    "tune",
     "workflow",
     "policy",
     "doctor",

@@ -259,6 +259,24 @@ class ArchiveContract:
         assert len(await ids(url)) == 3
 
     @pytest.mark.parametrize(
+        ("content", "problem"),
+        [
+            (b"notes", "this is no archive"),
+            (gzip.compress(b'{"line":"archive","version":99}\n'), "written by a newer release"),
+        ],
+        ids=["notes", "newer release"],  # Not the content: gzip writes the time into it.
+    )
+    async def test_another_file_of_the_name_is_kept_and_stops_no_other_run(self, content, problem, url, into, path):
+        await filled(url)
+        into.mkdir(mode=0o700)
+        path.write_bytes(content)
+        refused, done = archive(url, into, FAMILY, {"b": None})
+        assert (refused.run, done.run, done.problem) == ("a", "b", "")
+        assert problem in refused.problem
+        assert path.read_bytes() == content
+        assert await ids(url) == ["a.child", "a"]
+
+    @pytest.mark.parametrize(
         "label", ["archive.written", "archive.verified", "archive.named", "archive.removing", "archive.removed"]
     )
     async def test_interrupted_anywhere_nothing_is_lost_and_a_repeat_finishes_it(self, label, url, into, path):

@@ -188,3 +188,14 @@ def test_the_tables_are_made_once_and_replaced_where_they_are_older(server, addr
     assert tables.stamp_of(connection) == (99, 0, 0, 0)
     server.execute("workers", f"COMMENT ON SCHEMA replan_jobs IS '{'.'.join(map(str, tables.stamp()))}'")
     connection.close()
+
+
+async def test_a_worker_that_others_took_for_dead_is_given_jobs_again(opened, server, dispatching):
+    """As after a pause of the machine, or of the database for all workers at once."""
+    async with opened() as journal, dispatching() as paused, dispatching() as other:
+        with psycopg.connect(server.url("workers")) as connection:
+            connection.execute("UPDATE replan_jobs.procrastinate_workers SET last_heartbeat = now() - interval '1h'")
+        await other.beat()
+        await paused.beat()
+        await admitted(journal, "a")
+        assert (await paused.fetch()).run == "a"

@@ -3,7 +3,7 @@
     workflow [key=value ...]        the workflow; an indented line per step: NAME [<- REQUIRED ...] [key=value ...]
     shipped NAME [key=value ...]    a shipped workflow, for a shipped problem
     problem NAME                    another shipped problem
-    limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S]
+    limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S stop_below=P]
     given initial=TOKENS [goal=TOKENS achieved=TOKENS failure="text" asks_nobody=true answer="question: answer"]
     begin                           start the run
     reply NODE ["text"] [tokens=N] [took=CALLS] [finish=length]    accept NODE    the guard passes it
@@ -108,8 +108,10 @@ class Interpreter:
             for key in ("escalate_to",):
                 if isinstance(steps[step].get(key), str):
                     steps[step][key] = [steps[step][key]]
-        price = Price(input_per_token_usd=1e-6, output_per_token_usd=2e-6)
-        self.world.config = pinned(steps or SEEDS, price=price, **split(words)[1])
+        price, options = Price(input_per_token_usd=1e-6, output_per_token_usd=2e-6), split(words)[1]
+        self.world.config = pinned(steps or SEEDS, price=price, **options)
+        if options.get("policy") == "belief":
+            self.world.limits = Limits(stop_below=0.0)
         return []
 
     def problem(self, name):

@@ -126,6 +126,8 @@ class Transcript:
 
     def _settings_changed(self, event):
         changes = [] if event.limits is None else [f"calls {event.limits.calls}"]
+        worth = None if event.limits is None else event.limits.stop_below
+        changes += [f"stop_below {worth:g}"] if worth is not None else []
         changes += [f"model {event.model}"] if event.model else []
         changes += [f"time-out {event.timeout_seconds:g} s"] if event.timeout_seconds else []
         changes += [f"replies of {event.output_tokens_max} tokens"] if event.output_tokens_max else []

@@ -7,6 +7,7 @@ to be called differently is read under both (as `Decided` reads what older relea
 import json
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -103,6 +104,7 @@ CHANGE = {
     "active_seconds": 9_999.0,
     "deadline": 4_000_000_000.0,
     "patience_seconds": 60.0,
+    "stop_below": 0.5,
     "model": "rules",
     "timeout_seconds": 60.0,
     "output_tokens_max": 5_000,
@@ -148,6 +150,7 @@ async def messages():
             environment={},
             now=clock.now(),
         )
+        job = replace(job, limits=job.limits.model_copy(update={"stop_below": 0.0}))  # As with a policy of beliefs.
         for run in ("answered", "declined"):
             assert (await engine.begin(job, run=run)).status == "waiting"
         await engine.answer("answered/q1", "It is the export that is slow.", via="cli")

@@ -141,6 +141,19 @@ async def test_a_run_of_the_same_name_is_not_replaced(file, url):
         assert (await journal.row("a")).title == "another"
 
 
+@pytest.mark.parametrize("outwards", [True, False])
+async def test_a_run_that_cannot_be_added_is_still_driven_in_the_source(file, url, outwards):
+    source, target = (file, url) if outwards else (url, file)
+    await filled(source)
+    async with opened(target) as journal:
+        await journal.create("a", "another", facts=counted(9))
+    assert "exists already" in copied(source, target)[0].problem
+    async with opened(source) as journal:
+        assert await journal.claim("a", "driver", 60.0) > 1
+        with pytest.raises(RunMoved):
+            await journal.claim("b", "driver", 60.0)
+
+
 async def test_a_run_that_was_moved_elsewhere_is_not_copied_from_here(file, url, tmp_path):
     await filled(file)
     copied(file, url)

@@ -11,6 +11,7 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import (
     Held,
     HomeBudgetSpent,
+    JournalDamaged,
     JournalUnreachable,
     JournalUnreadable,
     SequenceConflict,
@@ -306,3 +307,35 @@ async def test_runs_are_listed_while_a_page_of_them_is_asked_for(opened):
         for number in range(5):
             await journal.create(f"run-{number}", "")
         assert [row.run for row in await journal.runs(RunFilter(limit=2))] == ["run-4", "run-3"]
+
+
+async def test_a_damaged_run_fails_no_change_of_another_run_that_shares_its_group(opened, server):
+    async with opened() as journal:
+        for run in ("a", "b", "c"):
+            await journal.create(run, "", facts=counted(1))
+        server.execute("journal", "UPDATE replan.runs SET last_hash = '' WHERE run = 'a'")
+        failed = []
+
+        async def post(run):
+            try:
+                await journal.post(run, "key", "body")
+            except JournalDamaged as error:
+                failed.append((run, str(error)))
+
+        async with trio.open_nursery() as nursery:
+            for run in ("a", "b", "c"):
+                nursery.start_soon(post, run)
+        assert [run for run, _ in failed] == ["a"]
+        assert [item.key for run in ("b", "c") for item in await journal.inbox(run)] == ["key", "key"]
+
+
+async def test_a_connection_that_the_server_ended_for_being_idle_fails_no_change_and_no_read(opened, server):
+    server.execute("journal", "ALTER DATABASE journal SET idle_session_timeout = '200ms'")
+    try:
+        async with opened() as journal:
+            await trio.sleep(0.5)
+            await journal.create("a", "", facts=counted(1))
+            await trio.sleep(0.5)
+            assert (await journal.row("a")).last_seq == 1
+    finally:
+        server.execute("journal", "ALTER DATABASE journal RESET idle_session_timeout")

@@ -60,7 +60,8 @@ class Run:
 
     def __post_init__(self):
         self.dice = random.Random(self.seed)
-        self.config, self.limits, self.weather = configuration(self.dice), limits(self.dice), weather(self.dice)
+        self.config = configuration(self.dice)
+        self.limits, self.weather = limits(self.dice, self.config), weather(self.dice)
         self.invariants = Invariants(self.config, self.limits)
 
     def simulate(self):
@@ -179,6 +180,7 @@ class Run:
                 more |= {} if old.limits.micro_usd is None else {"micro_usd": old.committed.micro_usd + 900_000}
                 more |= {} if old.limits.active_seconds is None else {"active_seconds": old.active + 500.0}
                 more |= {} if old.limits.deadline is None else {"deadline": self.now + 5_000.0}
+                more |= {"stop_below": old.limits.stop_below / 4} if old.limits.stop_below else {}
                 assert self.mail(f"change:{self.count}", {"kind": "change", **more})[0].kind == "settings_changed"
             case "requirement":
                 self.mail(f"tell:{self.count}", {"kind": "requirement", "text": f" #T{self.count}# "})

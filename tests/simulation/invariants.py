@@ -32,7 +32,7 @@ class Invariants:
         self.closed, self.heard, self.silent, self.messages = {}, set(), set(), []
         self.reviewed, self.reviewing, self.changed, self.shown = config.reviewed, set(), False, []
         self.moves, self.texts = set(), {}
-        self.cut, self.extra, self.held = set(), 0, False
+        self.cut, self.extra, self.held, self.no_input = set(), 0, False, config.no_input
 
     def replay(self, events):
         for event in events:
@@ -85,6 +85,7 @@ class Invariants:
                 assert event.decision.node in self.busy.values()
                 assert not self.verdicts[event.decision.node].passed
                 self.legal(event.decision)
+                self.worth(event.decision)
                 assert event.decision.classified in (None, self.causes.get(event.decision.node))
                 self.decision = event.decision
                 if event.decision.level is BacktrackLevel.GIVE_UP:
@@ -134,6 +135,14 @@ class Invariants:
             self.questions += 1
             self.texts[event.question_id] = event.node, event.text
         self.asking[event.question_id] = event.step
+
+    def worth(self, decision):
+        """A move of a belief has the value that the run asks for; without input it is no question."""
+        options = () if decision.weighing is None else decision.weighing.options
+        if options:
+            rounding = 0.001
+            assert options[0].chance + rounding >= self.limits.stop_below * (options[0].calls - rounding)
+        assert not (self.no_input and any(option.move == "ask" for option in options))
 
     def closes(self, event):
         """A question is closed once, but for a late answer; what closes it is heard of. Return the step that asked."""
@@ -361,5 +370,8 @@ class Invariants:
                 assert state.run.ledger.active >= limits.active_seconds
             case "the deadline has passed":
                 assert state.run.now >= limits.deadline
+            case why if why.startswith("not_worth_it: "):
+                assert limits.stop_below > 0
+                assert not self.asking, "an answer could still open a new round"
             case other:
                 raise AssertionError(other)

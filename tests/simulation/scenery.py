@@ -58,11 +58,13 @@ def configuration(dice):
         steps[name] = _step(dice, requires, sorted(above[name]))
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=3e-6) if dice.random() < 0.5 else None
     search = dice.choice(("depth_first", "depth_first", "depth_first", "depth_first", "blind", "linear"))
+    policy = dice.choice(("default", "default", "belief")) if search == "depth_first" else "default"
     return pinned(
         steps,
         price=price,
         search=search,
-        policy=dice.choice(("default", "default", "belief")) if search == "depth_first" else "default",
+        policy=policy,
+        no_input=policy == "belief" and dice.random() < 0.3,
         r_patience=dice.choice((2, 2, 3)),
         e_max=dice.choice((None, None, 0, 1, 2)),
         **dict(zip(_MAXIMA, dice.choice(((0, 0), (0, 4), (1, 0), (1, 1), (5, 0), (5, 4))), strict=True)),
@@ -90,9 +92,10 @@ def _step(dice, requires, above):
     return step
 
 
-def limits(dice):
-    """Return limits, most of them wide enough now and then."""
+def limits(dice, config):
+    """Return limits, most of them wide enough now and then; only a policy with a belief has a least value of a move."""
     return Limits(
+        stop_below=None if config.policy.belief is None else dice.choice((0.0, 0.0, 0.01, 0.05, 0.2)),
         calls=dice.choice((2, 10, 40, 200, 200, 200)),
         tokens=dice.choice((*[None] * 6, 20_000, 120_000)),
         micro_usd=dice.choice((*[None] * 6, 20_000, 300_000)),

@@ -77,6 +77,7 @@ def pinned(
     *,
     price: Price | None = None,
     policy: str = "default",
+    no_input: bool = False,
     **keys: Any,
 ) -> RunConfig:
     """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, with the guard `toy` by default."""
@@ -86,7 +87,13 @@ def pinned(
     child_names = {pair["generator"].removeprefix("workflow:") for pair in pairs.values() if ":" in pair["generator"]}
     children = {name: pinned({"only": {}}) for name in child_names}
     return RunConfig(
-        workflow=workflow, policy=shipped_policy(policy), prompts=book, model="toy", price=price, children=children
+        workflow=workflow,
+        policy=shipped_policy(policy),
+        prompts=book,
+        model="toy",
+        price=price,
+        children=children,
+        no_input=no_input,
     )
 
 

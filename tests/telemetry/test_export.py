@@ -6,10 +6,12 @@ import threading
 import time
 
 from runtime.core.trace_ids import span_id, trace_id
+from runtime.journal.versions import CODEC
 from tests.cli.samples import ANALYSIS as CLI_ANALYSIS
 from tests.cli.samples import PLAN, RECON, STRATEGY, write_script
 from tests.cli.samples import PROBLEM as LOGIN_FAILS
 from tests.cli.test_execution_story import ACTIONS, TOOLS, step
+from tests.journal.behind import change
 from tests.support.answers import by_step
 from tests.support.artifacts import ANALYSIS, PROBLEM
 from tests.support.collector import attributes, spans_in
@@ -269,3 +271,14 @@ def test_what_a_run_does_after_its_end_was_undone_is_below_its_root(case):
     assert attributes(again)["replan.outcome"] == "success"
     below = {span.name for span in case.collector.spans if span.parent_span_id == again.span_id}
     assert {"attempt g_strategy", "attempt g_plan", "resume"} & below
+
+
+def test_a_run_of_a_newer_release_holds_up_no_spans_of_other_runs(case):
+    exported = case.replan(*case.run_command)[1]["run_id"]
+    case.more["OTEL_SDK_DISABLED"] = "true"
+    newer, ours = (case.replan(*case.run_command)[1]["run_id"] for _ in range(2))
+    change(case.folder / "home" / "journal.sqlite3", "UPDATE runs SET codec = ? WHERE run = ?", CODEC + 1, newer)
+    del case.more["OTEL_SDK_DISABLED"]
+    assert case.replan("telemetry")[0] == 0
+    traces = {int.from_bytes(trace) for trace in check_whole(case.collector.spans)}
+    assert traces == {trace_id(run) for run in (exported, ours)}

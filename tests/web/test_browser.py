@@ -14,7 +14,7 @@ from replan.runs.executing import ExecutionOptions, prepare_to_execute
 from replan.runs.execution_plans import read_plan_file
 from replan.runs.shipped_examples import example_named
 from replan.service.store import Store
-from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, RECON, delayed_reply, write_script
+from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
 from tests.tidy.source import ROOT
 from tests.web.browsing import check_accessible, check_quiet, signed_in
 from tests.web.world import PLANS, served
@@ -28,6 +28,30 @@ TWO = {
 """A script in which two steps ask, the analysis first."""
 SLOW = {step: [delayed_reply(reply, seconds=0.3) for reply in replies] for step, replies in BACKTRACKS.items()}
 """A script whose search grows while one looks on."""
+FIND, *_ = PLAN["steps"]
+SIDES = [f"side{number}" for number in range(9)]
+WIDE = {
+    **PLAN,
+    "goal_state": SIDES,
+    "total_retry_budget": 20,
+    "steps": [
+        {**FIND, "on_failure": "escalate", "failure_effects": []},
+        *(
+            {
+                **FIND,
+                "step_id": each,
+                "name": each,
+                "dependencies": ["find"],
+                "preconditions": ["known"],
+                "effects": [each],
+                "on_failure": "escalate",
+                "failure_effects": [],
+            }
+            for each in SIDES
+        ),
+    ],
+}
+"""A plan whose graph is wider than any screen: nine steps beside each other below the first one."""
 PROBLEM = "The login fails with a timeout when the session store is slow."
 
 
@@ -106,6 +130,26 @@ async def test_everything_works_without_scripts(tmp_path, browser):
         await web.settled(run, "finished")
         await page.go(f"{web.address}/runs/{run}")
         await page.sees("every guard passed")
+        check_quiet(page, web)
+
+
+async def test_a_graph_that_is_wider_than_the_screen_opens_at_its_first_box(tmp_path, browser):
+    place = """(() => {
+      const graph = document.querySelector('.graph').getBoundingClientRect();
+      const box = document.querySelector('.graph g').getBoundingClientRect();
+      return [box.left >= graph.left && box.right <= graph.right, document.querySelector('.graph').scrollLeft, scrollY];
+    })()"""
+    async with served(tmp_path, scripts={"wide": {**PLANS, "g_plan": [WIDE]}}) as web:
+        run = await web.start("wide")
+        assert (await web.settled(run, "finished")).outcome == "success"
+        page = await signed_in(browser, web, width=375)
+        for width in (375, 1100):
+            await page.look(width=width)
+            await page.go(f"{web.address}/runs/{run}")
+            await page.sees("every guard passed")
+            seen, left, top = await page.evaluate(place)
+            assert (seen, top) == (True, 0)
+            assert left > 300
         check_quiet(page, web)
 
 

@@ -12,6 +12,14 @@ from tests.web.test_api import Program
 from tests.web.test_inbox import field
 from tests.web.world import served
 
+BELIEF = """name: mine
+policy: belief
+action_pairs:
+  g_strategy: {guard: strategy_valid, generator: LLMJsonGenerator}
+  g_plan: {guard: plan_medium, generator: LLMPlanGenerator, requires: [g_strategy]}
+"""
+
+
 REVIEWED = """
 name: reviewed
 action_pairs:
@@ -158,6 +166,32 @@ async def test_no_client_gets_more_than_the_servers_ceilings(tmp_path, name):
         assert (await web.post(f"/runs/{run}/limits", {wish: str(more)})).status_code == 422
         assert (await web.post("/runs", {"problem": PROBLEM, "model": "plans", wish: str(more)})).status_code == 422
         assert (await web.engine.common_with_inbox(run)).ledger.limits == limits
+
+
+async def test_no_client_lets_a_belief_spend_more_than_the_server(tmp_path):
+    """`stop_below` is the limit of which less spends more: clients may raise it, and the server's is the least."""
+    workflow = tmp_path / "mine.yaml"
+    workflow.write_text(BELIEF)
+    async with served(tmp_path, hosts=False, stop_below=0.2, workflows={"mine": str(workflow)}) as web:
+        program = Program(web)
+        order = {"problem": PROBLEM, "model": "rules", "workflow": "mine"}
+        refused = await program.post("/api/runs", {**order, "stop_below": 0.1}, key="less")
+        assert (refused.status_code, refused.json()["error"]["place"]) == (422, "stop_below")
+        for given, key, stored in (({}, "none", 0.2), ({"stop_below": 0.3}, "more", 0.3)):
+            run = (await program.post("/api/runs", {**order, **given}, key=key)).json()["run_id"]
+            assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below == stored
+        assert (await program.post(f"/api/runs/{run}/limits", {"stop_below": 0.1}, key="lower")).status_code == 422
+        assert (await web.post(f"/runs/{run}/limits", {"stop_below": "0"})).status_code == 422
+        assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below == 0.3
+        assert (await program.post(f"/api/runs/{run}/limits", {"stop_below": 0.4}, key="higher")).status_code == 200
+        assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below == 0.4
+        assert (await web.post(f"/runs/{run}/limits", {"stop_below": "0.5"})).status_code == 303
+        assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below == 0.5
+        assert 'name="stop_below"' in (await web.browser.get(f"/runs/{run}")).text
+        plain = {"problem": PROBLEM, "model": "rules"}
+        run = (await program.post("/api/runs", plain, key="plain")).json()["run_id"]
+        assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below is None
+        assert 'name="stop_below"' not in (await web.browser.get(f"/runs/{run}")).text
 
 
 async def test_a_client_has_only_so_many_runs_at_once_and_in_a_day(tmp_path):

@@ -3,12 +3,16 @@
 import re
 from dataclasses import replace
 
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.values.lines import LineTree, line
 from replan.runs.cached import CachedReader
+from replan.runs.shown import read_shown
 from replan.views.row_pages import row_page, tree_page
+from replan.web.run_parts import PartsMaker
+from runtime.core.machine import fold
 from tests.cli.samples import BACKTRACKS, LOST, PLAN
 from tests.web.world import PLANS, served
 
@@ -126,6 +130,43 @@ async def test_a_server_reads_only_what_is_new_of_a_run_that_it_has_read(tmp_pat
         assert later.records[: first.seq] == first.records
         assert later.state == (await web.engine.read(run)).state
         assert places == [first.seq, 0]
+
+
+async def test_a_long_run_is_folded_and_drawn_in_threads_and_comes_out_the_same(tmp_path, monkeypatch):
+    async with served(tmp_path, scripts={"long": BACKTRACKS}) as web:
+        run = await web.start("long")
+        await web.settled(run, "finished")
+        expected = await web.engine.read(run)
+        parts = await PartsMaker().parts(await read_shown(web.engine, run))
+        reader, found, aside, in_thread = (
+            CachedReader(web.engine.journal, web.engine.kinds),
+            [],
+            [],
+            trio.to_thread.run_sync,
+        )
+
+        async def counted(work, *arguments, **options):
+            aside.append(getattr(work, "__name__", ""))
+            return await in_thread(work, *arguments, **options)
+
+        async def look():
+            found.append(await reader.marked(run))
+
+        for name in ("replan.runs.cached.AT_ONCE_MAX", "replan.web.run_parts.AT_ONCE_MAX"):
+            monkeypatch.setattr(name, 3)
+        monkeypatch.setattr("replan.runs.cached.MARK", 5)
+        monkeypatch.setattr(trio.to_thread, "run_sync", counted)
+        async with trio.open_nursery() as nursery:  # Two who look at the same time do not disturb each other.
+            nursery.start_soon(look)
+            nursery.start_soon(look)
+        assert len(expected.records) > 3
+        for loaded, near in found:
+            assert (loaded.state, loaded.records) == (expected.state, expected.records)
+            place, state = near(len(loaded.records))
+            assert place == len(loaded.records) // 5 * 5
+            assert state == fold(loaded.kind.machine, (each.event for each in loaded.records[:place]))
+        assert await PartsMaker().parts(await read_shown(reader, run)) == parts
+        assert (aside.count("with_records"), aside.count("_made")) == (2, 1)
 
 
 async def test_the_result_of_a_run_is_made_once_for_all_who_look_until_it_changes(tmp_path, monkeypatch):

@@ -16,7 +16,9 @@ from replan.runs.options import DriveOptions
 from replan.webhooks import posting, sender
 from replan.webhooks.messages import message_id
 from runtime.drive.options import Stop
+from runtime.journal.versions import CODEC
 from tests.cli.samples import PROBLEM
+from tests.journal.behind import change
 from tests.support.receiver import receiving
 from tests.web.world import free_port, served
 from tests.webhooks.conftest import secret
@@ -265,3 +267,30 @@ async def test_a_proxy_variable_that_is_wrong_stops_no_run(tmp_path, quick, monk
     webhooks = {"ops": {"url": "https://127.0.0.2:1/hook", "secrets": [secret(1)]}}
     async with served(tmp_path, webhooks=webhooks) as web:
         assert (await web.settled(await web.start("plans"))).outcome == "success"
+
+
+async def test_a_run_of_a_newer_release_holds_up_no_messages_of_other_runs(tmp_path, home, quick, receiver):
+    async with served(tmp_path, webhooks=hook(receiver)):
+        pass  # The cursor is made.
+    async with served(tmp_path, hosts=False) as web:
+        newer, ours = await web.start("plans"), await web.start("plans")
+    change(home / "journal.sqlite3", "UPDATE runs SET codec = ? WHERE run = ?", CODEC + 1, newer)
+    async with served(tmp_path, webhooks=hook(receiver)):
+        await until(lambda: receiver.taken, seconds=10)
+    assert [told.data["run_id"] for told in receiver.deliveries] == [ours]
+
+
+async def test_a_run_that_was_deleted_before_its_message_was_taken_is_forgotten(tmp_path, quick, receiver, caplog):
+    caplog.set_level("INFO", logger="replan.webhook")
+    receiver.behave = lambda _: 500
+    async with served(tmp_path, webhooks=hook(receiver)) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        await until(lambda: receiver.deliveries)
+        row = await web.engine.journal.row(run)
+        await web.engine.journal.delete({run: row.last_seq})
+        receiver.behave = lambda _: 204
+        other = await web.start("plans")
+        await until(lambda: receiver.taken)
+        await until(lambda: "webhook.goes_on" in caplog.text, seconds=5)
+    assert [told.data["run_id"] for told in receiver.taken] == [other]

@@ -124,7 +124,7 @@ def source_of(invocation: Invocation, name: str) -> PlanToExecute:
     try:
         source = reading(invocation, read)
     except RunNotFound as error:
-        raise RunNotFound(name, cause=f"there is no file {name!r} and no such run: {error}") from None
+        raise RunNotFound(name, cause=f"{error}, and no file of this name") from None
     invocation.done_at_once = False  # The execution follows.
     return source
 

@@ -1,8 +1,6 @@
 """`experiment`: prepares and runs an experiment with progress on stderr, and reports; or prints the calibration."""
 
 import os
-import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import err, notice, out, print_json, rich_text
+from replan.cli.terminal.ticker import Ticker
 from replan.experiments.calibration import calibrate, curve_tables, load_calibration
 from replan.experiments.execution_definition import is_about_executions
 from replan.experiments.execution_report import write_execution_report
@@ -26,8 +25,6 @@ from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
 from runtime.core.clock import SystemClock
 
-NEWS_SECONDS = 10.0
-"""The seconds between two lines of progress where there is no terminal."""
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
 """The columns of the summary; the files have all columns."""
 _SHOWN_OF_EXECUTIONS = (
@@ -53,12 +50,12 @@ def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_br
     for text in prepared.notices:
         notice(text)
     store = Store(folder or Path("experiments") / prepared.experiment.name, prepared.header())
-    trials = _run(prepared, store, jobs)
+    trials = run_trials_of(prepared, store, jobs)
     card = write_report(prepared.experiment, trials, len(prepared.trials), store.folder)
     if as_json:
         print_json({"name": prepared.experiment.name, "folder": str(store.folder), **card.tables})
     else:
-        _print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
+        print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
         out().print(rich_text(line(f"Report: {store.folder / PAGE}")))
     return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
 
@@ -67,69 +64,33 @@ def _run_executions(
     path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, as_json: bool
 ) -> int:
     """Run an experiment about executions from its beginning, and write its tables. Return the exit code."""
-    prepared, ticker = prepare_executions(path, installation), _Ticker()
-    try:
+    prepared = prepare_executions(path, installation)
+    with Ticker("trials") as ticker:
         trials = run_trials(prepared, ticker.tick, jobs)
-    finally:
-        ticker.close()
     results = folder or Path("experiments") / prepared.experiment.name
     tables = write_execution_report(prepared.experiment, trials, results)
     if as_json:
         print_json({"name": prepared.experiment.name, "folder": str(results), **tables})
     else:
-        _print_rows([{name: row[name] for name in _SHOWN_OF_EXECUTIONS} for row in tables["arms"]])
+        print_rows([{name: row[name] for name in _SHOWN_OF_EXECUTIONS} for row in tables["arms"]])
         out().print(rich_text(line(f"Tables: {results}")))
     return Exit.OK
 
 
-def _run(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
-    ticker = _Ticker()
+def run_trials_of(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
+    """Run the trials without a result, with progress on stderr; return all."""
     try:
-        if prepared.simulated:
-            from replan.experiments.simulated_runner import run_simulated
+        with Ticker("trials") as ticker:
+            if prepared.simulated:
+                from replan.experiments.simulated_runner import run_simulated
 
-            return run_simulated(prepared, store, ticker.tick, jobs)
-        from replan.experiments.live_runner import run_live
+                return run_simulated(prepared, store, ticker.tick, jobs)
+            from replan.experiments.live_runner import run_live
 
-        return trio.run(partial(run_live, prepared, store, ticker.tick, os.environ))
+            return trio.run(partial(run_live, prepared, store, ticker.tick, os.environ))
     except KeyboardInterrupt:
-        ticker.close()
         err().print(rich_text(line(f"The trials that are done are in {store.folder}; the same command goes on.")))
         raise
-    finally:
-        ticker.close()
-
-
-class _Ticker:
-    """Progress on stderr: one line that is rewritten on a terminal, else a line every few seconds."""
-
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._started = self._shown_at = time.monotonic()
-        self._first: int | None = None
-
-    def tick(self, done: int, of: int) -> None:
-        """Show how many trials are done, and how long the others will take."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = done
-        if now - self._shown_at < (0.2 if self._live else NEWS_SECONDS):
-            return
-        self._shown_at = now
-        rate = (done - self._first) / (now - self._started)
-        estimate = f", {(of - done) / rate:.0f} s left" if rate > 0 else ""
-        text = f"{done:,} of {of:,} trials, {rate:.0f} a second{estimate}"
-        if self._live:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-        else:
-            err().print(rich_text(line(text)))
-
-    def close(self) -> None:
-        """End the line."""
-        if self._live:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
 
 
 def print_calibration(folder: Path, *, as_json: bool) -> int:
@@ -153,13 +114,13 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
         print_json({"rows": rows, "curves": fits, "hypotheses": tests, "missed": missed})
     else:
         for table in (rows, fits, tests):
-            _print_rows(table)
+            print_rows(table)
             out().print()
         out().print(rich_text(line(f"{len(rows) + len(fits)} rows, {missed} rejected or outside their tolerance.")))
     return Exit.UNSOLVED if missed else Exit.OK
 
 
-def _print_rows(rows: list[dict[str, Cell]]) -> None:
+def print_rows(rows: list[dict[str, Cell]]) -> None:
     """Print rows in columns: text on the left, numbers on the right."""
     table = [[name.replace("_", " ") for name in rows[0]]] if rows else []
     table += [[_word(value) for value in row.values()] for row in rows]

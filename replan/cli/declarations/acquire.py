@@ -33,7 +33,9 @@ _ACQUIRE = examples(
 @click.option("-o", "--output", metavar="FILE", help="Write the report to this file, as Markdown.")
 @click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
 @limit_options
-@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
+@click.option(
+    "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for replies."
+)
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @placement_options
 @no_input_option

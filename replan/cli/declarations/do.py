@@ -49,7 +49,9 @@ _DO = examples(
 @click.option("--search", shell_complete=complete_search, help="How the next attempt is chosen while planning.")
 @click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
 @limit_options
-@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for work.")
+@click.option(
+    "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for work."
+)
 @click.option("--attach", "files", multiple=True, metavar="FILE", help="A text file to plan with; may be given again.")
 @click.option("--repo", "repository", metavar="DIR", help="List this folder's files, and attach those in the text.")
 @click.option("--dry-run", is_flag=True, help="Print what planning can cost, and run nothing.")
@@ -84,7 +86,7 @@ def do(
     from replan.cli.commands.do import Do, do_problem
     from replan.runs.executing import ExecutionOptions
 
-    limits = run_options(values, workflow=values["workflow"], search=values["search"])
+    limits = run_options(values, workflow=values["workflow"], search=values["search"], no_input=no_input)
     options = ExecutionOptions(
         tools=values["tools"], workspace=values["workspace"], approval=values["approve"], limits=limits
     )

@@ -51,7 +51,9 @@ EXAMPLES = ("repair", "detour")
 @click.option("--level", type=click.Choice(["minimal", "medium", "expansive"]), help="Prove the plan at this level.")
 @click.option("--r-max", type=click.IntRange(min=1), metavar="N", help="The most attempts that a plan may budget for.")
 @limit_options
-@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for work.")
+@click.option(
+    "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for work."
+)
 @click.option("--dry-run", is_flag=True, help="Print what would run, and run nothing.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @placement_options
@@ -78,10 +80,11 @@ def execute(
     """Execute the plan of a planning RUN, or of a file (- for standard input), step by step, with your tools.
 
     The tools file says which program, function, model or person each generator and guard of the plan stands for. The
-    plan is proved again before anything runs. A failure follows the plan; where the plan hands it over, the policy
-    decides, and a replan makes a new plan for the rest.
+    plan is proved again before anything runs. After a failure, the plan says what follows. Where it says
+    nothing, the policy decides, and Replan makes a new plan for what is left.
 
-    What the goals came to goes to stdout, all else to stderr. Ctrl-C parks the run and prints how to go on with it.
+    The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints
+    how to go on with it.
     """
     if (plan is None) == (example is None):
         cause = "no plan is named" if plan is None else "both a plan and --example are given"

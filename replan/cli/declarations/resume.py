@@ -33,10 +33,13 @@ _RESUME = examples(
 @click.option("--max-cost", type=float, metavar="USD", help="Dollars at most, those already spent included.")
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d from now.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work, over the whole run.")
-@click.option("--patience", type=Duration(), help="Stay so long for a provider that is down, such as 10m.")
+@click.option("--patience", type=Duration(), help="Wait at most this long for a provider that is down, such as 10m.")
+@click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on, for every step.")
-@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
+@click.option(
+    "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for replies."
+)
 @plugins_option
 @no_input_option
 @full_option
@@ -56,6 +59,7 @@ def resume(
     deadline: float | None,
     active_time: float | None,
     patience: float | None,
+    stop_below: float | None,
     timeout: float | None,
     output_tokens: int | None,
     grace: float | None,
@@ -64,8 +68,9 @@ def resume(
 ) -> int:
     """Go on with a RUN where its journal ends; RUN is its id, or at least six characters of it.
 
-    Nothing that was paid for is asked again. A run whose budget is spent goes on with larger limits, one that has
-    failed as it is. A provider that is waited for is asked at once. What a final run came to is printed as it is.
+    Replies in the journal are not asked for again. A run whose budget is used up goes on only with larger limits; a run
+    that has failed needs no option. If the run waits for its provider, the provider is asked at once. If nothing can
+    follow, the result of the run is printed.
     """
     require_one_run("resume", run_id, last=last)
     from replan.cli.commands.resume import resume_run
@@ -78,6 +83,7 @@ def resume(
         deadline_seconds=deadline,
         active_seconds=active_time,
         patience_seconds=patience,
+        stop_below=stop_below,
         timeout_seconds=timeout,
         output_tokens=output_tokens,
         model=model,

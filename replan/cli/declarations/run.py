@@ -46,15 +46,18 @@ _RUN = examples(
 @click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
-@click.option("--patience", type=Duration(), help="Stay so long for a provider that is down; default 10m.")
-@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
+@click.option("--patience", type=Duration(), help="Wait at most this long for a provider that is down; default 10m.")
+@click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
+@click.option(
+    "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for replies."
+)
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take, for every step.")
 @click.option("--attach", "files", multiple=True, metavar="FILE", help="A text file to plan with; may be given again.")
 @click.option(
     "--repo", "repository", metavar="DIR", help="List this folder's files, and attach those that the text names."
 )
-@click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
+@click.option("--dry-run", is_flag=True, help="Print the worst case in calls and money, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @placement_options
 @plugins_option
@@ -77,6 +80,7 @@ def run(
     deadline: float | None,
     active_time: float | None,
     patience: float | None,
+    stop_below: float | None,
     grace: float | None,
     output_tokens: int | None,
     timeout: float | None,
@@ -90,8 +94,8 @@ def run(
     """Plan the PROBLEM in a file, or - for standard input.
 
     The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
-    to resume it; a second Ctrl-C leaves at once. Nothing but `cancel` cancels a run. A provider that stays down
-    parks it too (exit 4).
+    to resume it; a second Ctrl-C leaves at once. Only `replan cancel` cancels a run. A provider that
+    stays down parks it too (exit 4).
 
     Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
     run's id is printed at once.
@@ -110,8 +114,10 @@ def run(
         deadline_seconds=deadline,
         active_seconds=active_time,
         patience_seconds=patience,
+        stop_below=stop_below,
         output_tokens=output_tokens,
         timeout_seconds=timeout,
+        no_input=no_input,
     )
     return run_problem(
         invocation,

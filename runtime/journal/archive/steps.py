@@ -17,6 +17,7 @@ from runtime.core.crash_points import reached
 from runtime.core.errors import (
     Held,
     JournalDamaged,
+    JournalNewer,
     RunExists,
     RunMoved,
     RunNotFound,
@@ -74,7 +75,7 @@ def archive_runs(
                 contents = _file_of(store, family, path, codecs, release)
             except OSError as error:
                 raise folder.explain(error, path, "name another folder after --to") from error
-            except _OF_A_RUN as error:
+            except (*_OF_A_RUN, JournalNewer, UsageProblem) as error:  # The last two are about a file of the name.
                 yield Archived(top, len(family), path, problem=str(error))
                 continue
             written.append((Archived(top, len(family), path, path.stat().st_size), contents))

@@ -82,19 +82,20 @@ class Committer:
                 continue
             except _NotCommittedError:
                 continue
-            except psycopg.Error as error:
-                if not passes(error) and len(batch) > 1:
-                    for place, work in batch.items():
-                        self._commit_batch(link, {place: work}, outcomes)
-                    return
-                if passes(error) and time.monotonic() < until:
+            except JournalUncertain as error:
+                outcomes.update(dict.fromkeys(batch, Outcome(error=error)))
+                return
+            except Exception as error:  # noqa: BLE001 -- it becomes the error of a job, and no caller is left waiting
+                again = isinstance(error, psycopg.Error) and passes(error)
+                if again and time.monotonic() < until:
                     time.sleep(pause)
                     pause = min(pause * 1.5, 10 * PAUSE_SECONDS)
                     continue
+                if not again and len(batch) > 1:  # What is wrong with one of them is not the others' affair.
+                    for place, work in batch.items():
+                        self._commit_batch(link, {place: work}, outcomes)
+                    return
                 outcomes.update(dict.fromkeys(batch, Outcome(error=explain(link.address, error))))
-                return
-            except Exception as error:  # noqa: BLE001 -- it becomes the error of each job, and no caller is left waiting
-                outcomes.update(dict.fromkeys(batch, Outcome(error=error)))
                 return
             outcomes |= {place: Outcome(result=result) for place, result in decided.results.items()}
             outcomes |= {place: Outcome(error=error) for place, error in decided.errors.items()}

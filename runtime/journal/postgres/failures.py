@@ -17,6 +17,7 @@ _PASSING = frozenset(
     {
         *("40001", "40P01", "55P03", "25P03"),  # Other transactions were in the way.
         *("57P01", "57P02", "57P03", "53300"),  # The server stops, starts, or has no connection left.
+        *("57P05", "25P04"),  # The server has ended a connection that was idle, or a transaction that took too long.
         "23503",  # A text was deleted between its insertion by somebody else and its use here.
     }
 )

@@ -11,7 +11,7 @@ from runtime.core.errors import RunExists
 from runtime.core.ledger import Amount
 from runtime.journal.chain import Tip, seal, verify
 from runtime.journal.copying import RunCopy
-from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to
+from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to, place_moved_to
 from runtime.journal.port import Dead
 from runtime.journal.postgres import reading, schema
 from runtime.journal.postgres.address import Address
@@ -60,13 +60,16 @@ class PostgresTransfer:
     def move(self, run: str, place: str, dead: Dead) -> RunCopy:
         """As `Source.move`."""
 
-        def decide(group: Group) -> None:
+        def decide(group: Group) -> bool:
             held = group.held(run)
             check_readable(run, held.codec, CODEC)
-            if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
+            marked = not check_movable(run, held.owner, held.end, group.now, dead, place=place)
+            if marked:
                 group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
 
-        self._do(Work(decide, (run,)))
+            return marked
+
+        marked = self._do(Work(decide, (run,)))
         with snapshot(self._link) as (cursor, now):
             held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
             start, rows = reading.stored_after(cursor, held, 0)
@@ -88,7 +91,18 @@ class PostgresTransfer:
                 frozenset(seq for (seq,) in ends),
                 reading.messages_after(cursor, run, 0),
                 {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
+                marked,
             )
+
+    def keep(self, run: str, place: str) -> None:
+        """As `Source.keep`."""
+
+        def decide(group: Group) -> None:
+            held = group.held(run)
+            if place_moved_to(held.owner) == place:
+                group.put(held._replace(owner=None, end=0.0))
+
+        self._do(Work(decide, (run,)))
 
     def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
         """As `Target.add`."""

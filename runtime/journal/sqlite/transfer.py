@@ -14,7 +14,7 @@ from runtime.journal import folder
 from runtime.journal.chain import Tip, verify
 from runtime.journal.copying import RunCopy
 from runtime.journal.deletion import named_texts
-from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to
+from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to, place_moved_to
 from runtime.journal.port import Dead
 from runtime.journal.sqlite import anchors, codecs, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
@@ -50,7 +50,8 @@ class SqliteTransfer:
         with transaction(connection):
             held = codecs.readable(connection, run, CODEC)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
-            if not check_movable(run, held.owner, held.end, self._now, dead, place=place):
+            marked = not check_movable(run, held.owner, held.end, self._now, dead, place=place)
+            if marked:
                 held = held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1)
                 statements.update_lease(connection, held)
         packed = statements.rows_after(connection, held.id, 0)
@@ -74,7 +75,15 @@ class SqliteTransfer:
             frozenset(row.seq for row in packed),
             statements.posted_after(connection, run, held.id, 0),
             {digest: text for digest, text in texts.items() if text is not None},
+            marked,
         )
+
+    def keep(self, run: str, place: str) -> None:
+        """As `Source.keep`."""
+        with transaction(self._connection):
+            held = statements.lease(self._connection, run)
+            if place_moved_to(held.owner) == place:
+                statements.update_lease(self._connection, held._replace(owner=None, end=0.0))
 
     def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
         """As `Target.add`."""

@@ -1,0 +1,246 @@
+"""The estimate of a belief's parameters from recorded runs, with the values of a policy as 50 pseudo-runs. Pure.
+
+The shares of causes are the maximum of their likelihood with these pseudo-runs, found by the iteration of Hunter (2004,
+"MM algorithms for generalized Bradley-Terry models", with the cause as a hidden variable). The chances at the cause are
+multiplied, as odds, by one factor per role. Half of the runs are held out; they judge the estimate.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+
+from actors.policy.belief import Belief, BeliefModel
+from actors.policy.belief_table import OTHER, UNSOLVABLE, BeliefTable
+from actors.policy.history import Past
+from actors.search.graph import Graph
+from runtime.core.events import text_hash
+
+PSEUDO_RUNS = 50
+"""The runs that the values of the policy count as."""
+FACTORS = (0.25, 0.5, 2.0, 4.0)
+"""The factors by which the odds of a role's chances may change."""
+ERRORS = 2.0
+"""The standard errors by which the log score must improve."""
+HELD_OUT_MIN = 20
+"""The fewest held-out runs that can judge an estimate: a standard error of fewer says little."""
+_ROUNDS, _SETTLED = 500, 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A leaf whose artifact was accepted."""
+
+    leaf: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a belief learns from a run: its decided rejections and its accepted leaves, oldest first.
+
+    Runs that went alike are equal cases, so that a home with many runs needs little memory.
+    """
+
+    shape: str
+    """What names its workflow: the cases of the same shape have equal graphs and roles."""
+    graph: Graph = field(compare=False)
+    """The workflow's steps with their budgets."""
+    roles: Mapping[str, str] = field(compare=False)
+    """The role of each step."""
+    items: tuple[Past | Accepted, ...]
+    """The rejections and acceptances; the signatures tell no more than which rejections are equal."""
+    held_out: bool
+    """Whether the run judges the estimate, and does not enter it."""
+
+
+def is_held_out(run: str) -> bool:
+    """Return whether a run judges the estimate: by a bit of its id's hash, so whatever other runs there are."""
+    return int(text_hash(run)[-1], 16) % 2 == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the runs say about the parameters."""
+
+    table: BeliefTable
+    """The parameters, estimated from the runs that are not held out."""
+    used: int
+    """The runs that the estimate was made from."""
+    held_out: int
+    """The runs that judge it."""
+    gain: float
+    """The mean improvement of the log score of a held-out run's signatures, in nats."""
+    error: float
+    """Its standard error; infinite for fewer than two runs."""
+
+    @property
+    def convincing(self) -> bool:
+        """Whether the improvement is more than two standard errors, in enough runs."""
+        return self.held_out >= HELD_OUT_MIN and self.gain > ERRORS * self.error
+
+
+Cases = Mapping[Case, int]
+"""Cases, each with the number of runs that went so."""
+
+
+def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
+    """Return the parameters estimated from one half of the runs, judged by the other half."""
+    used = {case: runs for case, runs in cases.items() if not case.held_out}
+    held_out = {case: runs for case, runs in cases.items() if case.held_out}
+    table = _with_causes(shipped, used)
+    for role in sorted({role for case in used for role in case.roles.values() if role}):
+        table = _with_chances(table, shipped, role, used)
+    table = _with_causes(table, used, shipped)
+    both = zip(held_out.values(), scores(held_out, table), scores(held_out, shipped), strict=True)
+    gains = [gain for runs, ours, theirs in both for gain in [ours - theirs] * runs]
+    error = stdev(gains) / math.sqrt(len(gains)) if len(gains) > 1 else math.inf
+    return Estimate(table, sum(used.values()), len(gains), fmean(gains) if gains else 0.0, error)
+
+
+def scores(cases: Iterable[Case], table: BeliefTable) -> list[float]:
+    """Return for each case the sum of the logarithms of the probabilities of its signatures."""
+    followed = _Followed(table)
+    return [followed.of(case)[1] for case in cases]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What runs that went alike say about their cause."""
+
+    likelihoods: tuple[tuple[str, float], ...]
+    """For each possible cause its key in the table and the likelihood of a run, up to a common factor. Two steps of the
+    same role have the same key."""
+    runs: int = 1
+    """The number of the runs."""
+
+
+def cause_shares(cases: Sequence[Evidence], shipped: Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of the causes that are likeliest after some runs and the pseudo-runs; their sum is 1.
+
+    A role that a workflow lacks is not changed by its runs.
+    """
+    total = sum(shipped.values())
+    weights = {key: weight / total for key, weight in shipped.items()}
+    pseudo = {key: PSEUDO_RUNS * weight for key, weight in weights.items()}
+    for _ in range(_ROUNDS):
+        counts, exposure = dict(pseudo), dict.fromkeys(weights, float(PSEUDO_RUNS))
+        for case in cases:
+            evidence = sum(weights[key] * likelihood for key, likelihood in case.likelihoods) / case.runs
+            possible = sum(weights[key] for key, _ in case.likelihoods) / case.runs
+            for key, likelihood in case.likelihoods:
+                counts[key] += weights[key] * likelihood / evidence
+                exposure[key] += 1 / possible
+        changed = {key: counts[key] / exposure[key] for key in weights}
+        total = sum(changed.values())
+        changed = {key: weight / total for key, weight in changed.items()}
+        moved = max(abs(changed[key] - weights[key]) for key in weights)
+        weights = changed
+        if moved < _SETTLED:
+            break
+    return weights
+
+
+def signature_chance(model: BeliefModel, belief: Belief, item: Past | Accepted, earlier: Sequence[Past]) -> float:
+    """Return the probability of the next signature at a step: accepted, or rejected by a row, anew or as last time.
+
+    Only a leaf can be accepted: what a belief knows of the other steps, it knows from the leaf.
+    """
+    step = item.leaf if isinstance(item, Accepted) else item.step
+    rows = {row for shares in model.table.codes.values() for row in shares}
+    last = next((past for past in reversed(earlier) if past.step == step), None)
+    if isinstance(item, Past):
+        rows.add(item.row)
+    total = sum(model.evidence(belief, step, row, again=False) for row in sorted(rows))
+    if last is not None and last.row:
+        total += model.evidence(belief, step, last.row, again=True)
+    accepted = _accepted(model, belief, step) if step in model.graph.leaves else 0.0
+    if isinstance(item, Accepted):
+        return accepted / (accepted + total)
+    return model.evidence(belief, step, item.row, again=item.is_again(earlier)) / (accepted + total)
+
+
+def _accepted(model: BeliefModel, belief: Belief, leaf: str) -> float:
+    """Return the probability that nothing is wrong that a leaf builds on."""
+    wrong = {*model.graph.above[leaf], leaf, UNSOLVABLE}
+    return max(0.0, 1 - sum(share for place, share in model.places(belief).items() if place in wrong))
+
+
+class _Followed:
+    """Follows runs with one table."""
+
+    def __init__(self, table: BeliefTable) -> None:
+        self._table = table
+        self._models: dict[str, BeliefModel] = {}
+
+    def model(self, case: Case) -> BeliefModel:
+        """Return the model for a case's workflow."""
+        found = self._models.get(case.shape)
+        if found is None:
+            found = self._models[case.shape] = BeliefModel(self._table, case.graph, case.roles)
+        return found
+
+    def of(self, case: Case) -> tuple[Belief, float]:
+        """Return the belief after a case, and the log score of its signatures."""
+        return self._follow(self.model(case), case.items)
+
+    @staticmethod
+    def _follow(model: BeliefModel, items: Sequence[Past | Accepted]) -> tuple[Belief, float]:
+        belief, earlier, score = model.after(()), list[Past](), 0.0
+        for item in items:
+            if isinstance(item, Accepted):
+                score += math.log(signature_chance(model, belief, item, earlier))
+                belief = model.settled(belief, (*model.graph.above[item.leaf], item.leaf))
+                continue
+            if item.row:
+                score += math.log(signature_chance(model, belief, item, earlier))
+                belief = model.rejected(belief, item, again=item.is_again(earlier))
+            if item.redone:
+                belief = model.moved(belief, item.redone)
+            earlier.append(item)
+        return belief, score
+
+
+def _with_causes(table: BeliefTable, cases: Cases, shipped: BeliefTable | None = None) -> BeliefTable:
+    """Return the table with the shares of causes that the cases suggest; `shipped` has those of the pseudo-runs."""
+    followed, entries = _Followed(table), []
+    for case, runs in cases.items():
+        belief, _ = followed.of(case)
+        model = followed.model(case)
+        keys = [model.role(step) if model.role(step) in table.causes else OTHER for step in model.steps]
+        masses = [sum(sum(block) for block in blocks) for blocks in belief.masses]
+        both = [*zip(keys, masses, strict=True), (UNSOLVABLE, belief.unsolvable)]
+        # The share after the run, over that before it, is the likelihood up to a factor.
+        likelihoods = tuple((key, mass / table.causes[key]) for key, mass in both if table.causes[key])
+        entries.append(Evidence(likelihoods, runs))
+    shares = cause_shares(entries, (shipped or table).causes)
+    return table.model_copy(update={"causes": {key: round(share, 4) for key, share in shares.items()}})
+
+
+def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Cases) -> BeliefTable:
+    """Return the table with the factor for a role's chances that is likeliest after the cases and the pseudo-runs."""
+    rows = shipped.chances.get(role, shipped.chances[OTHER])
+    share = shipped.causes.get(role, shipped.causes[OTHER]) / sum(shipped.causes.values())
+    best, most = table, _likelihood(table, cases) + PSEUDO_RUNS * share * _agreement(rows, rows)
+    for factor in FACTORS:
+        scaled = tuple(tuple(round(_scaled(chance, factor), 4) for chance in row) for row in rows)
+        other = table.model_copy(update={"chances": {**table.chances, role: scaled}})
+        likelihood = _likelihood(other, cases) + PSEUDO_RUNS * share * _agreement(rows, scaled)
+        if likelihood > most:
+            best, most = other, likelihood
+    return best
+
+
+def _likelihood(table: BeliefTable, cases: Cases) -> float:
+    return sum(runs * score for runs, score in zip(cases.values(), scores(cases, table), strict=True))
+
+
+def _agreement(shipped: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
+    """Return the mean log-likelihood of other chances where first attempts are right with the shipped ones."""
+    pairs = [(row[0], changed[0]) for row, changed in zip(shipped, other, strict=True)]
+    return fmean(right * math.log(chance) + (1 - right) * math.log(1 - chance) for right, chance in pairs)
+
+
+def _scaled(chance: float, factor: float) -> float:
+    """Return a chance after its odds were multiplied."""
+    odds = factor * chance / (1 - chance)
+    return odds / (1 + odds)

@@ -1,0 +1,97 @@
+"""`--stop-below`, `--no-input` and the codec of runs whose policy has a belief, as users meet them."""
+
+import json
+from contextlib import closing
+
+import apsw
+import pytest
+
+from tests.cli.test_belief import WORKFLOW
+
+MODEL = "simulated:base?seed=3"
+
+
+@pytest.fixture
+def workflow(tmp_path):
+    """A workflow with the policy `belief`."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(WORKFLOW)
+    return path
+
+
+def started(replan, run):
+    """Return the first event of a run."""
+    return json.loads(replan("show", run, "--events", "--json").stdout)["events"][0]
+
+
+def test_a_run_stops_when_no_move_is_worth_its_calls_and_goes_on_with_a_lower_limit(replan, problem, workflow):
+    """Exit code 5, the reason, and the command that reopens it; after that the same failure is decided."""
+    done = replan("run", problem, "-w", workflow, "-m", MODEL, "--stop-below", "0.9", "--json")
+    result = json.loads(done.stdout)
+    assert (done.exit_code, result["outcome"]) == (5, "budget_exhausted")
+    run, calls = result["run_id"], result["calls"]
+    shown = replan("show", run)
+    assert "not_worth_it: the best move left, " in shown.stdout
+    assert f"replan resume {run} --stop-below 0" in shown.stdout + shown.stderr
+    again = json.loads(replan("resume", run, "--max-calls", "60", "--json").stdout)
+    assert (again["outcome"], again["calls"]) == ("budget_exhausted", calls)
+    done = replan("resume", run, "--stop-below", "0", "--json")
+    assert json.loads(done.stdout)["calls"] > calls
+    assert "not_worth_it" not in replan("show", run).stdout
+
+
+@pytest.mark.parametrize("value", ["-0.1", "1.5", "nan"])
+def test_a_value_that_is_no_chance_is_refused(replan, problem, workflow, value):
+    done = replan("run", problem, "-w", workflow, "-m", "rules", f"--stop-below={value}", "--dry-run")
+    assert done.exit_code == 2
+    assert "--stop-below" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_policy_of_rows_refuses_the_limit(replan, problem, workflow):
+    """As an option, as a key of a workflow with its line, and of a run that exists."""
+    done = replan("run", problem, "-m", "rules", "--stop-below", "0.1", "--dry-run")
+    assert (done.exit_code, "--stop-below" in done.stderr) == (2, True)
+    assert "policy 'default' weighs no moves" in done.stderr
+    workflow.write_text(WORKFLOW.replace("policy: belief\n", "stop_below: 0.1\n"))
+    done = replan("run", problem, "-w", workflow, "-m", "rules", "--dry-run")
+    assert (done.exit_code, f"{workflow}:2" in done.stderr) == (2, True)
+    run = json.loads(replan("run", problem, "-m", MODEL, "--max-calls", "1", "--json").stdout)["run_id"]
+    done = replan("resume", run, "--stop-below", "0.1")
+    assert (done.exit_code, "weighs no moves" in done.stderr, "--stop-below" in done.stderr) == (2, True, True)
+
+
+def test_the_workflow_gives_the_limit_and_the_option_replaces_it(replan, problem, workflow):
+    workflow.write_text(WORKFLOW + "stop_below: 0.2\n")
+    limits = []
+    for options in ((), ("--stop-below", "0.3"), ("--stop-below", "0")):
+        done = replan("run", problem, "-w", workflow, "-m", "rules", "--no-input", "--json", *options)
+        limits.append(started(replan, json.loads(done.stdout)["run_id"])["limits"]["stop_below"])
+    assert limits == [0.2, 0.3, 0.0]
+
+
+def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, workflow):
+    """With other policies the record of the start stays as earlier releases write it."""
+    pinned = []
+    for options in (("-w", workflow, "--no-input"), ("-w", workflow), ("--no-input",)):
+        done = replan("run", problem, "-m", "rules", "--json", "--max-calls", "20", *options)
+        start = started(replan, json.loads(done.stdout)["run_id"])
+        pinned.append((json.loads(start["pinned"]).get("no_input"), start["limits"].get("stop_below")))
+    assert pinned == [(True, 0.0), (None, 0.0), (None, None)]
+
+
+def test_below_codec_2_a_run_with_a_belief_is_refused_until_the_journal_is_upgraded(replan, home, problem, workflow):
+    """The refusal is one line, nothing is written, and policies of rows are not concerned."""
+    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 6)
+    with closing(apsw.Connection(str(home / "journal.sqlite3"))) as connection:
+        connection.execute("UPDATE journal SET floor = 1")
+    before = replan("runs", "--json").stdout
+    done = replan("run", problem, "-w", workflow, "-m", "rules", "--no-input")
+    assert done.exit_code == 2
+    assert "codec" in done.stderr
+    assert "`replan journal upgrade` raises it" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert replan("runs", "--json").stdout == before
+    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 6)
+    assert replan("journal", "upgrade").exit_code == 0
+    assert replan("run", problem, "-w", workflow, "-m", "rules", "--no-input").exit_code in (0, 6)

@@ -1,0 +1,105 @@
+"""What a belief learns from recorded runs, and in how many failures its first move would differ."""
+
+from functools import cache
+
+import pytest
+
+from actors.policy.history import Past
+from replan.experiments.lab import simulate_run
+from replan.experiments.preparation import prepare
+from replan.tuning.belief_cases import FirstMoves, recorded
+from replan.tuning.belief_estimate import Accepted
+from replan.tuning.belief_runs import Runs
+from tests.tuning.test_belief_estimate import POLICY, SHIPPED
+from tests.tuning.test_race import PROBLEM, installed
+
+SEEDS = 30
+
+
+@cache
+def events_of(folder, workflow, search):
+    """Return the events of simulated runs, by run."""
+    path = folder / f"{workflow}.yaml"
+    path.write_text(
+        f"name: runs\ndescription: d\nproblems: [{PROBLEM}]\nmodels: ['simulated:base']\nbaseline: one\n"
+        f"pipelines: [{{name: one, workflow: {workflow}, search: {search}}}]\n"
+    )
+    prepared = prepare(path, installed())
+    setup, text = prepared.arms[0].lab_setup, prepared.problems[0].text
+    return {f"r{seed}": simulate_run(setup, text, seed) for seed in range(SEEDS)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder for the definition."""
+    return tmp_path_factory.mktemp("cases")
+
+
+def runs_in(folder, workflow="search"):
+    """Return what a belief learns from simulated runs."""
+    events = events_of(folder, workflow, "depth_first")
+    return [recorded(run, events, POLICY) for run, (_, events) in events.items()]
+
+
+def test_a_run_has_its_rejections_and_ends_with_what_was_accepted(folder):
+    for run, (state, events) in events_of(folder, "search", "depth_first").items():
+        found = recorded(run, events, POLICY)
+        items = found.case.items
+        decided = [node for node in state.nodes.values() if node.decision is not None]
+        assert len([item for item in items if not isinstance(item, Accepted)]) == len(decided)
+        succeeded = state.end is not None and state.end.outcome == "success"
+        assert isinstance(items[-1], Accepted) == succeeded
+        assert all(choice.situation.policy is POLICY for choice in found.choices)
+
+
+def test_a_table_never_differs_from_itself(folder):
+    moves = FirstMoves(SHIPPED, SHIPPED)
+    for run in runs_in(folder):
+        moves.add(run)
+    assert (moves.different, moves.total) == (0, sum(len(run.choices) for run in runs_in(folder)))
+    assert moves.total > SEEDS
+
+
+def test_other_causes_lead_to_other_first_moves(folder):
+    causes = {"analysis": 0.96, "recon": 0.01, "strategy": 0.01, "plan": 0.01, "other": 0.01, "unsolvable": 0.01}
+    moves = FirstMoves(SHIPPED, SHIPPED.model_copy(update={"causes": causes}))
+    for run in runs_in(folder):
+        moves.add(run)
+    assert 0 < moves.different <= moves.total
+
+
+def test_runs_that_went_alike_are_one_case_and_need_no_memory(folder):
+    """Ten times the runs are as many cases; equal rejections are one object."""
+    once, often = Runs(), Runs()
+    for number in range(10):
+        for run in runs_in(folder):
+            often.add(run.case)
+            if number == 0:
+                once.add(run.case)
+    assert (often.fit, len(often.cases)) == (10 * SEEDS, len(once.cases))
+    items = [item for case in often.cases for item in case.items]
+    assert len({id(item) for item in items}) == len(set(items)) < len(items) / 2
+
+
+def test_what_a_case_says_does_not_depend_on_the_names_in_its_findings(folder):
+    """The texts of findings differ from problem to problem; that they are equal or not is what counts."""
+    _, events = events_of(folder, "search", "depth_first")["r0"]
+    for item in recorded("r0", events, POLICY).case.items:
+        if isinstance(item, Past):
+            assert all(code.isdigit() and not where for code, where in item.signature)
+
+
+def test_equal_workflows_have_equal_shapes_whatever_their_model_and_policy(folder):
+    shapes = {run.case.shape for run in runs_in(folder)}
+    other = {run.case.shape for run in runs_in(folder, "option_a")}
+    assert len(shapes) == len(other) == 1
+    assert shapes != other
+
+
+def test_a_search_with_branches_is_of_no_use(folder):
+    _, events = events_of(folder, "search", "'beam:2'")["r0"]
+    assert recorded("r0", events, POLICY) == "its search is beam:2"
+
+
+def test_a_run_without_a_verdict_is_of_no_use():
+    assert recorded("r0", [], POLICY) == "nothing was judged in it"

@@ -1,0 +1,186 @@
+"""The estimate of a belief's parameters: against values computed by hand, and in worlds with known shares."""
+
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from actors.config.policy_loader import load_policy
+from actors.policy.belief import BeliefModel
+from actors.policy.history import Past
+from actors.search.graph import Graph, StepBudget
+from replan.setup.data_files import data_root
+from replan.tuning.belief_estimate import (
+    PSEUDO_RUNS,
+    Accepted,
+    Case,
+    Estimate,
+    Evidence,
+    cause_shares,
+    estimate,
+    is_held_out,
+    scores,
+    signature_chance,
+)
+
+POLICY = load_policy("belief", data_root())
+SHIPPED = POLICY.belief
+STEPS = ("g_analysis", "g_recon", "g_strategy", "g_plan")
+REQUIRES = {
+    "g_analysis": (),
+    "g_recon": ("g_analysis",),
+    "g_strategy": ("g_recon",),
+    "g_plan": ("g_strategy",),
+}
+GRAPH = Graph(REQUIRES, {step: StepBudget(3, 9) for step in STEPS})
+ROLES = {step: step.removeprefix("g_") for step in STEPS}
+
+
+def case(run, *items):
+    return Case("chain", GRAPH, ROLES, items, is_held_out(run))
+
+
+def sampled(table, rng):
+    """Return the rejections of one run in the world that a table assumes, until it is accepted or has ten of them."""
+    names = [*(ROLES[step] for step in STEPS), "unsolvable"]
+    cause = rng.choices(names, [table.causes[name] for name in names])[0]
+    difficulty, told, items, last = rng.randrange(4), 0, [], None
+    rows = {step: table.chances.get(ROLES[step], table.chances["other"]) for step in STEPS}
+    right = dict.fromkeys(STEPS, False)
+    redone = STEPS
+    while len(items) < 10:
+        for step in redone:
+            chance = rows[step][difficulty][min(told, 2)] if ROLES[step] == cause else table.easy
+            right[step] = cause != "unsolvable" and rng.random() < chance
+        wrong = next((step for step in STEPS if not right[step]), None)
+        if wrong is None:
+            return (*items, Accepted("g_plan"))
+        place = "unsolvable" if cause == "unsolvable" else "self" if wrong == "g_plan" else ROLES[wrong]
+        told += ROLES[wrong] == cause
+        again = last is not None and rng.random() < table.repeats.get(place, table.repeats["other"])
+        shares = table.codes.get(place, table.codes["other"])
+        row = last[0] if again else rng.choices(list(shares), list(shares.values()))[0]
+        last = last if again else (row, len(items))
+        redone = STEPS[rng.randrange(4) :]
+        items.append(Past("g_plan", frozenset({(row, str(last[1]))}), 0, row, redone))
+    return tuple(items)
+
+
+def world(count, **changes):
+    table = SHIPPED.model_copy(update=changes)
+    rng = random.Random(7)
+    return Counter(case(f"r{number}", *sampled(table, rng)) for number in range(count))
+
+
+@cache
+def estimated(shifted, count):
+    causes = {"analysis": 0.02, "recon": 0.02, "strategy": 0.02, "plan": 0.9, "other": 0.225, "unsolvable": 0.04}
+    return estimate(world(count, **({"causes": causes} if shifted else {})), SHIPPED)
+
+
+def test_known_causes_are_counted_beside_the_pseudo_runs():
+    shipped = {"plan": 3.0, "unsolvable": 1.0}
+    known = [Evidence((("plan", 1.0), ("unsolvable", 0.0)), 10), Evidence((("plan", 0.0), ("unsolvable", 1.0)), 40)]
+    shares = cause_shares(known, shipped)
+    assert shares["plan"] == pytest.approx((0.75 * PSEUDO_RUNS + 10) / (PSEUDO_RUNS + 50))
+
+
+def test_without_runs_the_shares_stay():
+    assert cause_shares([], {"plan": 3.0, "unsolvable": 1.0}) == {"plan": 0.75, "unsolvable": 0.25}
+
+
+def test_hidden_causes_have_the_shares_of_the_highest_posterior():
+    """Against a search over a grid."""
+    cases = [Evidence((("a", 0.9), ("b", 0.3)), 30), Evidence((("a", 0.1), ("b", 0.8)), 12)]
+
+    def posterior(a):
+        evidence = sum(
+            each.runs * math.log(a * each.likelihoods[0][1] + (1 - a) * each.likelihoods[1][1]) for each in cases
+        )
+        return evidence + PSEUDO_RUNS * 0.5 * (math.log(a) + math.log(1 - a))
+
+    best = max((number / 10_000 for number in range(1, 10_000)), key=posterior)
+    assert cause_shares(cases, {"a": 1.0, "b": 1.0})["a"] == pytest.approx(best, abs=1e-4)
+
+
+def test_a_role_that_a_workflow_lacks_keeps_its_odds_to_the_others():
+    shares = cause_shares([Evidence((("a", 1.0), ("b", 0.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
+    even = cause_shares([Evidence((("a", 1.0), ("b", 1.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
+    assert even == pytest.approx(dict.fromkeys("abc", 1 / 3))
+    assert shares["a"] > 1 / 3 > shares["b"]
+
+
+@pytest.mark.parametrize("failed", ["g_plan", "g_recon"])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_the_chances_of_all_signatures_add_up_to_one(failed, repeated):
+    model = BeliefModel(SHIPPED, GRAPH, ROLES)
+    earlier = [Past(failed, frozenset({("a", "")}), 0, "structure", (failed,))] if repeated else []
+    belief = model.after(tuple(earlier))
+    rows = sorted({row for shares in SHIPPED.codes.values() for row in shares})
+    items = [Past(failed, frozenset({("b", "")}), 0, row) for row in rows]
+    items += [Past(failed, frozenset({("a", "")}), 0, "structure")] if repeated else []
+    items += [Accepted(failed)] if failed == "g_plan" else []
+    assert sum(signature_chance(model, belief, item, earlier) for item in items) == pytest.approx(1)
+
+
+def test_the_log_score_is_the_sum_of_the_logarithms():
+    model = BeliefModel(SHIPPED, GRAPH, ROLES)
+    first = Past("g_plan", frozenset({("a", "")}), 0, "structure", ("g_plan",))
+    chances = [
+        signature_chance(model, model.after(()), first, []),
+        signature_chance(model, model.after((first,)), Accepted("g_plan"), [first]),
+    ]
+    assert scores([case("r", first, Accepted("g_plan"))], SHIPPED) == pytest.approx([sum(map(math.log, chances))])
+
+
+def test_the_weight_of_a_rejection_is_what_its_belief_is_divided_by():
+    model = BeliefModel(SHIPPED, GRAPH, ROLES)
+    belief, past = model.after(()), Past("g_plan", frozenset(), 0, "structure")
+    after = model.rejected(belief, past, again=False)
+    unsolvable = SHIPPED.repeats["unsolvable"]
+    weight = belief.unsolvable * (1 - unsolvable) * SHIPPED.codes["unsolvable"]["structure"] / after.unsolvable
+    assert model.evidence(belief, "g_plan", "structure", again=False) == pytest.approx(weight)
+
+
+def test_half_of_the_runs_are_held_out():
+    assert 160 < sum(is_held_out(f"r{number}") for number in range(400)) < 240
+
+
+def test_runs_that_went_alike_count_as_often_as_they_are():
+    """One case that stands for 30 runs says the same as 30 cases."""
+    rejected = [Past("g_plan", frozenset({("0", "")}), 0, "structure", STEPS[-number:]) for number in (1, 2)]
+    alike = {case(run, past, Accepted("g_plan")): 30 for run in ("r0", "r1", "r2", "r3") for past in rejected}
+    assert len(alike) == 4
+    separate = {replace(each, shape=f"chain{copy}"): 1 for each in alike for copy in range(30)}
+    one, other = estimate(alike, SHIPPED), estimate(separate, SHIPPED)
+    assert (one.used, one.held_out) == (other.used, other.held_out) == (60, 60)
+    assert (one.gain, one.error) == pytest.approx((other.gain, other.error))
+    assert one.table == other.table
+
+
+def test_shifted_shares_are_found():
+    found = estimated(shifted=True, count=400)
+    assert found.convincing
+    causes = found.table.causes
+    assert max(causes, key=causes.get) == "plan"
+    assert causes["plan"] / sum(share for key, share in causes.items() if key != "other") > 0.5
+
+
+def test_the_shipped_shares_are_not_replaced():
+    found = estimated(shifted=False, count=400)
+    assert (found.used + found.held_out, found.convincing) == (400, False)
+
+
+def test_too_few_runs_convince_nobody():
+    few = Estimate(SHIPPED, 19, 19, 5.0, 0.1)
+    assert not few.convincing
+    assert Estimate(SHIPPED, 20, 20, 5.0, 0.1).convincing
+    assert not Estimate(SHIPPED, 20, 20, 0.19, 0.1).convincing
+
+
+def test_no_run_at_all_is_no_error():
+    found = estimate({}, SHIPPED)
+    assert (found.used, found.held_out, found.gain, found.convincing) == (0, 0, 0.0, False)

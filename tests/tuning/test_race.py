@@ -1,0 +1,158 @@
+"""A race: its rungs, its limit, and what it does when the limit is reached."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import trio
+
+from replan.experiments.live_runner import run_live
+from replan.experiments.preparation import Installation
+from replan.experiments.results import CUT_SHORT
+from replan.experiments.simulated_runner import run_simulated
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
+from replan.tuning.entrants import entrants
+from replan.tuning.race import Race, RaceOrder
+from runtime.core.errors import UsageProblem
+from tests.experiments.test_live_runner import PLAN
+from tests.support.openai_server import Answer, serve
+
+ROOT = data_root()
+PROBLEM = str(ROOT / "configs" / "problems" / "login_timeout.md")
+PRICE = {"test-model": {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 1.0}}
+
+
+def installed(environment=None, **config):
+    return Installation(registry({}, {}), ROOT, UserConfig(**config), environment or {}, 0.0)
+
+
+def simulated(prepared, store):
+    return run_simulated(prepared, store, lambda done, of: None, 1)
+
+
+def order_of(tmp_path, **changes):
+    values = {
+        "problems": (PROBLEM,),
+        "model": "simulated:base",
+        "calls": 240,
+        "usd": None,
+        "caps": (5, 10),
+        "folder": tmp_path / "race",
+        "concurrency": 2,
+    }
+    return RaceOrder(**{**values, **changes})
+
+
+def raced(order, workflows=("single", "option_ad", "search"), run=simulated, installation=None, notices=None):
+    race = Race(order, entrants(workflows, ("default",), ROOT))
+    race.run(installation or installed(), run, (notices if notices is not None else []).append)
+    return race
+
+
+def test_the_better_half_stays_and_every_trial_is_paired(tmp_path):
+    ran = []
+
+    def run(prepared, store):
+        ran.append([arm.name for arm in prepared.arms])
+        return simulated(prepared, store)
+
+    race = raced(order_of(tmp_path), run=run)
+    assert [len(names) for names in ran] == [3, 2]
+    assert set(ran[1]) < set(ran[0])
+    assert race.rungs == 2
+    assert not race.stopped
+    assert {row.trials for row in race.rows} == {race.rows[0].trials}
+    assert {row.entrant for row in race.dropped} == set(ran[0]) - set(ran[1])
+    assert race.winner == race.rows[0]
+    assert race.runner_up is not None
+
+
+@pytest.mark.parametrize("calls", [60, 200])
+def test_a_race_never_uses_more_calls_than_allowed(tmp_path, calls):
+    race = raced(order_of(tmp_path, calls=calls))
+    assert 0 < race.calls <= calls
+
+
+def test_a_limit_that_allows_no_trial_of_each_is_refused_before_the_first_call(tmp_path):
+    with pytest.raises(UsageProblem, match="may need 30 calls in each rung") as raised:
+        raced(order_of(tmp_path, calls=59), run=None)
+    assert raised.value.hint == "allow at least 60, or name fewer or smaller caps"
+    assert raced(order_of(tmp_path, calls=60)).winner is not None
+
+
+def test_an_interrupted_race_goes_on_and_comes_to_the_same(tmp_path):
+    order = order_of(tmp_path)
+    whole = raced(replace(order, folder=tmp_path / "whole"))
+
+    def interrupted(prepared, store):
+        done = simulated(prepared, store)
+        if prepared.experiment.name == "rung_2":
+            raise KeyboardInterrupt
+        return done
+
+    with pytest.raises(KeyboardInterrupt):
+        raced(order, run=interrupted)
+    again = raced(order)
+    assert (again.rows, again.dropped, again.calls) == (whole.rows, whole.dropped, whole.calls)
+
+
+def test_one_entrant_races_its_caps_alone(tmp_path):
+    race = raced(order_of(tmp_path), workflows=("single",))
+    assert (race.rungs, race.runner_up) == (1, None)
+    assert [row.cap for row in race.rows] == [5, 10]
+
+
+def test_what_cannot_run_is_named_and_left_out(tmp_path):
+    path = tmp_path / "patient.yaml"
+    pairs = {"g_plan": {"generator": "LLMPlanGenerator", "guard": "plan_medium"}}
+    path.write_text(json.dumps({"name": "patient", "r_patience": 3, "action_pairs": pairs}))
+    notices = []
+    race = Race(order_of(tmp_path, calls=200), entrants(("single", str(path)), ("default", "belief"), ROOT))
+    race.run(installed(), simulated, notices.append)
+    assert len(notices) == 1
+    assert "left out: patient-belief: patient-belief.yaml:2" in notices[0]
+    assert "r_patience" in notices[0]
+
+
+def test_a_search_that_divides_its_calls_is_tried_with_each_cap(tmp_path):
+    path = tmp_path / "wide.yaml"
+    pairs = {"g_plan": {"generator": "LLMPlanGenerator", "guard": "plan_medium"}}
+    path.write_text(json.dumps({"name": "wide", "search": "best_of:2", "action_pairs": pairs}))
+    race = raced(order_of(tmp_path, calls=400), workflows=("single", str(path)), notices=(said := []))
+    assert said == []
+    assert set(race.curves["wide-default"].by_cap) == {5, 10}
+    assert set(race.curves["single-default"].by_cap) == {10}
+    assert len({row.trials for row in race.rows}) == 1
+
+
+def test_money_is_never_overspent_and_the_trial_that_is_cut_short_does_not_count(tmp_path):
+    usage = {"prompt_tokens": 3000, "completion_tokens": 1000, "total_tokens": 4000}
+    with serve(lambda *_: Answer.say(json.dumps(PLAN), usage=usage)) as server:
+        known = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.base_url}
+        seen = []
+
+        def run(prepared, store):
+            trials = trio.run(run_live, prepared, store, lambda done, of: None, known)
+            seen.extend(trial.outcome for trial in trials)
+            return trials
+
+        order = order_of(tmp_path, model="test-model", calls=None, usd=0.03, caps=(3,))
+        race = raced(order, ("single",), run, installed(known, prices=PRICE))
+    assert seen[-1] == CUT_SHORT
+    assert set(seen[:-1]) == {"success"}
+    assert 0 < race.micro_usd <= 30_000
+    assert race.winner.trials == len(seen) - 1
+
+
+def test_money_needs_a_known_price(tmp_path):
+    known = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    with pytest.raises(UsageProblem, match="price of 'test-model' is not known"):
+        raced(order_of(tmp_path, model="test-model", calls=None, usd=1.0), run=None, installation=installed(known))
+
+
+@pytest.mark.parametrize("limits", [{"calls": None}, {"calls": None, "usd": 1.0}])
+def test_a_race_without_a_limit_that_holds_is_refused(tmp_path, limits):
+    with pytest.raises(UsageProblem):
+        raced(order_of(tmp_path, **limits), run=None)
