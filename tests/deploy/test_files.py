@@ -1,16 +1,20 @@
 """The files of a deployment: their commands and options exist, and what the page promises of them is in them."""
 
 import json
+import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
+import sys
 
 import click
 import pytest
 import yaml
 
 from replan.cli.app import app
+from replan.cli.exits import Exit
 from runtime.drive.options import TERMINATED_SECONDS
 from tests.deploy.image_build import allowed, instructions
 from tests.docs.blocks import ROOT
@@ -166,3 +170,25 @@ def test_the_unit_has_its_parts_and_systemd_finds_no_mistake_in_it(tmp_path):
     if verifier is not None:
         done = subprocess.run([verifier, "verify", unit], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_worker_that_starts_while_the_database_is_away_ends_with_one_line(tmp_path):
+    """So that whoever started it by hand sees why; whatever supervises it starts it again."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # Nothing listens there.
+        environment = {
+            **os.environ,
+            "REPLAN_HOME": str(tmp_path / "home"),
+            "REPLAN_JOURNAL": f"postgresql://u:p@127.0.0.1:{closed.getsockname()[1]}/x",
+        }
+        words = [sys.executable, "-m", "replan", "worker"]
+        done = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == Exit.JOURNAL
+    assert "the database cannot be reached" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_worker_whose_database_is_away_is_started_again_without_a_limit():
+    assert SERVICES["worker"]["restart"] == "unless-stopped"
+    assert (UNIT["Restart"], UNIT["StartLimitIntervalSec"]) == ("always", "0")
+    assert int(UNIT["RestartSec"]) > 0

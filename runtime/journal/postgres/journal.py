@@ -163,7 +163,7 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
 
     async def row(self, run: str) -> RunRow:
         check_known_run(run)
-        return await self._look(lambda cursor, now: reading.run_row(cursor, run, now))
+        return await self._look(lambda cursor, now: reading.run_row(cursor, run, now, last=True))
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
         _check_column(which.status or "", "status")
@@ -259,7 +259,7 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         check_known_run(run)
-        return await self._look(lambda cursor, _: reading.messages_after(cursor, run, after))
+        return await self._look(lambda cursor, _: reading.messages_after(cursor, run, after, last=True))
 
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
         for run in runs:

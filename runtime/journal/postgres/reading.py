@@ -1,4 +1,8 @@
-"""What is read from a Postgres journal outside of a group: rows, records, messages, what is due, and totals."""
+"""What is read from a Postgres journal outside of a group: rows, records, messages, what is due, and totals.
+
+What a host asks for each run that it wakes goes to the server as one message, together with the end of the snapshot
+(`last`): on a busy machine every round trip waits for several processes in turn.
+"""
 
 import hashlib
 import json
@@ -11,6 +15,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, decode, seal, verify
 from runtime.journal.kinds import Codecs, Formats, codec_of
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
+from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.connecting import FLOOR, NOW, Cursor
 from runtime.journal.postgres.rows import COLUMNS, LISTED, HeldRow, held_row, listed_row
 from runtime.journal.versions import check_readable
@@ -24,7 +29,10 @@ _ROWS = (
     " ORDER BY id DESC LIMIT %(limit)s"
 )
 _RECORDS = "SELECT seq, at, epoch, inbox, body, hash FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
-_MESSAGES = "SELECT id, key, body, at, seal FROM replan.inbox WHERE run = %s AND id > %s ORDER BY id"
+_MESSAGES = (
+    "SELECT id, key, body, at, seal FROM replan.inbox"
+    " WHERE run = (SELECT id FROM replan.runs WHERE run = %s) AND id > %s ORDER BY id"
+)
 
 _DRIVABLE = "codec <= %(codec)s AND (%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
@@ -45,11 +53,20 @@ def server_now(cursor: Cursor) -> float:
     return float(cursor.execute(NOW).fetchall()[0][0])
 
 
-def run_row(cursor: Cursor, run: str, now: float) -> RunRow:
-    """Return one status row. Raises `RunNotFound`."""
-    for row in cursor.execute(_ROW, {"run": run, "now": now}):
+def run_row(cursor: Cursor, run: str, now: float, *, last: bool = False) -> RunRow:
+    """Return one status row; `last` also ends the snapshot. Raises `RunNotFound`."""
+    batch = Batch(cursor.connection)
+    found = batch.add(_ROW, {"run": run, "now": now})
+    _run(batch, last=last)
+    for row in found.rows:
         return listed_row(row)
     raise RunNotFound(run)
+
+
+def _run(batch: Batch, *, last: bool) -> None:
+    if last:
+        batch.add("ROLLBACK")
+    batch.run()
 
 
 def run_rows(cursor: Cursor, which: RunFilter, now: float) -> list[RunRow]:
@@ -109,9 +126,18 @@ def texts_of(cursor: Cursor, row: HeldRow, rows: Sequence[Stored]) -> Mapping[st
     return {bytes(digest).hex(): bytes(text) for digest, text in cursor.execute(statement, (row.id,))}
 
 
-def messages_after(cursor: Cursor, run: str, after: int) -> list[InboxItem]:
-    """Return the messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
-    return [message(run, row) for row in cursor.execute(_MESSAGES, (held(cursor, run).id, after)).fetchall()]
+def messages_after(cursor: Cursor, run: str, after: int, *, last: bool = False) -> list[InboxItem]:
+    """Return the messages with an id above `after`, in order; `last` also ends the snapshot.
+
+    Raises `RunNotFound`, `JournalDamaged`.
+    """
+    batch = Batch(cursor.connection)
+    known = batch.add("SELECT 1 FROM replan.runs WHERE run = %s", [run])
+    found = batch.add(_MESSAGES, [run, after])
+    _run(batch, last=last)
+    if not known.rows:
+        raise RunNotFound(run)
+    return [message(run, row) for row in found.rows]
 
 
 def message(run: str, row: Sequence[Any]) -> InboxItem:
@@ -127,12 +153,21 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
 
 
 def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | None, *, codec: int) -> Due:
-    """Return what a host has to do, for runs of these kinds and of codecs up to one; None is all kinds."""
+    """Return what a host has to do, for runs of these kinds and of codecs up to one; None is all kinds.
+
+    It ends the snapshot.
+    """
     values = asked(cursor, now, dead, kinds, codec)
-    runs = [run for (run,) in cursor.execute(_DUE, {**values, "limit": max(0, limit)}).fetchall()]
-    unread = [run for (run,) in cursor.execute(_UNREAD, values).fetchall()]
-    following = cursor.execute(_NEXT, values).fetchall()
-    return Due(tuple(runs), frozenset(unread), following[0][0] if following else None)
+    batch = Batch(cursor.connection)
+    runs = batch.add(_DUE, {**values, "limit": max(0, limit)})
+    unread = batch.add(_UNREAD, values)
+    following = batch.add(_NEXT, values)
+    _run(batch, last=True)
+    return Due(
+        tuple(run for (run,) in runs.rows),
+        frozenset(run for (run,) in unread.rows),
+        following.rows[0][0] if following.rows else None,
+    )
 
 
 def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None, codec: int) -> dict[str, Any]:
