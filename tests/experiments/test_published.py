@@ -24,8 +24,8 @@ FULL = sorted((FOLDER / "full").glob("*.yaml"))
 TABLES = data_root() / "docs" / "experiments"
 SCHEMA = data_root() / "configs" / "schemas" / "experiment.schema.json"
 TRIAL_MS = 8.5
-"""Milliseconds of a simulated trial on two cores, with its share of the report and the bounds: 7.7 were measured for the
-493,120 trials of `make lab-full`, extrapolated from a tenth of their seeds."""
+"""Milliseconds of a simulated trial on two cores, with its share of the report and the bounds: 7.7 were measured for
+the 493,120 trials of `make lab-full`, extrapolated from a tenth of their seeds."""
 REPORTED = 1000
 """The first seed that is not for tuning."""
 
