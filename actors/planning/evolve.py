@@ -4,6 +4,7 @@ from typing import assert_never
 
 from actors.guards import review
 from actors.planning import call_state, question_state
+from actors.planning.agreement import came_again
 from actors.planning.branches import (
     branch_about,
     drop_work,
@@ -179,7 +180,7 @@ def _decided(state: State, branch: Branch, event: Decided) -> State:
     history = branch.history
     if before.decision is not None:  # Nobody answered the question that was decided on first; one failure counts once.
         history = _forgotten(history, node.step)
-    history = (*history, *_remembered(state, node, decision))
+    history = (*history, *_remembered(state, branch, node, decision))
     resting = state.resting
     match decision.level:
         case BacktrackLevel.LOCAL_RETRY:
@@ -205,11 +206,12 @@ def _decided(state: State, branch: Branch, event: Decided) -> State:
     return changed(state, nodes=nodes, resting=resting, branches=with_branch(state.branches, branch))
 
 
-def _remembered(state: State, node: Node, decision: Decision) -> tuple[Past, ...]:
+def _remembered(state: State, branch: Branch, node: Node, decision: Decision) -> tuple[Past, ...]:
     """Return the decided failure as the history keeps it. What an earlier round asked for is not of this one."""
     if node.verdict is None or node.round != state.round:
         return ()
-    return (remembered(node.verdict, decision, state.config.graph, state.config.policy),)
+    came = came_again(state, branch, node)
+    return (remembered(node.verdict, decision, state.config.graph, state.config.policy, came),)
 
 
 def _forgotten(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:

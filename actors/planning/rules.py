@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from actors.planning.agreement import came_again
 from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
 from actors.planning.cut_rules import in_same_visit, is_held, reject_cut
 from actors.planning.decision_event import Decided
@@ -72,7 +73,13 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     config, run, call = state.config, state.run, classification_id(node.node)
     if call in run.calls.tries or any(opened.request.call == call for opened in run.calls.open.values()):
         return None  # It is decided when the classifier has answered.
-    failure = Failure(node.step, node.node, node.verdict, repeats=_builds_on_a_repeat(state, branch, node))
+    failure = Failure(
+        node.step,
+        node.node,
+        node.verdict,
+        repeats=_builds_on_a_repeat(state, branch, node),
+        came=came_again(state, branch, node),
+    )
     classified = node.classification
     situation = situation_of(state, branch, node.step)
     decision = in_same_visit(

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import add, mul
 
+from actors.policy.belief_agreement import Block, ComparedMove, Comparison, Masses
 from actors.policy.belief_table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, BeliefTable
-from actors.policy.history import Past
+from actors.policy.history import NOTHING, Came, Past
 from actors.search.graph import Graph
 
 STEPS_MAX = 8
@@ -27,11 +28,6 @@ SAME_BY_CHANCE = 0.2
 """The share of independent rejections with the same row that are equal by chance."""
 HISTORIES_KEPT = 64
 """The histories whose belief is kept for the next decision."""
-
-Block = tuple[float, ...]
-"""The probabilities of one cause with one topmost wrong step: for each difficulty one for each number of times told."""
-Masses = tuple[tuple[Block, ...], ...]
-"""By cause, then by topmost wrong step; the last block of a cause is that of no wrong step."""
 
 _EMPTY: Block = (0.0,) * (DIFFICULTIES * TOLD)
 _ONES: Block = (1.0,) * (DIFFICULTIES * TOLD)
@@ -73,22 +69,27 @@ class BeliefModel:
         self.steps = tuple(step for step in ordered if not graph.budgets[step].deterministic)
         self._right = tuple(self._chances(roles[step]) for step in self.steps)
         self._easy: Block = (table.easy,) * (DIFFICULTIES * TOLD)
-        self.after: Callable[[tuple[Past, ...]], Belief] = lru_cache(HISTORIES_KEPT)(self._after)
+        agreement = table.agreement
+        self._comparison = None if agreement is None else Comparison(agreement, self._right, self._easy)
+        self.after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._after)
 
     def _chances(self, role: str) -> Block:
         """Return the chances of an attempt at a step with this role, where the problem is hard at it."""
         rows = self.table.chances.get(role, self.table.chances[OTHER])
         return tuple(chance for row in rows for chance in (row if self.table.feedback else (row[0],) * TOLD))
 
-    def _after(self, history: tuple[Past, ...]) -> Belief:
-        """Return the belief after these rejections and the moves that followed them, oldest first."""
+    def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
+        """Return the belief after these rejections and the moves that followed them, oldest first.
+
+        `came` is what the last move has brought, where that has been seen.
+        """
         if not history:
             return self._prior()
         *earlier, past = history
-        belief = self.after(tuple(earlier))
+        belief = self.after(tuple(earlier), past.came)
         if past.row:
             belief = self.rejected(belief, past, again=past.is_again(earlier))
-        return self.moved(belief, past.redone) if past.redone else belief
+        return self.moved(belief, past.redone, came) if past.redone else belief
 
     def _prior(self) -> Belief:
         """Return the belief before the first rejection, when each step has been drawn once."""
@@ -139,12 +140,15 @@ class BeliefModel:
         """Return the belief once these steps are known to be right: a leaf that builds on them was accepted."""
         return _scaled(belief, [*(0.0 if step in right else 1.0 for step in self.steps), 1.0], 0.0)
 
-    def moved(self, belief: Belief, redone: Collection[str]) -> Belief:
-        """Return the belief after these steps have been drawn anew.
+    def moved(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
+        """Return the belief after these steps have been drawn anew, and `came` has been seen of them.
 
         What lies below the topmost wrong step has not been seen; it counts as drawn now.
         """
         fresh = [step in redone for step in self.steps]
+        seen = [_seen(step, came) if step in redone else None for step in self.steps]
+        if self._comparison is not None and any(each is not None for each in seen):
+            return _normalised(*ComparedMove(fresh, seen, self._comparison).applied(belief.masses, belief.unsolvable))
         masses = []
         for cause, blocks in enumerate(belief.masses):
             chances = [self._right[cause] if place == cause else self._easy for place in range(len(fresh))]
@@ -201,6 +205,11 @@ class BeliefModel:
         same = repeats.get(place, repeats[OTHER])
         fresh = (1 - same) * codes.get(place, codes[OTHER]).get(row, UNLISTED)
         return same + fresh * SAME_BY_CHANCE if again else fresh
+
+
+def _seen(step: str, came: Came) -> bool | None:
+    """Return whether a step brought the same again; None where it was not compared."""
+    return True if step in came.same else False if step in came.other else None
 
 
 def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:

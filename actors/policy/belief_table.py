@@ -36,6 +36,15 @@ class Person(Config):
     """The price of a question, in model calls."""
 
 
+class Agreement(Config):
+    """How often a step that is redone from the same inputs brings the same artifact again, word for word."""
+
+    right: Chance
+    """The share where both artifacts are right."""
+    wrong: Chance
+    """The share where both are wrong."""
+
+
 class BeliefTable(Config):
     """What the policy believes before a run begins, and how it reads a rejection.
 
@@ -60,6 +69,8 @@ class BeliefTable(Config):
     the rejection; each adds up to 1."""
     repeats: Mapping[str, Share]
     """For each place, the share of rejections that equal the step's last one because the mistake is the same."""
+    agreement: Agreement | None = None
+    """How redone artifacts agree with earlier ones; None: the belief does not compare them."""
     classifier: Share = 0.7
     """The share of the classifier's answers that select the row for the right place."""
     person: Person | None = Person(accuracy=0.8)

@@ -12,7 +12,7 @@ from typing import assert_never
 from actors.policy.belief import BeliefModel
 from actors.policy.belief_choice import Bounds, Weighing, known_right, shown, weigh
 from actors.policy.cause import Cause, row_for
-from actors.policy.history import Past, places_up, signature
+from actors.policy.history import NOTHING, Came, Past, places_up, signature
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
 from actors.policy.targets import BELIEF, resolved, root_above
 from actors.search.graph import Graph
@@ -83,6 +83,8 @@ class Failure:
     """The verdict that rejects it, with its findings."""
     repeats: bool = False
     """Whether it, or an artifact that it builds on, is word for word an earlier one of its step in this round."""
+    came: Came = NOTHING
+    """What the steps above it have brought, compared with what they had brought before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     if model is None or not row:
         return None
     history = tuple(situation.history)
-    before = model.after(history)
+    before = model.after(history, failure.came)
     if right := known_right(graph, situation.progress):
         before = model.settled(before, right)
     past = Past(failure.step, signature(failure.verdict), row=row)
@@ -227,14 +229,14 @@ def belief_row(verdict: Verdict, policy: Policy) -> str:
     raise AssertionError("a policy's last row matches everything")
 
 
-def remembered(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy) -> Past:
+def remembered(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
     """Return a decided failure as the history keeps it."""
     up = places_up(graph, decision.step, decision.targets)
     if policy.belief is None:
         return Past(decision.step, signature(verdict), up)
     targets = decision.targets if decision.level in REPLANS else (decision.step,)
     redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared(graph, targets)
-    return Past(decision.step, signature(verdict), up, belief_row(verdict, policy), redone)
+    return Past(decision.step, signature(verdict), up, belief_row(verdict, policy), redone, came)
 
 
 def _configured(failure: Failure, escalation: Escalation) -> tuple[str, ...]:

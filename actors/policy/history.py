@@ -11,6 +11,20 @@ Signature = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
+class Came:
+    """What redone steps have brought, compared with what they had brought before from the same inputs."""
+
+    same: tuple[str, ...] = ()
+    """The steps whose artifact came again word for word."""
+    other: tuple[str, ...] = ()
+    """The steps whose artifact is another one."""
+
+
+NOTHING = Came()
+"""No step was compared."""
+
+
+@dataclass(frozen=True, slots=True)
 class Past:
     """An earlier failure of this round."""
 
@@ -24,6 +38,8 @@ class Past:
     """With a belief policy, the row that matched; empty where the rejection says nothing about where the mistake is."""
     redone: tuple[str, ...] = ()
     """With a belief policy, the steps that the decision redid, the failed one included."""
+    came: Came = NOTHING
+    """With a belief policy that goes by agreement, what the steps above brought before the failure."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool:
         """Return whether the last earlier failure of the step was the same."""

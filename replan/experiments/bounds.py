@@ -283,16 +283,16 @@ def _cost(redo: Array) -> Array:
     return sum(redo >> level & 1 for level in range(4))
 
 
-def bounds_of(profile: Profile, caps: tuple[int, ...]) -> Iterator[Bound]:
-    """Yield the points of both bounds of a world; none for a world with other levels."""
+def bounds_of(profile: Profile, caps: tuple[int, ...], prices: tuple[float, ...] = PRICES) -> Iterator[Bound]:
+    """Yield the points of both bounds of a world, at each cap and at each price of a call; none for other levels."""
     if profile.levels != LEVELS:
         return
     pipeline = Pipeline(profile)
     for cap in caps:
         yield ValueIteration(pipeline, cap, 0.0).bound()
-    for price in PRICES:
+    for price in prices:
         yield ValueIteration(pipeline, max(caps), price).bound()
-    for cap, price in (*((cap, 0.0) for cap in caps), *((max(caps), price) for price in PRICES)):
+    for cap, price in (*((cap, 0.0) for cap in caps), *((max(caps), price) for price in prices)):
         yield InformedPlanner(pipeline, cap, price).run()
 
 

@@ -17,7 +17,7 @@ def with_bounds(experiment: Experiment, means: Table) -> dict[str, Table]:
         base = next((row for row in means if row["model"] == model and row["arm"] == experiment.baseline), None)
         if not isinstance(spec, Simulated) or base is None:
             continue
-        points = list(bounds_of(load_profile(spec.profile, data_root()), experiment.caps))
+        points = list(bounds_of(load_profile(spec.profile, data_root()), experiment.caps, experiment.bound_prices))
         bounds += [
             {
                 "model": model,

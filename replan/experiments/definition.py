@@ -156,6 +156,8 @@ class Experiment(Config):
     that divides its calls among branches is tried with each cap."""
     bounds: bool = False
     """Whether the bounds of a pipeline with four levels are computed for each simulated model; see `bounds.py`."""
+    bound_prices: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.01, 0.02, 0.035)
+    """The prices of a call, in successes, for which the bounds have points beside those at the caps."""
     conclusions: tuple[Conclusion, ...] = ()
     """The sentences to test in each world; needs `caps`."""
     baseline_cap: Count = 30

@@ -9,7 +9,7 @@ import pytest
 from actors.policy.belief import BeliefModel
 from actors.policy.belief_choice import Bounds, weigh
 from actors.policy.decision import decide, remembered
-from actors.policy.history import Past
+from actors.policy.history import Came, Past
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Redo
@@ -274,3 +274,75 @@ def test_a_decision_records_at_most_twelve_numbers_of_three_decimals():
     numbers += [number for option in weighing.options for number in (option.chance, option.calls)]
     assert len(numbers) <= 12
     assert all(round(number, 3) == number for number in numbers)
+
+
+def compared(steps, moves, *, seen):
+    """Return the places of a chain's mistakes by enumeration, after a rejection and a move whose artifacts are compared.
+
+    Old and new artifacts of all steps are enumerated; the last step is never compared.
+    """
+    exact, agreement = Enumeration(steps), TABLE.agreement
+    exact.rejected("wrong_strategy", again=False)
+    shares, (first, told_max) = dict.fromkeys((*steps, "none"), 0.0), (steps.index(moves), 2)
+    for (cause, difficulty, told, wrong), share in exact.worlds.items():
+        for fresh in product((False, True), repeat=len(steps) - first):
+            weight = share
+            for step, was_wrong, is_wrong in zip(steps[first:], wrong[first:], fresh, strict=True):
+                chance = exact.chance(step, cause, difficulty, min(told, told_max))
+                weight *= 1 - chance if is_wrong else chance
+                if step in seen:
+                    both = was_wrong == is_wrong
+                    same = both * (agreement.wrong if is_wrong else agreement.right)
+                    weight *= same if seen[step] else 1 - same
+            now = (*wrong[:first], *fresh)
+            top = next((step for step, is_wrong in zip(steps, now, strict=True) if is_wrong), "none")
+            shares[top] += weight
+    unsolvable = exact.unsolvable
+    for same in seen.values():
+        again = TABLE.easy**2 * agreement.right + (1 - TABLE.easy) ** 2 * agreement.wrong
+        unsolvable *= again if same else 1 - again
+    total = sum(shares.values()) + unsolvable
+    return {**{step: share / total for step, share in shares.items()}, "unsolvable": unsolvable / total}
+
+
+@pytest.mark.parametrize("target", ["analysis", "recon", "strategy"])
+@pytest.mark.parametrize("same", [True, False])
+def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same):
+    """The topmost redone step was the same as before, or not: exact where nothing above a mistake was told before."""
+    made, steps = model(CHAIN), CHAIN.steps
+    belief = made.rejected(made.after(()), Past("plan", frozenset(), row="wrong_strategy"), again=False)
+    came = Came(same=(target,)) if same else Came(other=(target,))
+    belief = made.moved(belief, cleared(CHAIN, (target,)), came)
+    expected = compared(steps, target, seen={target: same})
+    found = made.places(belief)
+    assert found == pytest.approx({step: share for step, share in expected.items() if step != "none"}, abs=0.02)
+    assert sum(sum(block) for blocks in belief.masses for block in blocks) + belief.unsolvable == pytest.approx(1)
+
+
+def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
+    """And one that brought something else is likelier to; without `agreement` neither says anything."""
+    made = model()
+    belief = made.rejected(made.after(()), Past("plan", frozenset(), row="wrong_strategy"), again=False)
+    redone = cleared(SEEDS, ("strategy",))
+    silent, same, other = (
+        made.moved(belief, redone, came) for came in (Came(), Came(same=("strategy",)), Came(other=("strategy",)))
+    )
+
+    def hard_at_strategy(belief):
+        cause = made.steps.index("strategy")
+        return sum(sum(block) for block in belief.masses[cause])
+
+    assert hard_at_strategy(same) < hard_at_strategy(silent) < hard_at_strategy(other)
+    without = model(table=TABLE.model_copy(update={"agreement": None}))
+    assert without.moved(belief, redone, Came(other=("strategy",))) == silent
+
+
+def test_a_move_that_is_compared_is_the_same_whether_it_is_folded_or_kept():
+    """What a move brought is part of the next failure, so the history alone gives the same floats."""
+    came, redone = Came(same=("recon",), other=("strategy",)), cleared(SEEDS, ("recon",))
+    history, kept = (), model()
+    for number in range(6):
+        row = ("structure", "wrong_strategy")[number % 2]
+        past = Past("plan", frozenset({("code", row)}), row=row, redone=redone, came=came if number else Came())
+        history = (*history, past)
+        assert kept.after(history, came) == model().after(history, came)

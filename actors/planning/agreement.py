@@ -1,0 +1,54 @@
+"""Compares what redone steps bring with what they had brought before, for policies that go by agreement. Pure."""
+
+from actors.planning.state import Branch, Node, State
+from actors.policy.history import NOTHING, Came
+
+
+def came_again(state: State, branch: Branch, failed: Node) -> Came:
+    """Return which steps above a rejected attempt have brought the same as before, and which something else.
+
+    A step is compared with its last accepted attempt of this round, if that was made from the same artifacts. Many models
+    never write the same twice, so something else counts only once an attempt of the run was word for word an earlier one.
+    Nothing is compared for a policy that does not go by agreement.
+    """
+    belief = state.config.policy.belief
+    if belief is None or belief.agreement is None or not _repeats_itself(state, branch):
+        return NOTHING
+    graph, same, other = state.config.graph, list[str](), list[str]()
+    for step in graph.above[failed.step]:
+        now = branch.progress[step].accepted
+        if now is None or graph.budgets[step].deterministic:
+            continue
+        before = _before(state, branch, state.nodes[now])
+        if before is not None and _inputs(state, before) == _inputs(state, state.nodes[now]):
+            (same if _content(before) == _content(state.nodes[now]) else other).append(step)
+    return Came(tuple(same), tuple(other))
+
+
+def _repeats_itself(state: State, branch: Branch) -> bool:
+    """Return whether an attempt with a model call has brought an earlier one again."""
+    budgets = state.config.graph.budgets
+    return any(
+        node.repeats is not None
+        for step in branch.attempts
+        if not budgets[step].deterministic
+        for node in state.attempts_at(branch, step)
+    )
+
+
+def _before(state: State, branch: Branch, accepted: Node) -> Node | None:
+    """Return the step's last attempt of this round before this one that its guard accepted."""
+    for node in state.attempts_at(branch, accepted.step):
+        passed = node.verdict is not None and node.verdict.passed
+        if passed and node.node != accepted.node and node.round == accepted.round:
+            return node
+    return None
+
+
+def _inputs(state: State, node: Node) -> list[object]:
+    """Return the contents of the artifacts that an attempt was made from."""
+    return [_content(state.nodes[parent]) for parent in node.parents]
+
+
+def _content(node: Node) -> object:
+    return None if node.artifact is None else node.artifact.content
