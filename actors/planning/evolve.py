@@ -210,7 +210,7 @@ def _remembered(state: State, branch: Branch, node: Node, decision: Decision) ->
     """Return the decided failure as the history keeps it. What an earlier round asked for is not of this one."""
     if node.verdict is None or node.round != state.round:
         return ()
-    came = came_again(state, branch, node)
+    came = came_again(state, branch, node, state.config.policy)
     return (remembered(node.verdict, decision, state.config.graph, state.config.policy, came),)
 
 

@@ -78,7 +78,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         node.node,
         node.verdict,
         repeats=_builds_on_a_repeat(state, branch, node),
-        came=came_again(state, branch, node),
+        came=came_again(state, branch, node, config.policy),
     )
     classified = node.classification
     situation = situation_of(state, branch, node.step)

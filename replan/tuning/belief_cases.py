@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from actors.planning.agreement import came_again
 from actors.planning.config import RunConfig
 from actors.planning.decision_event import Decided
 from actors.planning.events import PlanningEvent, VerdictReached
@@ -65,7 +66,8 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
             if isinstance(event, Decided):
                 choice = _choice(state, event, [item for item in items if isinstance(item, Past)], policy)
                 if choice is not None:
-                    past = remembered(choice.failure.verdict, event.decision, config.graph, policy)
+                    failure = choice.failure
+                    past = remembered(failure.verdict, event.decision, config.graph, policy, failure.came)
                     items.append(past)
                     choices += [choice] if past.row else []
         state = _MACHINE.evolve(state, event)
@@ -100,8 +102,9 @@ def _choice(state: State, event: Decided, history: Sequence[Past], policy: Polic
     node = state.nodes[event.node]
     if node.verdict is None or node.decision is not None:
         return None
-    failure = Failure(node.step, node.node, node.verdict)
-    situation = situation_of(state, state.branch_of(node.node), node.step)
+    branch = state.branch_of(node.node)
+    failure = Failure(node.step, node.node, node.verdict, came=came_again(state, branch, node, policy))
+    situation = situation_of(state, branch, node.step)
     return Choice(failure, replace(situation, policy=policy, history=tuple(history), search=Search.DEPTH_FIRST))
 
 

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 
 from actors.policy.belief import Belief, BeliefModel
 from actors.policy.belief_table import OTHER, UNSOLVABLE, BeliefTable
-from actors.policy.history import Past
+from actors.policy.history import NOTHING, Past
 from actors.search.graph import Graph
 from runtime.core.events import text_hash
 
@@ -186,7 +186,11 @@ class _Followed:
     @staticmethod
     def _follow(model: BeliefModel, items: Sequence[Past | Accepted]) -> tuple[Belief, float]:
         belief, earlier, score = model.after(()), list[Past](), 0.0
+        redone: tuple[str, ...] = ()
         for item in items:
+            if redone:  # What the last move has brought is seen at the next rejection.
+                belief = model.moved(belief, redone, item.came if isinstance(item, Past) else NOTHING)
+                redone = ()
             if isinstance(item, Accepted):
                 score += math.log(signature_chance(model, belief, item, earlier))
                 belief = model.settled(belief, (*model.graph.above[item.leaf], item.leaf))
@@ -194,9 +198,8 @@ class _Followed:
             if item.row:
                 score += math.log(signature_chance(model, belief, item, earlier))
                 belief = model.rejected(belief, item, again=item.is_again(earlier))
-            if item.redone:
-                belief = model.moved(belief, item.redone)
             earlier.append(item)
+            redone = item.redone
         return belief, score
 
 

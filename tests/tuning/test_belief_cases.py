@@ -4,7 +4,8 @@ from functools import cache
 
 import pytest
 
-from actors.policy.history import Past
+from actors.policy.belief_table import Agreement
+from actors.policy.history import NOTHING, Past
 from replan.experiments.lab import simulate_run
 from replan.experiments.preparation import prepare
 from replan.tuning.belief_cases import FirstMoves, recorded
@@ -94,6 +95,23 @@ def test_equal_workflows_have_equal_shapes_whatever_their_model_and_policy(folde
     other = {run.case.shape for run in runs_in(folder, "option_a")}
     assert len(shapes) == len(other) == 1
     assert shapes != other
+
+
+def test_agreement_is_compared_for_the_policy_that_is_tuned(folder):
+    """Whatever policy a run was made with: its journal has what redone steps brought."""
+    without = POLICY.model_copy(update={"belief": SHIPPED.model_copy(update={"agreement": None})})
+    agreement = Agreement(right=0.95, wrong=0.2)
+    goes_by_it = POLICY.model_copy(update={"belief": SHIPPED.model_copy(update={"agreement": agreement})})
+    compared = {True: 0, False: 0}
+    for run, (_, events) in events_of(folder, "search", "depth_first").items():
+        for policy in without, goes_by_it:
+            found = recorded(run, events, policy)
+            items = [item for item in found.case.items if isinstance(item, Past)]
+            compared[policy is goes_by_it] += sum(item.came != NOTHING for item in items)
+            moves = FirstMoves(policy.belief, policy.belief)
+            moves.add(found)
+            assert moves.different == 0
+    assert compared[False] == 0 < compared[True]
 
 
 def test_a_search_with_branches_is_of_no_use(folder):

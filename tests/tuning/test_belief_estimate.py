@@ -10,7 +10,8 @@ import pytest
 
 from actors.config.policy_loader import load_policy
 from actors.policy.belief import BeliefModel
-from actors.policy.history import Past
+from actors.policy.belief_table import Agreement
+from actors.policy.history import Came, Past
 from actors.search.graph import Graph, StepBudget
 from replan.setup.data_files import data_root
 from replan.tuning.belief_estimate import (
@@ -134,6 +135,21 @@ def test_the_log_score_is_the_sum_of_the_logarithms():
         signature_chance(model, model.after((first,)), Accepted("g_plan"), [first]),
     ]
     assert scores([case("r", first, Accepted("g_plan"))], SHIPPED) == pytest.approx([sum(map(math.log, chances))])
+
+
+def test_what_came_again_counts_before_the_next_signature():
+    """A redone strategy that comes again word for word tells where the mistake lies before the next rejection does."""
+    table = SHIPPED.model_copy(update={"agreement": Agreement(right=0.95, wrong=0.2)})
+    model, came = BeliefModel(table, GRAPH, ROLES), Came(same=("g_strategy",))
+    first = Past("g_plan", frozenset({("0", "")}), 0, "structure", ("g_strategy", "g_plan"))
+    second = Past("g_plan", frozenset({("1", "")}), 0, "structure", ("g_plan",), came)
+    chances = [
+        signature_chance(model, model.after(()), first, []),
+        signature_chance(model, model.after((first,), came), second, [first]),
+        signature_chance(model, model.after((first, second)), Accepted("g_plan"), [first, second]),
+    ]
+    assert scores([case("r", first, second, Accepted("g_plan"))], table) == pytest.approx([sum(map(math.log, chances))])
+    assert chances[1] != signature_chance(model, model.after((first,)), second, [first])
 
 
 def test_the_weight_of_a_rejection_is_what_its_belief_is_divided_by():
