@@ -8,9 +8,9 @@ from actors.policy.table import Policy
 def came_again(state: State, branch: Branch, failed: Node, policy: Policy) -> Came:
     """Return which steps above a rejected attempt have brought the same as before, and which something else.
 
-    A step is compared with its last accepted attempt of this round, if that was made from the same artifacts. Many models
-    never write the same twice, so something else counts only once an attempt of the run was word for word an earlier one.
-    Nothing is compared for a policy that does not go by agreement.
+    A step is compared with its last accepted attempt of this round, if that was made from the same artifacts. Many
+    models never write the same twice, so something else counts only once an attempt of the run was word for word an
+    earlier one. Nothing is compared for a policy that does not go by agreement.
     """
     belief = policy.belief
     if belief is None or belief.agreement is None or not _repeats_itself(state, branch):

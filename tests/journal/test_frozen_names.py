@@ -26,7 +26,7 @@ from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.policy.belief_choice import Option, Place, Weighing
-from actors.policy.belief_table import BeliefTable, Person
+from actors.policy.belief_table import Agreement, BeliefTable, Person
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import BacktrackLevel, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -75,6 +75,7 @@ VALUES = {
     Row: "policy row",
     BeliefTable: "belief",
     Person: "belief person",
+    Agreement: "belief agreement",
     Weighing: "weighing",
     Place: "weighed place",
     Option: "weighed move",

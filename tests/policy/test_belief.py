@@ -277,9 +277,9 @@ def test_a_decision_records_at_most_twelve_numbers_of_three_decimals():
 
 
 def compared(steps, moves, *, seen):
-    """Return the places of a chain's mistakes by enumeration, after a rejection and a move whose artifacts are compared.
+    """Return the places of a chain's mistakes, after a rejection and a move whose artifacts are compared.
 
-    Old and new artifacts of all steps are enumerated; the last step is never compared.
+    All old and new artifacts of all steps are enumerated; the last step is never compared.
     """
     exact, agreement = Enumeration(steps), TABLE.agreement
     exact.rejected("wrong_strategy", again=False)
