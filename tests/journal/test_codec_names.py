@@ -22,6 +22,7 @@ SINCE = {
         "messages.decline.body 'via'",
         "events.decided.keys.weighing",
         "values.belief",
+        "values.belief agreement",
         "values.belief person",
         "values.pinned.no_input",
         "values.policy.belief",
