@@ -24,8 +24,8 @@ ELSEWHERE = 0.01
 """The factor of the likelihood of a rejection whose mistake is neither at the failed step nor above it."""
 UNLISTED = 0.01
 """The likelihood of a row that the table does not list for a place."""
-SAME_BY_CHANCE = 0.2
-"""The share of independent rejections with the same row that are equal by chance."""
+SAME_BY_CHANCE = 0.05
+"""The probability that a rejection equals the step's last one by chance, given its row; low, since codes and places vary."""
 HISTORIES_KEPT = 64
 """The histories whose belief is kept for the next decision."""
 
@@ -103,8 +103,8 @@ class BeliefModel:
             fresh_start.append((*(_EMPTY for _ in self.steps), block))
         return self.moved(Belief(tuple(fresh_start), causes[UNSOLVABLE] / total), self.steps)
 
-    def rejected(self, belief: Belief, past: Past, *, again: bool) -> Belief:
-        """Return the belief after a rejection; `again`: it equals the last rejection of its step."""
+    def rejected(self, belief: Belief, past: Past, *, again: bool | None) -> Belief:
+        """Return the belief after a rejection; `again`: it equals the step's last one; None: it is the step's first."""
         row = past.row
         factors = [self._likelihood(past.step, wrong, row, again=again) for wrong in self.steps]
         factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
@@ -117,7 +117,7 @@ class BeliefModel:
             masses.append(tuple(changed))
         return _normalised(tuple(masses), belief.unsolvable * self._at(UNSOLVABLE, row, again=again))
 
-    def evidence(self, belief: Belief, step: str, row: str, *, again: bool) -> float:
+    def evidence(self, belief: Belief, step: str, row: str, *, again: bool | None) -> float:
         """Return the weight of a rejection at a step: the sum by which `rejected` divides. It is no probability."""
         weight = belief.unsolvable * self._at(UNSOLVABLE, row, again=again)
         places = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
@@ -192,18 +192,21 @@ class BeliefModel:
         shares = {step: sum([sum(blocks[place]) for blocks in belief.masses]) for place, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
 
-    def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool) -> float:
+    def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool | None) -> float:
         if wrong == failed:
             return self._at(SELF, row, again=again)
         if wrong in self.graph.above[failed]:
             return self._at(self._roles[wrong], row, again=again)
         return ELSEWHERE * self._at(OTHER, row, again=again)
 
-    def _at(self, place: str, row: str, *, again: bool) -> float:
+    def _at(self, place: str, row: str, *, again: bool | None) -> float:
         """Return the likelihood of a rejection with this row where the topmost mistake is at a place."""
         codes, repeats = self.table.codes, self.table.repeats
+        shown = codes.get(place, codes[OTHER]).get(row, UNLISTED)
+        if again is None:
+            return shown
         same = repeats.get(place, repeats[OTHER])
-        fresh = (1 - same) * codes.get(place, codes[OTHER]).get(row, UNLISTED)
+        fresh = (1 - same) * shown
         return same + fresh * SAME_BY_CHANCE if again else fresh
 
 

@@ -41,10 +41,10 @@ class Past:
     came: Came = NOTHING
     """With a belief policy that goes by agreement, what the steps above brought before the failure."""
 
-    def is_again(self, earlier: Sequence["Past"]) -> bool:
-        """Return whether the last earlier failure of the step was the same."""
+    def is_again(self, earlier: Sequence["Past"]) -> bool | None:
+        """Return whether the last earlier failure of the step was the same; None where there was none."""
         last = next((past for past in reversed(earlier) if past.step == self.step), None)
-        return last is not None and last.signature == self.signature
+        return None if last is None else last.signature == self.signature
 
 
 def signature(verdict: Verdict) -> Signature:

@@ -150,7 +150,8 @@ def signature_chance(model: BeliefModel, belief: Belief, item: Past | Accepted, 
     last = next((past for past in reversed(earlier) if past.step == step), None)
     if isinstance(item, Past):
         rows.add(item.row)
-    total = sum(model.evidence(belief, step, row, again=False) for row in sorted(rows))
+    other = None if last is None else False
+    total = sum(model.evidence(belief, step, row, again=other) for row in sorted(rows))
     if last is not None and last.row:
         total += model.evidence(belief, step, last.row, again=True)
     accepted = _accepted(model, belief, step) if step in model.graph.leaves else 0.0

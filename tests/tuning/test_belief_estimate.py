@@ -155,10 +155,9 @@ def test_what_came_again_counts_before_the_next_signature():
 def test_the_weight_of_a_rejection_is_what_its_belief_is_divided_by():
     model = BeliefModel(SHIPPED, GRAPH, ROLES)
     belief, past = model.after(()), Past("g_plan", frozenset(), 0, "structure")
-    after = model.rejected(belief, past, again=False)
-    unsolvable = SHIPPED.repeats["unsolvable"]
-    weight = belief.unsolvable * (1 - unsolvable) * SHIPPED.codes["unsolvable"]["structure"] / after.unsolvable
-    assert model.evidence(belief, "g_plan", "structure", again=False) == pytest.approx(weight)
+    after = model.rejected(belief, past, again=None)
+    weight = belief.unsolvable * SHIPPED.codes["unsolvable"]["structure"] / after.unsolvable
+    assert model.evidence(belief, "g_plan", "structure", again=None) == pytest.approx(weight)
 
 
 def test_half_of_the_runs_are_held_out():
