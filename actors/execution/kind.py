@@ -57,6 +57,10 @@ def _least_codec(state: ExecutionState) -> int:
     return FIRST_CODEC if planning is None else planning.least_codec
 
 
+def _in_codec(prepared: Any, codec: int) -> Any:
+    return prepared.in_codec(codec)
+
+
 def _purpose(reply: Replied) -> str:
     if isinstance(reply, ReplanReplied):
         return "replan"
@@ -74,6 +78,7 @@ EXECUTION: Kind[ExecutionState, ExecutionEvent] = Kind(
     children=_children,
     made_from=_made_from,
     least_codec=_least_codec,
+    in_codec=_in_codec,
     purpose=_purpose,
     log_fields=log_fields,
     views=VIEWS,

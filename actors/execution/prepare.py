@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,14 @@ class PreparedExecution:
     """Notices for the user before the run starts: the guard's warnings."""
     kind: str = "execution"
     """The name of its kind."""
+
+    def in_codec(self, codec: int) -> "PreparedExecution":
+        """Return the execution as a codec can hold it: in an earlier one its replans go without a belief."""
+        before = self.config.planning
+        planning = before and before.in_codec(codec)
+        if planning is before:
+            return self
+        return replace(self, config=self.config.model_copy(update={"planning": planning}))
 
     def first(self, run: str, at: float) -> StartExecution:
         """Return the message that starts it."""

@@ -149,6 +149,21 @@ class RunConfig(Value):
         """The first codec that can hold its runs (docs/explanation/versions.md): earlier releases know no belief."""
         return max(WEIGHS if config.policy.belief else FIRST_CODEC for config in self.all)
 
+    def in_codec(self, codec: int) -> "RunConfig":
+        """Return the configuration as a codec can hold it: in an earlier one the rows of each policy decide alone.
+
+        A workflow that stops below a value is returned as it is: without its belief it would not stop.
+        """
+        stops = any(config.workflow.stop_below for config in self.all)
+        if stops or codec >= self.least_codec:
+            return self
+        children = {name: child.in_codec(codec) for name, child in self.children.items()}
+        # Not `model_copy`, which would keep what the cached properties were computed from.
+        fields = {name: getattr(self, name) for name in RunConfig.model_fields}
+        return RunConfig.model_validate(
+            fields | {"policy": self.policy.rows_alone(), "children": children, "no_input": False}
+        )
+
     @cached_property
     def classifier(self) -> Template:
         """The prompt that asks a model for the cause of a rejection."""

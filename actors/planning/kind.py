@@ -68,6 +68,10 @@ def _least_codec(state: PlanningState) -> int:
     return state.config.least_codec if isinstance(state, State) else FIRST_CODEC
 
 
+def _in_codec(prepared: Any, codec: int) -> Any:
+    return prepared.in_codec(codec)
+
+
 def _missing(state: PlanningState, registry: "Registry") -> Sequence[str]:
     if not isinstance(state, State):
         return ()
@@ -95,6 +99,7 @@ PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
     model=_model,
     children=_children,
     least_codec=_least_codec,
+    in_codec=_in_codec,
     title=_title,
     purpose=_purpose,
     missing=_missing,

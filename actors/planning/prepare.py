@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from actors.config.belief_check import check_belief
+from actors.config.belief_check import SEARCHES, check_belief
 from actors.config.loader import LoadedWorkflow
 from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
 from actors.config.step_guards import GuardRefused, guard_for
@@ -19,6 +19,7 @@ from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
+from actors.search.strategies.notation import read_search
 from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
 from actors.values.given import Given
@@ -103,6 +104,13 @@ class RunRequest:
     given_facts: Given | None = None
     """The facts that the run is given, such as the names that tools implement; None for none."""
 
+    def in_codec(self, codec: int) -> "RunRequest":
+        """Return the run as a codec can hold it, unless a limit asks for what a codec lacks."""
+        pinned = self.pinned if self.limits.stop_below else self.pinned.in_codec(codec)
+        if pinned is self.pinned:
+            return self
+        return replace(self, pinned=pinned, limits=self.limits.model_copy(update={"stop_below": None}))
+
     def first(self, run: str, at: float) -> Begin:
         """Return the message that starts it, at a time in UTC seconds since 1970."""
         pinned = self.pinned.model_dump_json()
@@ -186,14 +194,30 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
+    loaded, given = _with_options(loaded, options)
+    loaded, policy = _searched_by_rows(loaded, policy, options, setup.root)
     if options.stop_below is not None and policy.belief is None:
         cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
-    loaded, given = _with_options(loaded, options)
     for checked, decides in (loaded, policy), *_below(loaded):
         check_belief(checked, decides)
         _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
     return loaded, policy, given
+
+
+def _searched_by_rows(
+    loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
+) -> tuple[LoadedWorkflow, Policy]:
+    """Return the workflow and its policy, without its belief where an option names a search that weighs no moves.
+
+    Only a shipped workflow gives way. One of the user's own asks for its belief, so `check_belief` refuses the search.
+    """
+    shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
+    search = read_search(loaded.workflow.search).name
+    if policy.belief is None or options.search is None or search in SEARCHES or not shipped:
+        return loaded, policy
+    text = f"the search {search!r} weighs no moves: the rows of policy {policy.name!r} decide alone"
+    return replace(loaded, notices=(*loaded.notices, text)), policy.rows_alone()
 
 
 def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:

@@ -25,7 +25,7 @@ ELSEWHERE = 0.01
 UNLISTED = 0.01
 """The likelihood of a row that the table does not list for a place."""
 SAME_BY_CHANCE = 0.05
-"""The probability that a rejection equals the step's last one by chance, given its row; low, since codes and places vary."""
+"""The probability that a rejection equals the step's last one by chance, given its row: codes and places vary."""
 HISTORIES_KEPT = 64
 """The histories whose belief is kept for the next decision."""
 

@@ -102,6 +102,10 @@ class Policy(Config):
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
     """What a belief policy goes by, for all rows that are not among its `rules`; None: the rows decide alone."""
 
+    def rows_alone(self) -> "Policy":
+        """Return the policy without its belief: its rows decide about every failure, as a rule table."""
+        return self.model_copy(update={"belief": None})
+
     @model_validator(mode="after")
     def _check_rows(self) -> "Policy":
         seen: set[str] = set()

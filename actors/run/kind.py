@@ -189,6 +189,8 @@ class Kind(Generic[S, E]):
     """Returns the id of the run whose result a begun run was made from, such as its plan; empty for none."""
     least_codec: Callable[[S], int] = lambda _: FIRST_CODEC
     """Returns the first codec that can hold a begun run (`runtime.journal.versions`)."""
+    in_codec: Callable[[Any, int], Any] = lambda prepared, _: prepared
+    """Returns a run that may begin as a codec can hold it, or unchanged where nothing can be left out."""
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title that a begun run was admitted with, for checks; None where its records do not say."""
     purpose: Callable[[Replied], str] = _step_asked

@@ -160,6 +160,9 @@ class Experiment(Config):
     """The prices of a call, in successes, for which the bounds have points beside those at the caps."""
     conclusions: tuple[Conclusion, ...] = ()
     """The sentences to test in each world; needs `caps`."""
+    mean_of_worlds: bool = False
+    """Whether the table `worlds` has the differences at the baseline's mean calls as a mean over all models, which share
+    problems and seeds; needs `caps`."""
     baseline_cap: Count = 30
     """The cap with which the baseline's mean calls are those at which the other arms are compared with it."""
     baseline: str
@@ -181,8 +184,9 @@ class Experiment(Config):
                 if name in names[:place]:
                     raise config_error(f"{name!r} is named twice", (key, place))
         labels = [arm.label for arm in self.arms()]
-        if (self.conclusions or self.bounds) and not self.caps:
-            raise config_error("the experiment has no `caps`", ("conclusions" if self.conclusions else "bounds",))
+        for key in ("conclusions", "bounds", "mean_of_worlds"):
+            if getattr(self, key) and not self.caps:
+                raise config_error("the experiment has no `caps`", (key,))
         families = {arm.family for arm in self.arms()}
         for place, conclusion in enumerate(self.conclusions):
             for key in ("arm", "against"):

@@ -21,6 +21,7 @@ CAPTIONS: Mapping[str, str] = {
     "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
     "equal_mean": "Success at the mean calls of the baseline, interpolated between caps.",
     "bounds": "What a planner with more knowledge finds: success against mean calls, by the price of a call.",
+    "worlds": "The difference to the baseline at its mean calls over all models, each with the same weight.",
     "conclusions": "In how many worlds a conclusion holds: one arm finds more than another within a cap of calls.",
 }
 """The captions of the tables."""
@@ -59,7 +60,7 @@ def _cost(trial: Trial) -> float:
 
 
 def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[str, Table]:
-    """Return the tables `equal_calls` and `equal_mean`, and `conclusions`; empty for an experiment without caps.
+    """Return `equal_calls` and `equal_mean`, where asked for `worlds` and `conclusions`; nothing without caps.
 
     Raises:
         UsageProblem: scipy is not installed.
@@ -69,6 +70,7 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
     curves = list(curves_of(experiment, trials))
     rows: Table = []
     means: Table = []
+    by_arm: dict[str, list[dict[_Pair, float]]] = {}
     for model in experiment.models:
         of_model = [curve for curve in curves if curve.model == model]
         base = next((curve for curve in of_model if curve.label == experiment.baseline), None)
@@ -76,9 +78,31 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
             continue
         rows += [row for curve in of_model for row in _rows(curve, base, experiment.caps)]
         means += [_at_mean(curve, base, experiment.baseline_cap) for curve in of_model]
+        for curve in of_model:
+            if curve is not base:
+                by_arm.setdefault(curve.label, []).append(_gained(curve, base, experiment.baseline_cap)[0])
     _correct(rows)
     tables = {"equal_calls": rows, "equal_mean": means}
+    if experiment.mean_of_worlds:
+        tables["worlds"] = [_over_worlds(arm, worlds) for arm, worlds in by_arm.items()]
     return tables | ({"conclusions": _conclusions(experiment, curves)} if experiment.conclusions else {})
+
+
+def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]]) -> dict[str, str | int | float | None]:
+    """Return the mean difference over worlds. These share the draws of a problem and seed, so a pair is a sample."""
+    pairs = [pair for pair in worlds[0] if all(pair in world for world in worlds)]
+    low, high = mean_interval([fmean(world[pair] for world in worlds) for pair in pairs])
+    deltas = [fmean(world[pair] for pair in pairs) for world in worlds]
+    return {
+        "arm": arm,
+        "worlds": len(worlds),
+        "trials": len(worlds) * len(pairs),
+        "delta_success": rounded(fmean(deltas)),
+        "delta_low": rounded(low),
+        "delta_high": rounded(high),
+        "delta_least": rounded(min(deltas)),
+        "delta_most": rounded(max(deltas)),
+    }
 
 
 def _conclusions(experiment: Experiment, curves: Sequence[Curve]) -> Table:
@@ -173,10 +197,9 @@ def _correct(rows: Table) -> None:
 
 def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> dict[str, str | int | float | None]:
     """Return the success of an arm at the mean calls of the baseline with its own cap."""
-    other = base.at(baseline_cap)
-    target = fmean(calls for _, calls in other.values())
-    own, reached = _interpolated(curve, target)
-    differences = [own[pair] - other[pair][0] for pair in own if pair in other]
+    target = fmean(calls for _, calls in base.at(baseline_cap).values())
+    gained, reached, success = _gained(curve, base, baseline_cap)
+    differences = [*gained.values()]
     low, high = mean_interval(differences)
     itself = curve is base
     return {
@@ -184,11 +207,18 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> dict[str, str | in
         "arm": curve.label,
         "calls_mean": rounded(reached),
         "baseline_calls_mean": rounded(target),
-        "success": rounded(fmean(own.values())),
+        "success": rounded(success),
         "delta_success": None if itself else rounded(fmean(differences)),
         "delta_low": None if itself else rounded(low),
         "delta_high": None if itself else rounded(high),
     }
+
+
+def _gained(curve: Curve, base: Curve, baseline_cap: int) -> tuple[dict[_Pair, float], float, float]:
+    """Return by pair what an arm gains at the baseline's mean calls, with the mean calls reached, and its success."""
+    other = base.at(baseline_cap)
+    own, reached = _interpolated(curve, fmean(calls for _, calls in other.values()))
+    return {pair: own[pair] - other[pair][0] for pair in own if pair in other}, reached, fmean(own.values())
 
 
 def _interpolated(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:

@@ -47,7 +47,11 @@ NO_PLOTS = (
 
 def captions(experiment: Experiment) -> Mapping[str, str]:
     """Return the captions of the tables of an experiment, in their order."""
-    left_out = {"bounds": not experiment.bounds, "conclusions": not experiment.conclusions}
+    left_out = {
+        "bounds": not experiment.bounds,
+        "worlds": not experiment.mean_of_worlds,
+        "conclusions": not experiment.conclusions,
+    }
     extra = {name: text for name, text in EQUAL_CALLS.items() if experiment.caps and not left_out.get(name)}
     return {**extra, **CAPTIONS}
 

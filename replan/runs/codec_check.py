@@ -1,11 +1,27 @@
-"""Checks that a journal's new runs can hold what a run's configuration asks for (docs/explanation/versions.md)."""
+"""Fits new runs to the codec of a journal's new runs (docs/explanation/versions.md)."""
 
 from typing import Any
 
+from actors.run.kind import Kind, PreparedRun
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal
 from runtime.journal.versions import FIRST_CODEC
+
+
+async def fitted(journal: Journal[Any], kind: Kind[Any, Any], prepared: PreparedRun) -> PreparedRun:
+    """Return a run that may begin as the journal's new runs can hold it, as far as its kind can leave something out."""
+    made: PreparedRun = kind.in_codec(prepared, await journal.floor())
+    return made
+
+
+async def codec_notices(journal: Journal[Any], kind: Kind[Any, Any], prepared: PreparedRun) -> tuple[str, ...]:
+    """Return a line for the user if a run begins without something that the journal's new runs cannot hold."""
+    if await fitted(journal, kind, prepared) is prepared:
+        return ()
+    floor = await journal.floor()
+    text = f"new runs of this journal are written in codec {floor}, without beliefs: the rows of the policy decide"
+    return (f"{text} (`{program()} journal upgrade` raises the codec)",)
 
 
 async def check_codec(journal: Journal[Any], needed: int) -> None:

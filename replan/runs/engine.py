@@ -16,7 +16,7 @@ from actors.run.result import RunResult
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.children import cancel_children
-from replan.runs.codec_check import check_codec
+from replan.runs.codec_check import check_codec, fitted
 from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model
@@ -97,6 +97,7 @@ class Engine(Reading):
         hold it.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
+        prepared = await fitted(self.journal, kind, prepared)
         first = prepared.first(name, self.clock.now())
         await check_codec(self.journal, kind.least_codec(started(kind, first)))
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
@@ -112,6 +113,7 @@ class Engine(Reading):
         It is admitted in the transaction of its first records. Raises as `admit` does.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
+        prepared = await fitted(self.journal, kind, prepared)
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
         await check_codec(self.journal, kind.least_codec(state))

@@ -17,6 +17,7 @@ from replan.cli.options import OPTIONS, Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.attaching import attach
+from replan.runs.codec_check import codec_notices
 from replan.runs.engine import Engine
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
@@ -73,6 +74,9 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
     async with opened(options.invocation, make=_needs_home(prepared), drives=True) as engine:
         kind = engine.kinds.named(prepared.request.kind)
 
+        for line in await codec_notices(engine.journal, kind, prepared.request):
+            notice(line)
+
         async def start(session: RunSession, stop: Stop) -> RunResult:
             if not await engine.hosted(kind.name, kind.format):
                 return await session.begin(prepared.request, stop)
@@ -86,6 +90,8 @@ async def _detach(options: Foreground, prepared: Prepared) -> int:
     run = new_run_id()
 
     async def admit(engine: Engine) -> None:
+        for line in await codec_notices(engine.journal, engine.kinds.named(prepared.request.kind), prepared.request):
+            notice(line)
         await engine.admit(prepared.request, run=run)
 
     return await detach_run(options, run, prepared.request.kind, admit, make=_needs_home(prepared))
