@@ -18,6 +18,7 @@ from page_parts.experiments import results, unsettled_of  # noqa: E402
 from replan.experiments.plots import Point, curves, groups  # noqa: E402
 
 OUT = DOCS / "explanation" / "pictures"
+MEASURED = ("shipped", "rules", "iterative_deepening")
 FINDINGS = ("informed", "blind", "blind_search", "blind_author", "shuffled", "verdict_only")
 
 
@@ -81,12 +82,22 @@ def tools() -> str:
     return groups("Goals achieved, by how tools fail", rows, "share of goals, with 95 % intervals")
 
 
+def world_measure() -> str:
+    """Return what the default and two simple arms gain in each world, at the calls of the baseline."""
+    rows: dict[str, dict[str, Point]] = {}
+    for row in results("world_measure", "equal_mean"):
+        if row["arm"] in MEASURED:
+            rows.setdefault(row["model"].removeprefix("simulated:"), {})[row["arm"]] = point(row, "delta_success")
+    return groups("Success less that of the baseline, at its mean calls", rows, "paired, with 95 % intervals")
+
+
 PLOTS: Mapping[str, Callable[[], str]] = {
     "equal_calls": equal_calls,
     "findings": findings,
     "guard_errors": guard_errors,
     "tools": tools,
     "unsettled": unsettled,
+    "world_measure": world_measure,
 }
 """The plots by the names of their files."""
 

@@ -9,6 +9,7 @@ values of its first columns; what stands after it names one column, or two for a
 import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
 from page_parts.markdown import DOCS, read, table
 
@@ -98,6 +99,30 @@ def at_equal_calls(experiment: str) -> str:
     )
 
 
+def over_worlds(experiment: str) -> str:
+    """Return the difference of each arm to the baseline over all worlds in points, and over those held out."""
+    rows = results(experiment, "equal_mean")
+    by_arm: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row["delta_success"]:
+            by_arm.setdefault(row["arm"], {})[row["model"].removeprefix("simulated:")] = float(row["delta_success"])
+    means = {row["arm"]: row for row in results(experiment, "worlds")}
+
+    def cells(arm: str, worlds: Mapping[str, float]) -> Sequence[str]:
+        held_out = fmean(delta for world, delta in worlds.items() if world.startswith("held_out"))
+        least, most = (chosen(worlds, key=worlds.__getitem__) for chosen in (min, max))
+        return (
+            arm,
+            difference(means[arm]) if arm in means else f"{100 * fmean(worlds.values()):+.1f}",
+            f"{100 * held_out:+.1f}",
+            f"{100 * worlds[least]:+.1f} {least}",
+            f"{100 * worlds[most]:+.1f} {most}",
+        )
+
+    head = ("Arm", "Mean of all worlds", "Mean of the held-out", "Least", "Most")
+    return table(head, (cells(arm, worlds) for arm, worlds in by_arm.items()))
+
+
 def unsettled_of(model: str) -> float:
     """Return the factor of the odds at a level without a step of its own, in a simulated world."""
     return float(read(f"profiles/{model.removeprefix('simulated:')}.yaml")["unsettled"])
@@ -118,5 +143,6 @@ def by_unsettled() -> str:
 PARTS: Mapping[str, Callable[[], str]] = {
     "experiment-equal-searches": lambda: at_equal_calls("equal_searches"),
     "experiment-unsettled": by_unsettled,
+    "experiment-world-measure": lambda: over_worlds("world_measure"),
 }
 """The tables by the name in the mark."""

@@ -161,8 +161,8 @@ class Experiment(Config):
     conclusions: tuple[Conclusion, ...] = ()
     """The sentences to test in each world; needs `caps`."""
     mean_of_worlds: bool = False
-    """Whether the table `worlds` has the differences at the baseline's mean calls as a mean over all models, which share
-    problems and seeds; needs `caps`."""
+    """Whether the table `worlds` has the differences at the baseline's mean calls as a mean over all models; these
+    share problems and seeds. Needs `caps`."""
     baseline_cap: Count = 30
     """The cap with which the baseline's mean calls are those at which the other arms are compared with it."""
     baseline: str
