@@ -58,7 +58,9 @@ def _least_codec(state: ExecutionState) -> int:
 
 
 def _in_codec(prepared: Any, codec: int) -> Any:
-    return prepared.in_codec(codec)
+    from actors.execution.prepare import PreparedExecution  # noqa: PLC0415 -- as above
+
+    return prepared.in_codec(codec) if isinstance(prepared, PreparedExecution) else prepared
 
 
 def _purpose(reply: Replied) -> str:

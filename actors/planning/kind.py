@@ -69,7 +69,9 @@ def _least_codec(state: PlanningState) -> int:
 
 
 def _in_codec(prepared: Any, codec: int) -> Any:
-    return prepared.in_codec(codec)
+    from actors.planning.prepare import RunRequest  # noqa: PLC0415 -- as above
+
+    return prepared.in_codec(codec) if isinstance(prepared, RunRequest) else prepared
 
 
 def _missing(state: PlanningState, registry: "Registry") -> Sequence[str]:

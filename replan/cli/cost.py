@@ -84,14 +84,20 @@ def worst_calls(pinned: RunConfig) -> int:
 
 
 def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
-    limited = f", the limit is {cost['calls_limit']}" if cost["calls_worst"] > cost["calls_limit"] else ""
+    limit, worst = (
+        cost["calls_limit"],
+        f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements",
+    )
     usd = cost["cost_usd_max"]
     return [
         ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
         ("search", _search(cost)),
         ("model", str(cost["model"])),
         ("at best", f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted"),
-        ("at worst", f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements{limited}"),
+        (
+            "at worst",
+            worst if cost["calls_worst"] <= limit else f"{counted(limit, 'call')}, the limit; without it {worst}",
+        ),
         ("money", "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}"),
     ]
 

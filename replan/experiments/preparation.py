@@ -271,7 +271,10 @@ def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy, calls: int | None
 def _without_rows(policy: Policy, rows: tuple[str, ...]) -> Policy:
     """Return the policy without some rows; the last row cannot be removed, since it matches every other failure."""
     row_ids = [row.id for row in policy.rows[:-1]]
+    read = () if policy.belief is None else {name for _, names in policy.belief.rows_named() for name in names}
     for row in rows:
+        if row in read:
+            raise UsageProblem(f"the belief of policy {policy.name!r} reads row {row!r}", hint="name another `policy`")
         if row not in row_ids:
             raise UsageProblem(f"the policy has no row {row!r} to take out", hint=nearest(row, row_ids, kind="rows"))
     return policy.model_copy(update={"rows": tuple(row for row in policy.rows if row.id not in rows)})

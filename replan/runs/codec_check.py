@@ -6,12 +6,13 @@ from actors.run.kind import Kind, PreparedRun
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal
-from runtime.journal.versions import FIRST_CODEC
+from runtime.journal.versions import CODEC, FIRST_CODEC
 
 
 async def fitted(journal: Journal[Any], kind: Kind[Any, Any], prepared: PreparedRun) -> PreparedRun:
     """Return a run that may begin as the journal's new runs can hold it, as far as its kind can leave something out."""
-    made: PreparedRun = kind.in_codec(prepared, await journal.floor())
+    floor = await journal.floor()
+    made: PreparedRun = prepared if floor >= CODEC else kind.in_codec(prepared, floor)
     return made
 
 

@@ -147,12 +147,12 @@ def signature_chance(model: BeliefModel, belief: Belief, item: Past | Accepted, 
     """
     step = item.leaf if isinstance(item, Accepted) else item.step
     rows = {row for shares in model.table.codes.values() for row in shares}
-    last = next((past for past in reversed(earlier) if past.step == step), None)
+    last = next((past for past in reversed(earlier) if past.step == step and past.row), None)
     if isinstance(item, Past):
         rows.add(item.row)
     other = None if last is None else False
     total = sum(model.evidence(belief, step, row, again=other) for row in sorted(rows))
-    if last is not None and last.row:
+    if last is not None:
         total += model.evidence(belief, step, last.row, again=True)
     accepted = _accepted(model, belief, step) if step in model.graph.leaves else 0.0
     if isinstance(item, Accepted):

@@ -84,11 +84,11 @@ STRATEGY = {
 }
 BACKTRACKS = {
     "g_analysis": [ANALYSIS],
-    "g_recon": [RECON],
+    "g_recon": [RECON, {**RECON, "constraints_mentioned": ["only after a change of the password"]}],
     "g_strategy": [STRATEGY, {**STRATEGY, "rationale": "Another way."}],
     "g_plan": [LOST, "no JSON at all", PLAN],
 }
-"""A script with one partial replan to the strategy, one retry, then a plan."""
+"""A script with one partial replan to recon, one retry, then a plan."""
 
 RESULT_KEYS = {"run_id", "status", "calls", "tokens", "cost_usd", "revision", "plan", "path", "findings"}
 

@@ -52,7 +52,7 @@ def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):
     planned = replan("run", problem, "-m", scripted(SCRIPT), "--no-input").stdout
     assert "In brackets: what checks a step; replan explain human\n" in planned
     assert replan("explain", "human").exit_code == 0
-    pruned = replan("run", problem, "-m", scripted({**SCRIPT, "g_recon": [{}] * 9}), "--no-input").stdout
+    pruned = replan("run", problem, "-m", scripted({**SCRIPT, "g_recon": [{}] * 14}), "--no-input").stdout
     assert "No plan: all_pruned" in pruned
     assert "What all_pruned means: replan explain all_pruned\n" in pruned
     waiting = replan("run", "-", "-m", "rules", "--no-input", input="Make it better, please.").stdout

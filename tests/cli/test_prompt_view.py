@@ -22,7 +22,7 @@ def planned(replan, problem, scripted):
 def test_every_call_of_a_run_is_rebuilt_with_its_hash(replan, planned):
     events = json.loads(replan("show", planned, "--events", "--json").stdout)["events"]
     requests = [event for event in events if event["kind"] == "generation_requested"]
-    assert len(requests) == 7
+    assert len(requests) == 8
     for event in requests:
         shown = json.loads(replan("show", planned, "--prompt", event["node"], "--json").stdout)
         assert (shown["prompt_hash"], shown["verified"]) == (event["prompt_hash"], True)

@@ -83,8 +83,9 @@ def test_the_tree_explains_a_replan(replan, finished):
     for part in (
         "g_plan/v1.a1  rejected by plan_medium",
         "plan.precondition_unsatisfied at fix",
-        "to g_strategy because of plan.precondition_unsatisfied, by rule wrong_strategy: The plan cannot",
-        "cleared g_strategy, g_plan; thrown away: 2 calls",
+        "to g_recon because of plan.precondition_unsatisfied, by rule belief",
+        "the mistake lies in g_",
+        "cleared g_recon, g_strategy, g_plan; thrown away: 3 calls",
         "=> local_retry because of reply.not_json, by rule malformed: The form is wrong",
         "g_plan/v2.a2  accepted",
     ):
@@ -97,10 +98,10 @@ def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scrip
     replan("run", problem, "-m", scripted(script))
     lines = replan("show", "--last", "--tree").stdout.splitlines()
     attempts = [line for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line)]
-    assert len(attempts) == 7
+    assert len(attempts) == 8
     assert all(line.endswith("(1,200 tokens, $0.00)") for line in attempts)
     assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == [
-        "2 calls, 2,400 tokens, $0.00"
+        "3 calls, 3,600 tokens, $0.00"
     ]
 
 
@@ -109,15 +110,15 @@ def test_the_tree_as_json_has_the_same_content(replan, finished):
     decision = nodes["g_plan/v1.a1"]["decision"]
     assert (decision["level"], decision["targets"], decision["rule"]) == (
         "partial_replan",
-        ["g_strategy"],
-        "wrong_strategy",
+        ["g_recon"],
+        "belief",
     )
-    assert decision["cleared"] == ["g_strategy", "g_plan"]
-    assert decision["cost"]["calls"] == 2
-    assert decision["why"]
+    assert decision["cleared"] == ["g_recon", "g_strategy", "g_plan"]
+    assert decision["cost"]["calls"] == 3
+    assert decision["weighing"]["options"][0]["targets"] == ["g_recon"]
     assert nodes["g_strategy/v1.a1"]["status"] == "superseded"
     assert nodes["g_plan/v2.a2"]["parent"] == "g_strategy/v2.a1"
-    assert sum(node["calls"] for node in nodes.values()) == 7
+    assert sum(node["calls"] for node in nodes.values()) == 8
 
 
 def test_the_plan_is_shown_as_text_or_json(replan, finished):

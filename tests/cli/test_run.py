@@ -29,11 +29,11 @@ def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted)
         "1. find",
         "(only after a failure)",
         "Proved at level medium",
-        "7 model calls",
+        "8 model calls",
     ):
         assert text in result.stdout
     assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in result.stderr
-    assert "partial_replan to g_strategy, by rule wrong_strategy" in result.stderr
+    assert "partial_replan to g_recon, by rule belief" in result.stderr
     assert "asked for" not in result.stdout
     first, *_, last = result.stderr.splitlines()
     assert re.fullmatch(r"\d\d:\d\d:\d\d run [a-z0-9]{8} started, 30 calls at most", first)
@@ -46,7 +46,7 @@ def test_json_prints_exactly_one_object(replan, problem, scripted):
     assert result.exit_code == 0
     assert result.stderr == ""
     assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
-    assert (shown["status"], shown["outcome"], shown["calls"], shown["revision"]) == ("finished", "success", 7, 1)
+    assert (shown["status"], shown["outcome"], shown["calls"], shown["revision"]) == ("finished", "success", 8, 1)
     assert shown["plan"] == PLAN
     assert [step["step"] for step in shown["path"]] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
     assert all(set(step) == {"step", "node", "value", "score"} for step in shown["path"])
@@ -228,7 +228,7 @@ def test_a_real_client_plans_over_the_wire(replan, problem, monkeypatch):
 def test_the_dry_run_prints_calls_and_cost(replan, problem, monkeypatch):
     use_server(monkeypatch, "https://api.openai.com/v1")
     shown = json.loads(replan("run", problem, "-m", "gpt-5-mini", "--dry-run", "--json").stdout)
-    assert (shown["calls_happy"], shown["calls_worst"], shown["calls_max"]) == (4, 30, 30)
+    assert (shown["calls_happy"], shown["calls_worst"], shown["calls_max"]) == (4, 91, 30)
     assert shown["cost_usd_max"] > 0
     unknown = json.loads(replan("run", problem, "-m", "nobodys-model", "--dry-run", "--json").stdout)
     assert unknown["cost_usd_max"] is None

@@ -50,13 +50,14 @@ def test_a_value_that_is_no_chance_is_refused(replan, problem, workflow, value):
 
 def test_a_policy_of_rows_refuses_the_limit(replan, problem, workflow):
     """As an option, as a key of a workflow with its line, and of a run that exists."""
-    done = replan("run", problem, "-m", "rules", "--stop-below", "0.1", "--dry-run")
+    done = replan("run", problem, "-w", "option_a", "-m", "rules", "--stop-below", "0.1", "--dry-run")
     assert (done.exit_code, "--stop-below" in done.stderr) == (2, True)
     assert "policy 'default' weighs no moves" in done.stderr
     workflow.write_text(WORKFLOW.replace("policy: belief\n", "stop_below: 0.1\n"))
     done = replan("run", problem, "-w", workflow, "-m", "rules", "--dry-run")
     assert (done.exit_code, f"{workflow}:2" in done.stderr) == (2, True)
-    run = json.loads(replan("run", problem, "-m", MODEL, "--max-calls", "1", "--json").stdout)["run_id"]
+    shortened = ("-w", "option_a", "-m", MODEL, "--max-calls", "1", "--json")
+    run = json.loads(replan("run", problem, *shortened).stdout)["run_id"]
     done = replan("resume", run, "--stop-below", "0.1")
     assert (done.exit_code, "weighs no moves" in done.stderr, "--stop-below" in done.stderr) == (2, True, True)
 
@@ -73,25 +74,42 @@ def test_the_workflow_gives_the_limit_and_the_option_replaces_it(replan, problem
 def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, workflow):
     """With other policies the record of the start stays as earlier releases write it."""
     pinned = []
-    for options in (("-w", workflow, "--no-input"), ("-w", workflow), ("--no-input",)):
+    for options in (("-w", workflow, "--no-input"), ("-w", workflow), ("-w", "option_a", "--no-input")):
         done = replan("run", problem, "-m", "rules", "--json", "--max-calls", "20", *options)
         start = started(replan, json.loads(done.stdout)["run_id"])
         pinned.append((json.loads(start["pinned"]).get("no_input"), start["limits"].get("stop_below")))
     assert pinned == [(True, 0.0), (None, 0.0), (None, None)]
 
 
-def test_below_codec_2_a_run_with_a_belief_is_refused_until_the_journal_is_upgraded(replan, home, problem, workflow):
-    """The refusal is one line, nothing is written, and policies of rows are not concerned."""
+def test_below_codec_2_the_rows_decide_alone_until_the_journal_is_upgraded(replan, home, problem, workflow):
+    """One line says so, for the default workflow too. A limit of a belief is refused, and nothing is written."""
     assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 6)
     with closing(apsw.Connection(str(home / "journal.sqlite3"))) as connection:
         connection.execute("UPDATE journal SET floor = 1")
     before = replan("runs", "--json").stdout
-    done = replan("run", problem, "-w", workflow, "-m", "rules", "--no-input")
+    done = replan("run", problem, "-w", workflow, "-m", "rules", "--no-input", "--stop-below", "0.1")
     assert done.exit_code == 2
     assert "codec" in done.stderr
     assert "`replan journal upgrade` raises it" in done.stderr
     assert "Traceback" not in done.stderr
     assert replan("runs", "--json").stdout == before
-    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 6)
+    for options in ((), ("-w", workflow)):
+        done = replan("run", problem, "-m", "rules", "--no-input", *options)
+        assert done.exit_code in (0, 6)
+        assert done.stderr.count("written in codec 1, without beliefs") == 1
     assert replan("journal", "upgrade").exit_code == 0
-    assert replan("run", problem, "-w", workflow, "-m", "rules", "--no-input").exit_code in (0, 6)
+    done = replan("run", problem, "-m", "rules", "--no-input")
+    assert done.exit_code in (0, 6)
+    assert "codec" not in done.stderr
+
+
+def test_a_search_that_weighs_no_moves_goes_by_the_rows_of_a_shipped_workflow_alone(replan, problem, workflow):
+    """A workflow of the user's own asks for its belief, so there the search is refused."""
+    done = replan("run", problem, "-m", "rules", "--no-input", "--search", "beam:2", "--json")
+    assert done.exit_code in (0, 6)
+    assert done.stderr == "replan: the search 'beam' weighs no moves: the rows of policy 'belief' decide alone\n"
+    assert "belief" not in json.loads(started(replan, json.loads(done.stdout)["run_id"])["pinned"])["policy"]
+    refused = replan("run", problem, "-w", workflow, "-m", "rules", "--search", "beam:2", "--dry-run")
+    assert (refused.exit_code, "cannot be used with the search 'beam'" in refused.stderr) == (2, True)
+    refused = replan("run", problem, "-m", "rules", "--search", "beam:2", "--stop-below", "0.1", "--dry-run")
+    assert (refused.exit_code, "weighs no moves" in refused.stderr) == (2, True)

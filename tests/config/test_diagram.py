@@ -16,10 +16,10 @@ def test_the_default_workflow_as_mermaid():
     workflow, _, _ = read_workflow("search", ROOT)
     assert mermaid(workflow) == (
         "flowchart LR\n"
-        '    s_g_analysis["g_analysis<br/>analysis_valid<br/>2 attempts, 1 back"]\n'
-        '    s_g_recon["g_recon<br/>all_of: recon_valid, requirements_agree<br/>2 attempts, 2 back"]\n'
+        '    s_g_analysis["g_analysis<br/>analysis_valid<br/>2 attempts, 5 back"]\n'
+        '    s_g_recon["g_recon<br/>all_of: recon_valid, requirements_agree<br/>2 attempts, 6 back"]\n'
         '    s_g_strategy["g_strategy<br/>all_of: strategy_valid, fits_problem_type, evidence_present<br/>'
-        '2 attempts, 3 back"]\n'
+        '2 attempts, 12 back"]\n'
         '    s_g_plan(["g_plan<br/>all_of: plan_medium, requirements_covered, evidence_present, follows_strategy<br/>'
         '3 attempts"])\n'
         "    s_g_analysis --> s_g_strategy\n"

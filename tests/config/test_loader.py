@@ -100,7 +100,7 @@ def test_the_shapes_are_those_of_the_design():
         ("option_d", 3, 9),
         ("option_bc", 3, 9),
         ("option_ad", 4, 12),
-        ("search", 4, 30),
+        ("search", 4, 91),
         ("single", 1, 3),
     ],
 )
@@ -130,10 +130,10 @@ def test_a_draft_is_checked_lightly_and_the_final_plan_fully(name):
     )
 
 
-def test_the_default_ships_the_budgets_of_the_design():
+def test_the_default_ships_visits_that_let_its_cap_of_calls_end_a_run():
     workflow, _, _ = read_workflow("search", ROOT)
     budgets = [(workflow.rmax_of(step), workflow.action_pairs[step].backtrack_budget) for step in workflow.order()]
-    assert budgets == [(2, 1), (2, 2), (2, 3), (3, 0)]
+    assert budgets == [(2, 5), (2, 6), (2, 12), (3, 0)]
     assert workflow.max_total_calls == 30
 
 

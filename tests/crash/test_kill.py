@@ -29,8 +29,8 @@ from tests.support.openai_server import serve
 
 CLASSIFIED = 8
 """Calls with a classifier: two plans fail alike, a model classifies the failure, and the third plan passes."""
-HAPPY = 6
-"""Calls of the script below: analysis, recon, strategy, a plan that causes a replan, strategy, plan."""
+HAPPY = 7
+"""Calls of the script below: analysis, recon, strategy, a plan that causes a replan, recon, strategy, plan."""
 SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
     "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
@@ -158,7 +158,7 @@ def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, fork_server):
 def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
     """S22: two plans fail alike, so a model classifies the failure, as the seventh call; again after a kill."""
     workflow = tmp_path / "classified.yaml"
-    shipped = (data_root() / "configs" / "workflows" / "search.yaml").read_text()
+    shipped = (data_root() / "configs" / "experiments" / "workflows" / "rules.yaml").read_text()
     workflow.write_text(f"{shipped}\nclassifications_max: 2\n")
     broken = plan(needs_missing_token="licence_granted")
     answers = {**SCRIPT, "g_plan": [broken, broken, {"cause": "own_mistake"}, *[plan()] * 40]}

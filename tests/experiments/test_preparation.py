@@ -25,7 +25,11 @@ from runtime.core.errors import UsageProblem
         ({"models": ["simulated:bse"]}, "did you mean 'base'?"),
         ({"models": ["rules"], "pipelines": [{"name": "search", "feedback": "shuffled"}]}, "simulated author only"),
         ({"pipelines": [{"name": "search", "without_rows": ["stagnatio"]}]}, "did you mean 'stagnation'?"),
-        ({"pipelines": [{"name": "search", "without_rows": ["otherwise"]}]}, "no row 'otherwise' to take out"),
+        ({"pipelines": [{"name": "search", "without_rows": ["structure"]}]}, "belief of policy 'belief' reads row"),
+        (
+            {"pipelines": [{"name": "search", "policy": "default", "without_rows": ["otherwise"]}]},
+            "no row 'otherwise' to take out",
+        ),
         ({"pipelines": [{"name": "search", "steps": {"g_plon": {"rmax": 1}}}]}, "did you mean 'g_plan'?"),
         ({"pipelines": [{"name": "search", "search_config": {"r_patience": 0}}]}, "r_patience"),
         ({"pipelines": [{"name": "search", "false_accept": 2}]}, "false_accept"),
@@ -113,7 +117,8 @@ def test_a_workflow_path_is_relative_to_the_experiments_folder(prepared, tmp_pat
 
 
 def test_without_rows_removes_only_the_named_rows(prepared):
-    experiment = prepared(pipelines=[{"name": "search", "without_rows": ["stagnation", "structure"]}])
+    taken_out = {"name": "search", "policy": "default", "without_rows": ["stagnation", "structure"]}
+    experiment = prepared(pipelines=[taken_out])
     rows = [row.id for row in experiment.arms[0].request.pinned.policy.rows]
     assert "stagnation" not in rows
     assert "structure" not in rows

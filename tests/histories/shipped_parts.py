@@ -6,6 +6,7 @@ A history may put a fault into an artifact, as a model might; what is found is a
 import json
 from functools import cache
 
+from actors.config.policy_loader import load_policy
 from actors.config.step_guards import guard_for
 from actors.config.workflow import MODEL_GENERATORS
 from actors.config.workflow_check import check_workflow
@@ -30,10 +31,10 @@ def shipped_problem(name):
     return (data_root() / "configs" / "problems" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def shipped_config(name, **keys):
-    """Return the configuration of a shipped workflow with its policy and prompts, and these keys changed."""
-    loaded, policy = check_workflow(name, data_root(), BUILT_IN, MODEL_GENERATORS)
-    pinned = pin(loaded, policy, "rules", None)
+def shipped_config(name, policy=None, **keys):
+    """Return the configuration of a shipped workflow, with another policy if one is named, and these keys changed."""
+    loaded, own = check_workflow(name, data_root(), BUILT_IN, MODEL_GENERATORS)
+    pinned = pin(loaded, load_policy(policy, data_root()) if policy else own, "rules", None)
     return pinned.model_copy(update={"workflow": pinned.workflow.changed(**keys)}) if keys else pinned
 
 

@@ -1,4 +1,7 @@
-"""A run whose policy has a belief needs codec 2, also where the policy is that of a child run or of replans."""
+"""A run whose policy has a belief needs codec 2, also where the policy is that of a child run or of replans.
+
+In codec 1 the rows of the policy decide alone. A run that is to stop below a value is refused there.
+"""
 
 import pytest
 
@@ -14,19 +17,18 @@ from tests.support.worlds import pinned
 _PRICE = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
 
 
-def request(policy, *, child=None):
+def request(policy, *, child=None, stop_below=None):
     """Return a run whose policy is `policy`; with `child`, that of its child run."""
     config = pinned({"a": {"generator": "made"}}, price=_PRICE, policy=policy).model_copy(update={"model": "rules"})
     if child is not None:
         config = config.model_copy(update={"children": {"below": pinned({"only": {}}, policy=child)}})
-    return RunRequest("the problem", "a run", config, Limits(calls=20))
+    return RunRequest("the problem", "a run", config, Limits(calls=20, stop_below=stop_below))
 
 
-@pytest.mark.parametrize("wanted", [request("belief"), request("default", child="belief")])
 @pytest.mark.parametrize("how", ["admit", "begin"])
-async def test_below_codec_2_it_is_refused_and_nothing_is_written(autojump_clock, wanted, how):
+async def test_below_codec_2_a_limit_of_a_belief_is_refused_and_nothing_is_written(autojump_clock, how):
     """A host or worker of 0.2.0 could claim it, and would report it as damaged."""
-    home = FakeHome()
+    home, wanted = FakeHome(), request("belief", stop_below=0.1)
     newest, home.store.floor = home.store.floor, FIRST_CODEC
     async with home.engine() as engine:
         with pytest.raises(UsageProblem, match=r"needs codec 2.*codec 1.*journal upgrade"):
@@ -38,3 +40,29 @@ async def test_below_codec_2_it_is_refused_and_nothing_is_written(autojump_clock
         await engine.admit(wanted, run="r")
         assert (await engine.journal.row("r")).codec == 2
         assert (await engine.journal.row("plain")).codec == FIRST_CODEC
+
+
+@pytest.mark.parametrize(
+    "wanted", [request("belief"), request("belief", stop_below=0.0), request("default", child="belief")]
+)
+async def test_below_codec_2_the_rows_of_a_policy_decide_alone(autojump_clock, wanted):
+    """So a host or worker of 0.2.0 can drive it; what the run pins is valid there."""
+    home = FakeHome()
+    newest, home.store.floor = home.store.floor, FIRST_CODEC
+    async with home.engine() as engine:
+        await engine.admit(wanted, run="rows")
+        home.store.floor = newest
+        await engine.admit(wanted, run="belief")
+        codecs = [(await engine.journal.row(run)).codec for run in ("rows", "belief")]
+        rows, belief = [(await engine.read(run)).state for run in ("rows", "belief")]
+    assert codecs == [FIRST_CODEC, 2]
+    assert [config.policy.belief for config in rows.config.all] == [None] * len([*rows.config.all])
+    assert any(config.policy.belief for config in belief.config.all)
+    assert rows.run.ledger.limits.stop_below is None
+    assert [config.policy.rows for config in rows.config.all] == [config.policy.rows for config in belief.config.all]
+
+
+def test_a_codec_that_holds_a_belief_changes_nothing():
+    wanted = request("belief")
+    assert wanted.in_codec(2) is wanted
+    assert request("default").in_codec(FIRST_CODEC).pinned.policy.name == "default"
