@@ -22,7 +22,7 @@ SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
     "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
 }
-"""A run whose first plan fails, so that the search goes back to the strategy: six calls."""
+"""A run whose first plan fails, so that the search goes back to recon: seven calls."""
 KEY = "sk-secret-of-the-test-0123456789"
 
 

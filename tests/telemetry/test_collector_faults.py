@@ -148,14 +148,14 @@ def test_metrics_count_what_the_records_say(case):
         for name in ("replan.calls", "replan.tokens", "replan.decisions", "replan.runs.ended", "replan.runs")
     }
     planning = {"replan.kind": "planning"}
-    assert points["replan.calls"] == [({"replan.outcome": "replied", **planning}, 6)]
+    assert points["replan.calls"] == [({"replan.outcome": "replied", **planning}, 7)]
     assert points["replan.tokens"][0][1] > 0
     ((about, count),) = points["replan.decisions"]
     assert (about["replan.level"], count) == ("partial_replan", 1)
     assert points["replan.runs.ended"] == [({"replan.outcome": "success", **planning}, 1)]
     assert points["replan.runs"] == [({"replan.status": "finished", **planning}, 1)]
     (duration,) = case.collector.values("gen_ai.client.operation.duration")
-    assert duration.count == 6
+    assert duration.count == 7
     usage = case.collector.values("gen_ai.client.token.usage")
     assert {attributes(point)["gen_ai.token.type"] for point in usage} == {"input", "output"}
     (append,) = case.collector.values("replan.journal.append.duration")

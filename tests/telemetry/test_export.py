@@ -27,6 +27,7 @@ TREE = [
         ["attempt g_strategy", ["chat test-model"], ["check all_of"]],
         ["attempt g_plan", ["chat test-model"], ["check all_of"], ["decide partial_replan"]],
         ["revise partial_replan"],
+        ["attempt g_recon", ["chat test-model"], ["check all_of"]],
         ["attempt g_strategy", ["chat test-model"], ["check all_of"]],
         ["attempt g_plan", ["chat test-model"], ["check all_of"]],
     ]
@@ -43,7 +44,7 @@ def test_a_run_is_one_tree_with_its_attempts_checks_and_decisions(case):
     assert int.from_bytes(root.span_id) == span_id(result["run_id"], 1)
     about = attributes(root)
     assert (about["gen_ai.conversation.id"], about["replan.outcome"]) == (result["run_id"], "success")
-    assert about["replan.calls"] == result["calls"] == 6
+    assert about["replan.calls"] == result["calls"] == 7
     chat = next(span for span in case.collector.spans if span.name == "chat test-model")
     told = attributes(chat)
     assert told["gen_ai.operation.name"] == "chat"
@@ -167,7 +168,7 @@ def test_prompts_and_replies_are_exported_only_where_the_user_opted_in_and_secre
 def test_a_model_server_gets_no_trace_context(case):
     case.more = {"TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
     assert case.replan(*case.run_command)[0] == 0
-    assert len(case.server.seen) == 6
+    assert len(case.server.seen) == 7
     for seen in case.server.seen:
         assert not {"traceparent", "tracestate", "baggage"} & {name.lower() for name in seen.headers}
 

@@ -101,7 +101,7 @@ async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
         await web.settled(run, "finished")
         rows = (await program.get("/api/runs?status=finished&q=login")).json()
         assert [row["run_id"] for row in rows["runs"]] == [run]
-        assert len((await program.get(f"/api/runs/{run}/tree")).json()["nodes"]) == 7
+        assert len((await program.get(f"/api/runs/{run}/tree")).json()["nodes"]) == 8
         records = (await program.get(f"/api/runs/{run}/records?after=30")).json()
         assert records["records"][0]["seq"] == 31
         assert records["next_after"] is None

@@ -172,7 +172,8 @@ async def test_no_client_lets_a_belief_spend_more_than_the_server(tmp_path):
     """`stop_below` is the limit of which less spends more: clients may raise it, and the server's is the least."""
     workflow = tmp_path / "mine.yaml"
     workflow.write_text(BELIEF)
-    async with served(tmp_path, hosts=False, stop_below=0.2, workflows={"mine": str(workflow)}) as web:
+    offered = {"mine": str(workflow), "plain": "option_a"}
+    async with served(tmp_path, hosts=False, stop_below=0.2, workflows=offered) as web:
         program = Program(web)
         order = {"problem": PROBLEM, "model": "rules", "workflow": "mine"}
         refused = await program.post("/api/runs", {**order, "stop_below": 0.1}, key="less")
@@ -188,7 +189,7 @@ async def test_no_client_lets_a_belief_spend_more_than_the_server(tmp_path):
         assert (await web.post(f"/runs/{run}/limits", {"stop_below": "0.5"})).status_code == 303
         assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below == 0.5
         assert 'name="stop_below"' in (await web.browser.get(f"/runs/{run}")).text
-        plain = {"problem": PROBLEM, "model": "rules"}
+        plain = {"problem": PROBLEM, "model": "rules", "workflow": "plain"}
         run = (await program.post("/api/runs", plain, key="plain")).json()["run_id"]
         assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below is None
         assert 'name="stop_below"' not in (await web.browser.get(f"/runs/{run}")).text

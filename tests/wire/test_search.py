@@ -31,6 +31,9 @@ from tests.support.answers import Answer, Handler, by_step, request_parts
 from tests.support.artifacts import GOOD, PROBLEM, plan
 from tests.support.openai_server import OpenAIServer, serve
 
+RULES = str(data_root() / "configs" / "experiments" / "workflows" / "rules.yaml")
+"""The shipped workflow, with a policy whose rows decide."""
+
 
 class FastBackOffClock(SystemClock):
     """A clock that shortens waits to a hundredth and keeps their order."""
@@ -72,8 +75,8 @@ def scripted(**lists: list[Any]) -> Handler:
 
 
 def with_classifier(folder: Path) -> Path:
-    """Write the shipped workflow with a classifier, and return its path."""
-    value = yaml.safe_load((data_root() / "configs" / "workflows" / "search.yaml").read_text())
+    """Write the workflow in which rows decide with a classifier, and return its path."""
+    value = yaml.safe_load(Path(RULES).read_text())
     path = folder / "classified.yaml"
     path.write_text(yaml.safe_dump({**value, "classifications_max": 2}, sort_keys=False))
     return path
@@ -107,9 +110,20 @@ async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_
         assert retried.prompt.count(rejection[:60]) == 1
 
 
-async def test_a_precondition_without_a_producer_leads_to_a_replan_of_the_strategy_only():
+async def test_the_default_goes_back_to_where_the_mistake_most_likely_lies():
     broken = plan(needs_missing_token="licence_granted")
     async with run_against(scripted(g_plan=[broken])) as (result, server, events):
+        assert result.outcome == "success"
+        assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 2, "g_plan": 2}
+        (revised,) = of_kind(events, Revised)
+        assert revised.targets == ("g_recon",)
+        (decision,) = [event.decision for event in of_kind(events, Decided)]
+        assert (decision.rule, [option.move for option in decision.weighing.options]) == ("belief", ["redo", "redo"])
+
+
+async def test_a_precondition_without_a_producer_leads_to_a_replan_of_the_strategy_only():
+    broken = plan(needs_missing_token="licence_granted")
+    async with run_against(scripted(g_plan=[broken]), workflow=RULES) as (result, server, events):
         assert result.outcome == "success"
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 1, "g_strategy": 2, "g_plan": 2}
         (revised,) = of_kind(events, Revised)
@@ -120,7 +134,7 @@ async def test_a_precondition_without_a_producer_leads_to_a_replan_of_the_strate
 
 async def test_the_same_findings_twice_lead_to_the_next_level():
     broken = plan(needs_missing_token="licence_granted")
-    async with run_against(scripted(g_plan=[broken, broken])) as (result, server, events):
+    async with run_against(scripted(g_plan=[broken, broken]), workflow=RULES) as (result, server, events):
         assert result.outcome == "success"
         assert [event.targets for event in of_kind(events, Revised)] == [("g_strategy",), ("g_recon",)]
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 3, "g_plan": 3}
@@ -171,7 +185,11 @@ async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_o
     """A prompt has the rejections whose replan cleared its step: the first replan did not clear recon."""
     first = plan(needs_missing_token="licence_granted", plan_id="first")
     second = plan(needs_missing_token="backup_taken", plan_id="second")
-    async with run_against(scripted(g_plan=["no json at all", first, second])) as (result, server, events):
+    async with run_against(scripted(g_plan=["no json at all", first, second]), workflow=RULES) as (
+        result,
+        server,
+        events,
+    ):
         assert result.outcome == "success"
         rejections = rejections_in(events)
         assert len(rejections) == 3
