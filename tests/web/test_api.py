@@ -106,7 +106,7 @@ async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
         assert records["records"][0]["seq"] == 31
         assert records["next_after"] is None
         budget = (await program.get(f"/api/runs/{run}/budget")).json()["budget"]
-        assert (budget[0]["name"], budget[0]["spent"], budget[0]["limit"]) == ("calls", 7, 30)
+        assert (budget[0]["name"], budget[0]["spent"], budget[0]["limit"]) == ("calls", 8, 30)
         attempt = (await program.get(f"/api/runs/{run}/attempts/g_plan/v2.a1")).json()
         assert attempt["prompt"]["verified"]
         assert attempt["replies"][0]["content"] == "no JSON at all"

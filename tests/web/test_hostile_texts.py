@@ -172,7 +172,9 @@ async def test_no_client_lets_a_belief_spend_more_than_the_server(tmp_path):
     """`stop_below` is the limit of which less spends more: clients may raise it, and the server's is the least."""
     workflow = tmp_path / "mine.yaml"
     workflow.write_text(BELIEF)
-    offered = {"mine": str(workflow), "plain": "option_a"}
+    rows = tmp_path / "rows.yaml"
+    rows.write_text(BELIEF.replace("policy: belief\n", ""))
+    offered = {"mine": str(workflow), "rows": str(rows)}
     async with served(tmp_path, hosts=False, stop_below=0.2, workflows=offered) as web:
         program = Program(web)
         order = {"problem": PROBLEM, "model": "rules", "workflow": "mine"}
@@ -189,7 +191,7 @@ async def test_no_client_lets_a_belief_spend_more_than_the_server(tmp_path):
         assert (await web.post(f"/runs/{run}/limits", {"stop_below": "0.5"})).status_code == 303
         assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below == 0.5
         assert 'name="stop_below"' in (await web.browser.get(f"/runs/{run}")).text
-        plain = {"problem": PROBLEM, "model": "rules", "workflow": "plain"}
+        plain = {"problem": PROBLEM, "model": "rules", "workflow": "rows"}
         run = (await program.post("/api/runs", plain, key="plain")).json()["run_id"]
         assert (await web.engine.common_with_inbox(run)).ledger.limits.stop_below is None
         assert 'name="stop_below"' not in (await web.browser.get(f"/runs/{run}")).text

@@ -20,7 +20,7 @@ async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
         run = await web.start("backtracks")
         await web.settled(run, "finished")
         page = (await web.browser.get(f"/runs/{run}")).text
-        for text in ("partial_replan to g_recon", "thrown away: 2 calls", "7 spent of 30 calls", "Find the cause"):
+        for text in ("partial_replan to g_recon", "thrown away: 3 calls", "8 spent of 30 calls", "Find the cause"):
             assert text in page
         assert page.count("<rect x=") == len(PLAN["steps"])
         assert 'class="open contingent"' in page
