@@ -2,8 +2,9 @@
 
     python benchmarks/bench_lab.py [--trials N]
 
-In one process. For each search: the default workflow, the profile `base`, at most thirty calls. For each published
-experiment: a random sample of its trials. The last row is the rate for all experiments together.
+In one process. For each search: the default workflow, the profile `base`, at most thirty calls. Depth-first and
+iterative deepening go by the belief, the others by rows. For each published experiment: a random sample of its trials.
+The last row is the rate for all experiments together.
 """
 
 import argparse
@@ -17,7 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import HERE, commit, machine, table, today, versions, write
 
 from actors.config.model_spec import parse_model_spec
+from actors.planning import rules as decisions
 from actors.planning.prepare import RunOptions
+from actors.policy.decision import decide
 from actors.simulated.model import load_profile
 from replan.experiments.lab import LabSetup, simulate_run
 from replan.experiments.preparation import Installation, prepare
@@ -27,6 +30,8 @@ from replan.setup.gc_tuning import tune
 from replan.setup.plugins import registry
 from replan.setup.settings import Choice, UserConfig
 
+GOAL_CALL, GOAL_DECISION = 0.30, 0.20
+"""Milliseconds of a simulated call, and of a decision by the belief, at most."""
 SEARCHES = ("depth_first", "blind", "linear", "best_first", "restart", "iterative_deepening", "beam", "best_of")
 PROBLEM = "The login fails with a timeout when the session store is slow."
 FIRST_SEED = 1000
@@ -61,6 +66,27 @@ def of_search(search, trials):
     return {"trials_per_second": round(trials / spent), "ms_per_call": round(spent / calls * 1e3, 2)}
 
 
+def of_decisions(trials):
+    """Return the milliseconds of a decision by the belief, in the trials of the default search."""
+    setup, spent, count = make_setup("depth_first"), 0.0, 0
+
+    def timed(*arguments):
+        nonlocal spent, count
+        started = time.process_time()
+        decision = decide(*arguments)
+        if decision.weighing is not None:
+            spent, count = spent + time.process_time() - started, count + 1
+        return decision
+
+    decisions.decide = timed
+    try:
+        for seed in range(FIRST_SEED, FIRST_SEED + trials):
+            simulate_run(setup, PROBLEM, seed)
+    finally:
+        decisions.decide = decide
+    return {"decisions": count, "ms_per_decision": round(spent / count * 1e3, 3)}
+
+
 def of_experiment(path, trials):
     """Return the number of trials of an experiment, and its trials per second."""
     prepared = prepare(path, Installation(registry({}, {}), data_root(), UserConfig(), {}, 0.0))
@@ -77,19 +103,32 @@ def of_experiment(path, trials):
 def tables(results):
     """Return the results as tables."""
     searches = [
-        (name, result["trials_per_second"], _verdict(result["trials_per_second"]), result["ms_per_call"])
+        (
+            name,
+            result["trials_per_second"],
+            _verdict(result["trials_per_second"]),
+            _least(result["ms_per_call"], GOAL_CALL),
+        )
         for name, result in results["searches"].items()
     ]
+    belief = results["belief"]
+    decision = (f"{belief['decisions']:,}", _least(belief["ms_per_decision"], GOAL_DECISION))
     experiments = [
         (name, f"{result['trials']:,}", result["trials_per_second"], _verdict(result["trials_per_second"]))
         for name, result in results["experiments"].items()
     ]
     return (
         "Simulated trials in a second of one core, for each search:\n\n"
-        + table(["search", "trials per second", "goal", "ms per call"], searches)
-        + "\n\nThe same for each published experiment:\n\n"
+        + table(["search", "trials per second", "goal", "ms per call, goal"], searches)
+        + "\n\nA decision by the belief, in the trials of depth-first:\n\n"
+        + table(["decisions", "ms per decision"], [decision])
+        + "\n\nTrials for each published experiment:\n\n"
         + table(["experiment", "trials", "trials per second", "goal"], experiments)
     )
+
+
+def _least(milliseconds, goal):
+    return f"{milliseconds:g} (at most {goal:g}: {'met' if milliseconds <= goal else '**missed**'})"
 
 
 def _verdict(rate):
@@ -105,6 +144,7 @@ def main():
     results = {"commit": commit(), "date": today(), "machine": machine(), "versions": packages}
     tune()
     results["searches"] = {search: of_search(search, options.trials) for search in SEARCHES}
+    results["belief"] = of_decisions(options.trials)
     paths = sorted((HERE.parent / "configs" / "experiments").glob("*.yaml"))
     experiments = {path.stem: of_experiment(path, 3 * options.trials) for path in paths}
     trials = sum(result["trials"] for result in experiments.values())

@@ -72,6 +72,7 @@ class BeliefModel:
         agreement = table.agreement
         self._comparison = None if agreement is None else Comparison(agreement, self._right, self._easy)
         self.after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._after)
+        self.rejected_after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._rejected_after)
 
     def _chances(self, role: str) -> Block:
         """Return the chances of an attempt at a step with this role, where the problem is hard at it."""
@@ -86,10 +87,17 @@ class BeliefModel:
         if not history:
             return self._prior()
         *earlier, past = history
-        belief = self.after(tuple(earlier), past.came)
-        if past.row:
-            belief = self.rejected(belief, past, again=past.is_again(earlier))
+        before = (tuple(earlier), past.came)
+        belief = (
+            self.rejected_after(*before, past.step, past.row, past.is_again(earlier))
+            if past.row
+            else self.after(*before)
+        )
         return self.moved(belief, past.redone, came) if past.redone else belief
+
+    def _rejected_after(self, history: tuple[Past, ...], came: Came, step: str, row: str, again: bool | None) -> Belief:
+        """Return the belief after one more rejection: it is asked for at once, and again with the longer history."""
+        return self.rejected(self.after(history, came), step, row, again=again)
 
     def _prior(self) -> Belief:
         """Return the belief before the first rejection, when each step has been drawn once."""
@@ -103,10 +111,9 @@ class BeliefModel:
             fresh_start.append((*(_EMPTY for _ in self.steps), block))
         return self.moved(Belief(tuple(fresh_start), causes[UNSOLVABLE] / total), self.steps)
 
-    def rejected(self, belief: Belief, past: Past, *, again: bool | None) -> Belief:
+    def rejected(self, belief: Belief, step: str, row: str, *, again: bool | None) -> Belief:
         """Return the belief after a rejection; `again`: it equals the step's last one; None: it is the step's first."""
-        row = past.row
-        factors = [self._likelihood(past.step, wrong, row, again=again) for wrong in self.steps]
+        factors = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
         factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
         masses = []
         for cause, blocks in enumerate(belief.masses):

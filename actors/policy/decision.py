@@ -191,10 +191,12 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
         return None
     history = tuple(situation.history)
     before = model.after(history, failure.came)
+    again = Past(failure.step, signature(failure.verdict), row=row).is_again(history)
     if right := known_right(graph, situation.progress):
         before = model.settled(before, right)
-    past = Past(failure.step, signature(failure.verdict), row=row)
-    after = model.rejected(before, past, again=past.is_again(history))
+        after = model.rejected(before, failure.step, row, again=again)
+    else:
+        after = model.rejected_after(history, failure.came, failure.step, row, again)
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
         after = model.pointed_out(after, resolved(named, failure.step, graph, situation.roles))
     bounds = Bounds(

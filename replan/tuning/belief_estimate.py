@@ -198,7 +198,7 @@ class _Followed:
                 continue
             if item.row:
                 score += math.log(signature_chance(model, belief, item, earlier))
-                belief = model.rejected(belief, item, again=item.is_again(earlier))
+                belief = model.rejected(belief, item.step, item.row, again=item.is_again(earlier))
             earlier.append(item)
             redone = item.redone
         return belief, score

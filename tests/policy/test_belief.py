@@ -109,7 +109,7 @@ def test_a_belief_is_the_exact_posterior_of_its_world_on_a_chain(seed):
         row = chance.choice(["structure", "wrong_strategy", "wrong_facts", "otherwise"])
         again = chance.random() < 0.4 if number else None
         exact.rejected(row, again)
-        belief = made.rejected(belief, Past("plan", frozenset(), row=row), again=again)
+        belief = made.rejected(belief, "plan", row, again=again)
         assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
         target = chance.choice(steps)
         expected = made.chance(made.odds(belief), cleared(CHAIN, (target,)), "plan")
@@ -237,7 +237,7 @@ def test_equal_values_are_decided_by_the_order_of_the_candidates():
     alike = TABLE.model_copy(update={"codes": {"other": TABLE.codes["other"], "unsolvable": TABLE.codes["unsolvable"]}})
     graph = Graph({"a": (), "b": (), "c": ("a", "b")}, dict.fromkeys("abc", StepBudget(1, 5)))
     made = BeliefModel(alike, graph, dict.fromkeys("abc", ""))
-    belief = made.rejected(made.after(()), Past("c", frozenset(), row="wrong_strategy"), again=None)
+    belief = made.rejected(made.after(()), "c", "wrong_strategy", again=None)
     moves = [each.move for each in weigh(made, belief, progress_of(graph), "c", FREE)]
     single = [move.targets for move in moves if isinstance(move, Redo) and len(move.targets) == 1]
     assert single == [("b",), ("a",)]
@@ -311,7 +311,7 @@ def compared(steps, moves, *, seen):
 def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same):
     """The topmost redone step was the same as before, or not: exact where nothing above a mistake was told before."""
     made, steps = model(CHAIN), CHAIN.steps
-    belief = made.rejected(made.after(()), Past("plan", frozenset(), row="wrong_strategy"), again=None)
+    belief = made.rejected(made.after(()), "plan", "wrong_strategy", again=None)
     came = Came(same=(target,)) if same else Came(other=(target,))
     belief = made.moved(belief, cleared(CHAIN, (target,)), came)
     expected = compared(steps, target, seen={target: same})
@@ -323,7 +323,7 @@ def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same)
 def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
     """And one that brought something else is likelier to; without `agreement` neither says anything."""
     made = model()
-    belief = made.rejected(made.after(()), Past("plan", frozenset(), row="wrong_strategy"), again=None)
+    belief = made.rejected(made.after(()), "plan", "wrong_strategy", again=None)
     redone = cleared(SEEDS, ("strategy",))
     silent, same, other = (
         made.moved(belief, redone, came) for came in (Came(), Came(same=("strategy",)), Came(other=("strategy",)))

@@ -154,8 +154,8 @@ def test_what_came_again_counts_before_the_next_signature():
 
 def test_the_weight_of_a_rejection_is_what_its_belief_is_divided_by():
     model = BeliefModel(SHIPPED, GRAPH, ROLES)
-    belief, past = model.after(()), Past("g_plan", frozenset(), 0, "structure")
-    after = model.rejected(belief, past, again=None)
+    belief = model.after(())
+    after = model.rejected(belief, "g_plan", "structure", again=None)
     weight = belief.unsolvable * SHIPPED.codes["unsolvable"]["structure"] / after.unsolvable
     assert model.evidence(belief, "g_plan", "structure", again=None) == pytest.approx(weight)
 
