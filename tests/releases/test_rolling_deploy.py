@@ -3,13 +3,15 @@
 import pytest
 
 from runtime.journal.versions import CODEC
-from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
+from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, PROBLEM, RECON, STRATEGY, write_script
 from tests.releases.release import ROOT, Release, installed
 from tests.support.postgres import running_server
 
 TAG, COMMIT = "0.2.0", "5e0544b7407de8620a800b2f0c150f3802bf490f"
 SCRIPT = {"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]}
 """What the author of each run writes: it asks once."""
+DEFAULT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY, STRATEGY], "g_plan": [LOST, PLAN]}
+"""What the author writes in the default workflow, if the rows of its policy decide: they go back to the strategy."""
 CALLS = 3
 ANSWER = "Version 3.12"
 
@@ -48,6 +50,13 @@ def started(release, tmp_path):
     return release("run", problem, "-m", write_script(tmp_path, SCRIPT), "-w", "option_a", "--detach").strip()
 
 
+def started_by_default(release, tmp_path):
+    """Start a run of the default workflow for a host; return its id. Its policy has a belief, which is left out."""
+    model = write_script(tmp_path, DEFAULT, "default.yaml")
+    said = release("run", tmp_path / "problem.md", "-m", model, "--detach").splitlines()
+    return next(line for line in said if " " not in line)
+
+
 def answered(release, *runs):
     """Answer the question of each run."""
     for run in runs:
@@ -69,6 +78,9 @@ def test_a_rolling_deploy_strands_no_run_and_the_old_release_says_when_it_is_ove
         assert new.json("journal", "upgrade", "--tables")["codec"] == CODEC - 1
         first += [started(new, tmp_path) for _ in "34"]  # The old host drives them on tables that were added to.
         host.until("waiting", *first)
+        by_rows = started_by_default(new, tmp_path)
+        host.until("finished", by_rows)
+    assert old.json("show", by_rows)["outcome"] == "success"
     with new.host() as host:  # The old host was killed; the new one takes over at once.
         answered(old, first[0])
         answered(new, first[2])
@@ -111,4 +123,4 @@ def test_a_rolling_deploy_strands_no_run_and_the_old_release_says_when_it_is_ove
         host.until("finished", left, newer)
     assert (vias(new, left), vias(new, newer)) == ([None], ["cli"])
     verified = new.json("journal", "verify")
-    assert (verified["ok"], verified["findings"], verified["runs"]) == (True, [], 8)
+    assert (verified["ok"], verified["findings"], verified["runs"]) == (True, [], 9)
