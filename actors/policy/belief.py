@@ -10,7 +10,7 @@ Only + - * / on floats in a fixed order, so that every machine computes the same
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import add, mul
 
 from actors.policy.belief_agreement import Block, ComparedMove, Comparison, Masses
@@ -29,11 +29,16 @@ SAME_BY_CHANCE = 0.05
 HISTORIES_KEPT = 64
 """The histories whose belief is kept for the next decision."""
 
+MOVES_KEPT = 1024
+"""The moves whose terms are kept; a workflow has fewer."""
+
+_Term = tuple[bool, int, int, float]
+"""A term of a chance: whether the cause is drawn anew, the cause, the topmost wrong step, and the weight."""
 _EMPTY: Block = (0.0,) * (DIFFICULTIES * TOLD)
 _ONES: Block = (1.0,) * (DIFFICULTIES * TOLD)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Belief:
     """The probabilities of all hypotheses; together 1."""
 
@@ -41,6 +46,11 @@ class Belief:
     """Those in which the problem has a solution."""
     unsolvable: float
     """That the problem has none."""
+
+    @cached_property
+    def shares(self) -> tuple[tuple[float, ...], ...]:
+        """By cause and topmost wrong step: the probability."""
+        return tuple([tuple([sum(block) for block in blocks]) for blocks in self.masses])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ class BeliefModel:
         agreement = table.agreement
         self._comparison = None if agreement is None else Comparison(agreement, self._right, self._easy)
         self.after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._after)
+        self._terms: Callable[..., tuple[_Term, ...]] = lru_cache(MOVES_KEPT)(self._chance_terms)
         self.rejected_after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._rejected_after)
 
     def _chances(self, role: str) -> Block:
@@ -115,21 +126,20 @@ class BeliefModel:
         """Return the belief after a rejection; `again`: it equals the step's last one; None: it is the step's first."""
         factors = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
         factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
-        masses = []
-        for cause, blocks in enumerate(belief.masses):
-            changed = []
-            for wrong, block in enumerate(blocks):
-                factor = factors[wrong]
-                changed.append(tuple([share * factor for share in (_told(block) if wrong == cause else block)]))
-            masses.append(tuple(changed))
-        return _normalised(tuple(masses), belief.unsolvable * self._at(UNSOLVABLE, row, again=again))
+        told = tuple(
+            [
+                tuple([_told(block) if wrong == cause else block for wrong, block in enumerate(blocks)])
+                for cause, blocks in enumerate(belief.masses)
+            ]
+        )
+        return _scaled(belief, told, factors, self._at(UNSOLVABLE, row, again=again))
 
     def evidence(self, belief: Belief, step: str, row: str, *, again: bool | None) -> float:
         """Return the weight of a rejection at a step: the sum by which `rejected` divides. It is no probability."""
         weight = belief.unsolvable * self._at(UNSOLVABLE, row, again=again)
         places = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
         for place, factor in enumerate([*places, ELSEWHERE * self._at(OTHER, row, again=again)]):
-            weight += factor * sum([sum(blocks[place]) for blocks in belief.masses])
+            weight += factor * sum([row[place] for row in belief.shares])
         return weight
 
     def role(self, step: str) -> str:
@@ -141,11 +151,12 @@ class BeliefModel:
         hit = self.table.classifier
         miss = (1 - hit) / (len(self.steps) + 1 - len(places))
         factors = [*(hit if step in places else miss for step in self.steps), miss]
-        return _scaled(belief, factors, miss)
+        return _scaled(belief, belief.masses, factors, miss)
 
     def settled(self, belief: Belief, right: Collection[str]) -> Belief:
         """Return the belief once these steps are known to be right: a leaf that builds on them was accepted."""
-        return _scaled(belief, [*(0.0 if step in right else 1.0 for step in self.steps), 1.0], 0.0)
+        factors = [*(0.0 if step in right else 1.0 for step in self.steps), 1.0]
+        return _scaled(belief, belief.masses, factors, 0.0)
 
     def moved(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
         """Return the belief after these steps have been drawn anew, and `came` has been seen of them.
@@ -166,7 +177,7 @@ class BeliefModel:
         """Return the sums of which `chance` makes the value of each move."""
         drawn = zip(belief.masses, self._right, strict=True)
         return Odds(
-            tuple([tuple([sum(block) for block in blocks]) for blocks in belief.masses]),
+            belief.shares,
             tuple([tuple([sum(map(mul, block, right)) for block in blocks]) for blocks, right in drawn]),
         )
 
@@ -175,10 +186,17 @@ class BeliefModel:
 
         `at` counts only the hypotheses in which this step is the topmost wrong one.
         """
+        total = 0.0
+        for is_drawn, cause, wrong, weight in self._terms(tuple(redone), leaf, at):
+            total += weight * (odds.drawn if is_drawn else odds.stays)[cause][wrong]
+        return total
+
+    def _chance_terms(self, redone: Collection[str], leaf: str, at: str | None) -> tuple[_Term, ...]:
+        """Return the terms of `chance`, which are the same for every belief."""
         easy, scope = self.table.easy, {*self.graph.above[leaf], leaf}
         fresh = [step in redone for step in self.steps]
         only = None if at is None else self.steps.index(at)
-        total = 0.0
+        terms = list[_Term]()
         for wrong in range(len(self.steps) + 1):
             if only is not None and wrong != only:
                 continue
@@ -190,13 +208,14 @@ class BeliefModel:
             every = 1.0
             for _ in drawn:
                 every *= easy
-            for cause, (stays, redrawn) in enumerate(zip(odds.stays, odds.drawn, strict=True)):
-                total += every / easy * redrawn[wrong] if cause in drawn else every * stays[wrong]
-        return total
+            for cause in range(len(self.steps)):
+                is_drawn = cause in drawn
+                terms.append((is_drawn, cause, wrong, every / easy if is_drawn else every))
+        return tuple(terms)
 
     def places(self, belief: Belief) -> dict[str, float]:
         """Return the probability of each place of the mistake: each step, and `unsolvable`."""
-        shares = {step: sum([sum(blocks[place]) for blocks in belief.masses]) for place, step in enumerate(self.steps)}
+        shares = {step: sum([row[place] for row in belief.shares]) for place, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
 
     def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool | None) -> float:
@@ -258,13 +277,20 @@ def _told(block: Block) -> Block:
     return tuple(shifted)
 
 
-def _scaled(belief: Belief, factors: Sequence[float], unsolvable: float) -> Belief:
-    """Return the belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1."""
-    masses = tuple(
-        tuple([tuple([share * factor for share in block]) for block, factor in zip(blocks, factors, strict=True)])
-        for blocks in belief.masses
+def _scaled(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
+    """Return a belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1.
+
+    `masses` are those of the belief, perhaps with another distribution within a block.
+    """
+    total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
+    scales = [factor / total for factor in factors]
+    scaled = tuple(
+        [
+            tuple([tuple([share * scale for share in block]) for block, scale in zip(blocks, scales, strict=True)])
+            for blocks in masses
+        ]
     )
-    return _normalised(masses, belief.unsolvable * unsolvable)
+    return Belief(scaled, belief.unsolvable * unsolvable / total)
 
 
 def _normalised(masses: Masses, unsolvable: float) -> Belief:
