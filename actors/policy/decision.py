@@ -224,9 +224,11 @@ def belief_row(verdict: Verdict, policy: Policy) -> str:
     """
     if policy.belief is None:
         return ""
+    errors = verdict.errors
     for row in policy.rows:
-        matches = any(row.matches(error) for error in verdict.errors) or (row.fatal and verdict.fatal) or row.always
-        if matches and not row.repeated and not row.repeats:
+        if row.repeated or row.repeats:
+            continue
+        if any(map(row.matches, errors)) or (row.fatal and verdict.fatal) or row.always:
             return "" if row.id in policy.belief.rules else row.id
     raise AssertionError("a policy's last row matches everything")
 
