@@ -158,11 +158,10 @@ class RunConfig(Value):
         if stops or codec >= self.least_codec:
             return self
         children = {name: child.in_codec(codec) for name, child in self.children.items()}
+        workflow = self.workflow.changed(stop_below=None)  # A file may say 0, which earlier releases cannot read.
+        changes = {"workflow": workflow, "policy": self.policy.rows_alone(), "children": children, "no_input": False}
         # Not `model_copy`, which would keep what the cached properties were computed from.
-        fields = {name: getattr(self, name) for name in RunConfig.model_fields}
-        return RunConfig.model_validate(
-            fields | {"policy": self.policy.rows_alone(), "children": children, "no_input": False}
-        )
+        return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields} | changes)
 
     @cached_property
     def classifier(self) -> Template:

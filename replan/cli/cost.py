@@ -84,20 +84,16 @@ def worst_calls(pinned: RunConfig) -> int:
 
 
 def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
-    limit, worst = (
-        cost["calls_limit"],
-        f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements",
-    )
+    worst = f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements"
+    if cost["calls_worst"] > cost["calls_limit"]:
+        worst = f"{counted(cost['calls_limit'], 'call')}, the limit; without it {worst}"
     usd = cost["cost_usd_max"]
     return [
         ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
         ("search", _search(cost)),
         ("model", str(cost["model"])),
         ("at best", f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted"),
-        (
-            "at worst",
-            worst if cost["calls_worst"] <= limit else f"{counted(limit, 'call')}, the limit; without it {worst}",
-        ),
+        ("at worst", worst),
         ("money", "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}"),
     ]
 

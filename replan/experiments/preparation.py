@@ -93,7 +93,7 @@ class PreparedExperiment:
     arms: list[PreparedArm]
     """Its arms."""
     notices: tuple[str, ...] = ()
-    """Lines for the user, one for each problem that was left out."""
+    """Lines for the user: one for each problem that was left out, and those about the workflows of arms."""
 
     @cached_property
     def trials(self) -> list[tuple[PreparedArm, Problem, int]]:
@@ -172,7 +172,9 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
             )
         except UsageProblem as problem:
             raise document.problem(f"{arm.name}: {_text(problem)}", place, problem.hint) from None
-    return PreparedExperiment(experiment, problems, arms, tuple(notices))
+    own = [arm for arm in arms if arm.arm.pipeline.policy is None]  # Another policy makes notices about its own void.
+    about = dict.fromkeys(f"{arm.arm.label}: {notice}" for arm in own for notice in arm.request.notices)
+    return PreparedExperiment(experiment, problems, arms, (*notices, *about))
 
 
 def _text(problem: UsageProblem) -> str:
@@ -256,6 +258,11 @@ def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy, calls: int | None
     for step in pipeline.steps:
         if step not in workflow.action_pairs:
             raise UsageProblem(f"there is no step {step!r}", hint=nearest(step, workflow.action_pairs, kind="steps"))
+    if policy.belief is not None and any(
+        "r_patience" in keys for keys in (pipeline.search_config, *pipeline.steps.values())
+    ):
+        cause = f"policy {policy.name!r} has no use for r_patience, since its belief counts repeated failures"
+        raise UsageProblem(cause, hint="name another `policy`")
     keys = dict(pipeline.search_config) | ({} if calls is None else {"max_total_calls": calls})
     if pipeline.steps:
         pairs = {step: pair.model_dump() for step, pair in workflow.action_pairs.items()}

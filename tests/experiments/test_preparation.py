@@ -25,6 +25,8 @@ from runtime.core.errors import UsageProblem
         ({"models": ["simulated:bse"]}, "did you mean 'base'?"),
         ({"models": ["rules"], "pipelines": [{"name": "search", "feedback": "shuffled"}]}, "simulated author only"),
         ({"pipelines": [{"name": "search", "without_rows": ["stagnatio"]}]}, "did you mean 'stagnation'?"),
+        ({"pipelines": [{"name": "search", "search_config": {"r_patience": 3}}]}, "has no use for r_patience"),
+        ({"pipelines": [{"name": "search", "steps": {"g_plan": {"r_patience": 3}}}]}, "has no use for r_patience"),
         ({"pipelines": [{"name": "search", "without_rows": ["structure"]}]}, "belief of policy 'belief' reads row"),
         (
             {"pipelines": [{"name": "search", "policy": "default", "without_rows": ["otherwise"]}]},
@@ -63,8 +65,9 @@ def test_a_broken_line_is_an_error_or_is_skipped_with_a_notice(prepared, tmp_pat
         prepared(problems=["many.jsonl"])
     experiment = prepared(problems=["many.jsonl"], skip_broken=True)
     assert len(experiment.problems) == 999
-    assert len(experiment.notices) == 1
-    assert "many.jsonl:500" in experiment.notices[0]
+    left_out, by_rows = experiment.notices
+    assert "many.jsonl:500" in left_out
+    assert by_rows == "search/blind: the search 'blind' weighs no moves: the rows of policy 'belief' decide alone"
     assert {problem.category for problem in experiment.problems} == {"bug_fix"}
 
 
@@ -99,7 +102,8 @@ def test_a_folder_of_problems_is_read_in_the_order_of_names(prepared, tmp_path):
 
 def test_a_pipeline_has_its_own_search_settings(prepared):
     """S40: pipeline `search` with an embedded search configuration."""
-    own = {"name": "own", "search_config": {"r_patience": 4, "max_total_calls": 7}, "steps": {"g_plan": {"rmax": 1}}}
+    settings = {"search_config": {"r_patience": 4, "max_total_calls": 7}, "steps": {"g_plan": {"rmax": 1}}}
+    own = {"name": "own", "policy": "default", **settings}
     experiment = prepared(pipelines=[own, {"name": "search"}], baseline="search/blind")
     workflows = {arm.name: arm.request.pinned.workflow for arm in experiment.arms}
     assert workflows["own/blind"].r_patience == 4

@@ -3,6 +3,8 @@
 In codec 1 the rows of the policy decide alone. A run that is to stop below a value is refused there.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from actors.planning.prepare import RunRequest
@@ -60,6 +62,16 @@ async def test_below_codec_2_the_rows_of_a_policy_decide_alone(autojump_clock, w
     assert any(config.policy.belief for config in belief.config.all)
     assert rows.run.ledger.limits.stop_below is None
     assert [config.policy.rows for config in rows.config.all] == [config.policy.rows for config in belief.config.all]
+
+
+def test_what_a_run_pins_in_codec_1_has_nothing_that_codec_2_adds():
+    """Not even a `stop_below` of 0, which changes nothing: releases before could not read it."""
+    wanted = request("belief", stop_below=0.0)
+    zero = wanted.pinned.workflow.changed(stop_below=0.0)
+    wanted = replace(wanted, pinned=wanted.pinned.model_copy(update={"workflow": zero}))
+    text = wanted.in_codec(FIRST_CODEC).pinned.model_dump_json()
+    assert "stop_below" in wanted.pinned.model_dump_json()
+    assert [name for name in ("stop_below", '"causes"', "no_input") if name in text] == []
 
 
 def test_a_codec_that_holds_a_belief_changes_nothing():
