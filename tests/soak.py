@@ -42,7 +42,7 @@ EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
 SEARCHED_MIN = 500
 """The worlds of a search in `make test`: fewer do not have every ending."""
 LEAST = {"REPLAN_PLANS": 300}
-"""What a suite needs however small the share is: fewer random plans do not have every kind."""
+"""The least counts, for any share. A test checks that its random plans are of every kind; fewer may lack one."""
 PLANTED_FROM = 0.1
 """The share from which on all planted bugs are searched for, which takes a minute or two."""
 
@@ -60,7 +60,7 @@ def run(name, share, folder):
         counts |= {"REPLAN_SIM_SEEDS": scaled(SIMULATED, share), "REPLAN_EXAMPLES": scaled(EXAMPLES, share)}
         counts["REPLAN_SEARCH_WORLDS"] = max(SEARCHED_MIN, scaled(SEARCHED, share))
     report, output_file = folder / f"{name}.xml", folder / f"{name}.txt"
-    # The results have properties of tests, such as measured memory, which only this form of the report may have.
+    # Tests record properties, such as the memory of a server. Only this form of the report can contain them.
     form = ["-o", "junit_family=xunit1", f"--junit-xml={report}"]
     command = [sys.executable, "-m", "pytest", "-q", "--hypothesis-profile=soak", *form, *arguments]
     environment = {**os.environ, **{key: str(number) for key, number in counts.items()}}

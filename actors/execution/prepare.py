@@ -95,7 +95,7 @@ class PreparedExecution:
     """The name of its kind."""
 
     def in_codec(self, codec: int) -> "PreparedExecution":
-        """Return the execution as a codec can hold it: in an earlier one its replans go without a belief."""
+        """Return the execution for a codec: before codec 2 the policy of its replans has no belief."""
         before = self.config.planning
         planning = before and before.in_codec(codec)
         if planning is before:

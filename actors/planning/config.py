@@ -150,17 +150,17 @@ class RunConfig(Value):
         return max(WEIGHS if config.policy.belief else FIRST_CODEC for config in self.all)
 
     def in_codec(self, codec: int) -> "RunConfig":
-        """Return the configuration as a codec can hold it: in an earlier one the rows of each policy decide alone.
+        """Return the configuration for a run in a codec: before codec 2 no policy has a belief, so its rows decide.
 
-        A workflow that stops below a value is returned as it is: without its belief it would not stop.
+        A configuration that stops below a value is returned unchanged: without a belief nothing would stop the run.
         """
         stops = any(config.workflow.stop_below for config in self.all)
         if stops or codec >= self.least_codec:
             return self
         children = {name: child.in_codec(codec) for name, child in self.children.items()}
-        workflow = self.workflow.changed(stop_below=None)  # A file may say 0, which earlier releases cannot read.
+        workflow = self.workflow.changed(stop_below=None)  # The key may be there with the value 0, unknown to codec 1.
         changes = {"workflow": workflow, "policy": self.policy.rows_alone(), "children": children, "no_input": False}
-        # Not `model_copy`, which would keep what the cached properties were computed from.
+        # `model_copy` would also copy the cached properties, which were computed from the old values.
         return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields} | changes)
 
     @cached_property

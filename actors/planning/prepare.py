@@ -105,7 +105,7 @@ class RunRequest:
     """The facts that the run is given, such as the names that tools implement; None for none."""
 
     def in_codec(self, codec: int) -> "RunRequest":
-        """Return the run as a codec can hold it, unless a limit asks for what a codec lacks."""
+        """Return the run for a codec (see `RunConfig.in_codec`); unchanged if it has the limit `stop_below`."""
         pinned = self.pinned if self.limits.stop_below else self.pinned.in_codec(codec)
         if pinned is self.pinned:
             return self
@@ -208,15 +208,16 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
 def _searched_by_rows(
     loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return the workflow and its policy, without its belief where an option names a search that weighs no moves.
+    """Return the workflow and its policy; without its belief if `--search` names a search that cannot use one.
 
-    Only a shipped workflow gives way. One of the user's own asks for its belief, so `check_belief` refuses the search.
+    This is for shipped workflows, whose belief is a default. A workflow file of the user names its policy on
+    purpose, so `check_belief` refuses the combination.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
     search = read_search(loaded.workflow.search).name
     if policy.belief is None or options.search is None or search in SEARCHES or not shipped:
         return loaded, policy
-    text = f"the search {search!r} weighs no moves: the rows of policy {policy.name!r} decide alone"
+    text = f"the search {search!r} cannot use the belief of policy {policy.name!r}, so the rows of the policy decide"
     return replace(loaded, notices=(*loaded.notices, text)), policy.rows_alone()
 
 

@@ -25,7 +25,7 @@ ELSEWHERE = 0.01
 UNLISTED = 0.01
 """The likelihood of a row that the table does not list for a place."""
 SAME_BY_CHANCE = 0.05
-"""The probability that a rejection equals the step's last one by chance, given its row: codes and places vary."""
+"""The probability that two independent rejections of a step with the same row are equal: codes and places vary."""
 HISTORIES_KEPT = 64
 """The histories whose belief is kept for the next decision."""
 
@@ -107,7 +107,10 @@ class BeliefModel:
         return self.moved(belief, past.redone, came) if past.redone else belief
 
     def _rejected_after(self, history: tuple[Past, ...], came: Came, step: str, row: str, again: bool | None) -> Belief:
-        """Return the belief after one more rejection: it is asked for at once, and again with the longer history."""
+        """Return the belief after a history and one more rejection.
+
+        It is needed twice: for the decision about the rejection, and for the next one, when the history contains it.
+        """
         return self.rejected(self.after(history, came), step, row, again=again)
 
     def _prior(self) -> Belief:
@@ -123,7 +126,10 @@ class BeliefModel:
         return self.moved(Belief(tuple(fresh_start), causes[UNSOLVABLE] / total), self.steps)
 
     def rejected(self, belief: Belief, step: str, row: str, *, again: bool | None) -> Belief:
-        """Return the belief after a rejection; `again`: it equals the step's last one; None: it is the step's first."""
+        """Return the belief after a rejection.
+
+        `again` says whether it equals the step's last rejection; None means that the step had none.
+        """
         factors = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
         factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
         told = tuple(
@@ -280,7 +286,7 @@ def _told(block: Block) -> Block:
 def _scaled(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
     """Return a belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1.
 
-    `masses` are those of the belief, perhaps with another distribution within a block.
+    `masses` replaces those of the belief. Each of its blocks has the same sum as the block that it replaces.
     """
     total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
     scales = [factor / total for factor in factors]

@@ -42,7 +42,10 @@ class Past:
     """With a belief policy that goes by agreement, what the steps above brought before the failure."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
-        """Return whether the last failure of the step that a belief has read was the same; None: there is none."""
+        """Return whether the last earlier failure of the step was the same; None if there was none.
+
+        Failures that a rule has decided about do not count: the belief has not read them.
+        """
         last = next((past for past in reversed(earlier) if past.step == self.step and past.row), None)
         return None if last is None else last.signature == self.signature
 

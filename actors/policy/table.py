@@ -103,7 +103,7 @@ class Policy(Config):
     """What a belief policy goes by, for all rows that are not among its `rules`; None: the rows decide alone."""
 
     def rows_alone(self) -> "Policy":
-        """Return the policy without its belief: its rows decide about every failure, as a rule table."""
+        """Return the policy without its belief, so that its rows decide about every failure."""
         return self.model_copy(update={"belief": None})
 
     @model_validator(mode="after")

@@ -190,7 +190,7 @@ class Kind(Generic[S, E]):
     least_codec: Callable[[S], int] = lambda _: FIRST_CODEC
     """Returns the first codec that can hold a begun run (`runtime.journal.versions`)."""
     in_codec: Callable[[Any, int], Any] = lambda prepared, _: prepared
-    """Returns a run that may begin as a codec can hold it, or unchanged where nothing can be left out."""
+    """Returns a run that may begin, without what a codec lacks; unchanged if it needs that, or uses none of it."""
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title that a begun run was admitted with, for checks; None where its records do not say."""
     purpose: Callable[[Replied], str] = _step_asked

@@ -54,13 +54,29 @@ class Curve:
         return sorted(self.by_cap) if len(self.by_cap) > 1 else list(range(max(self.by_cap) + 1))
 
 
+@dataclass(frozen=True, slots=True)
+class _Gained:
+    """An arm at the baseline's mean calls."""
+
+    by_pair: Mapping[_Pair, float]
+    """Its success less that of the baseline, by pair."""
+    calls: float
+    """The mean calls that it reaches: those of the baseline, or fewer if it stops before."""
+    baseline_calls: float
+    """The mean calls of the baseline."""
+    success: float
+    """Its success."""
+
+
 def _cost(trial: Trial) -> float:
     """Return the calls of a trial, with the price of what people have answered."""
     return trial.calls + trial.help_calls
 
 
 def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[str, Table]:
-    """Return `equal_calls` and `equal_mean`, where asked for `worlds` and `conclusions`; nothing without caps.
+    """Return the tables of the comparison; none for an experiment without caps.
+
+    These are `equal_calls` and `equal_mean`, and `worlds` and `conclusions` if the experiment asks for them.
 
     Raises:
         UsageProblem: scipy is not installed.
@@ -70,17 +86,18 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
     curves = list(curves_of(experiment, trials))
     rows: Table = []
     means: Table = []
-    by_arm: dict[str, list[dict[_Pair, float]]] = {}
+    by_arm: dict[str, list[Mapping[_Pair, float]]] = {}
     for model in experiment.models:
         of_model = [curve for curve in curves if curve.model == model]
         base = next((curve for curve in of_model if curve.label == experiment.baseline), None)
         if base is None:
             continue
         rows += [row for curve in of_model for row in _rows(curve, base, experiment.caps)]
-        means += [_at_mean(curve, base, experiment.baseline_cap) for curve in of_model]
         for curve in of_model:
+            gained = _gained(curve, base, experiment.baseline_cap)
+            means.append(_at_mean(curve, gained, itself=curve is base))
             if curve is not base:
-                by_arm.setdefault(curve.label, []).append(_gained(curve, base, experiment.baseline_cap)[0])
+                by_arm.setdefault(curve.label, []).append(gained.by_pair)
     _correct(rows)
     tables = {"equal_calls": rows, "equal_mean": means}
     if experiment.mean_of_worlds:
@@ -89,7 +106,10 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
 
 
 def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]]) -> dict[str, str | int | float | None]:
-    """Return the mean difference over worlds. These share the draws of a problem and seed, so a pair is a sample."""
+    """Return an arm's mean difference over all worlds, with its interval.
+
+    Worlds share the random draws of a problem and seed. So the samples of the interval are pairs: means over worlds.
+    """
     pairs = [pair for pair in worlds[0] if all(pair in world for world in worlds)]
     low, high = mean_interval([fmean(world[pair] for world in worlds) for pair in pairs])
     deltas = [fmean(world[pair] for pair in pairs) for world in worlds]
@@ -195,30 +215,29 @@ def _correct(rows: Table) -> None:
         row.setdefault("p_holm", None)
 
 
-def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> dict[str, str | int | float | None]:
-    """Return the success of an arm at the mean calls of the baseline with its own cap."""
-    target = fmean(calls for _, calls in base.at(baseline_cap).values())
-    gained, reached, success = _gained(curve, base, baseline_cap)
-    differences = [*gained.values()]
+def _at_mean(curve: Curve, gained: _Gained, *, itself: bool) -> dict[str, str | int | float | None]:
+    """Return the row of an arm in `equal_mean`; the baseline `itself` has no difference."""
+    differences = [*gained.by_pair.values()]
     low, high = mean_interval(differences)
-    itself = curve is base
     return {
         "model": curve.model,
         "arm": curve.label,
-        "calls_mean": rounded(reached),
-        "baseline_calls_mean": rounded(target),
-        "success": rounded(success),
+        "calls_mean": rounded(gained.calls),
+        "baseline_calls_mean": rounded(gained.baseline_calls),
+        "success": rounded(gained.success),
         "delta_success": None if itself else rounded(fmean(differences)),
         "delta_low": None if itself else rounded(low),
         "delta_high": None if itself else rounded(high),
     }
 
 
-def _gained(curve: Curve, base: Curve, baseline_cap: int) -> tuple[dict[_Pair, float], float, float]:
-    """Return by pair what an arm gains at the baseline's mean calls, with the mean calls reached, and its success."""
+def _gained(curve: Curve, base: Curve, baseline_cap: int) -> _Gained:
+    """Compare an arm with the baseline at the mean calls that the baseline makes within a cap."""
     other = base.at(baseline_cap)
-    own, reached = _interpolated(curve, fmean(calls for _, calls in other.values()))
-    return {pair: own[pair] - other[pair][0] for pair in own if pair in other}, reached, fmean(own.values())
+    target = fmean(calls for _, calls in other.values())
+    own, reached = _interpolated(curve, target)
+    by_pair = {pair: own[pair] - other[pair][0] for pair in own if pair in other}
+    return _Gained(by_pair, reached, target, fmean(own.values()))
 
 
 def _interpolated(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:

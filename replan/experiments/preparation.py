@@ -172,7 +172,8 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
             )
         except UsageProblem as problem:
             raise document.problem(f"{arm.name}: {_text(problem)}", place, problem.hint) from None
-    own = [arm for arm in arms if arm.arm.pipeline.policy is None]  # Another policy makes notices about its own void.
+    # A pipeline with a policy of its own does not use the workflow's, which the notices are about.
+    own = [arm for arm in arms if arm.arm.pipeline.policy is None]
     about = dict.fromkeys(f"{arm.arm.label}: {notice}" for arm in own for notice in arm.request.notices)
     return PreparedExperiment(experiment, problems, arms, (*notices, *about))
 

@@ -1,4 +1,4 @@
-"""Fits new runs to the codec of a journal's new runs (docs/explanation/versions.md)."""
+"""Adapts new runs to a journal's codec; refuses those that need a later one (docs/explanation/versions.md)."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ from runtime.journal.versions import CODEC, FIRST_CODEC
 
 
 async def fitted(journal: Journal[Any], kind: Kind[Any, Any], prepared: PreparedRun) -> PreparedRun:
-    """Return a run that may begin as the journal's new runs can hold it, as far as its kind can leave something out."""
+    """Return a run that may begin, without what the codec of the journal's new runs lacks (see `Kind.in_codec`)."""
     floor = await journal.floor()
     made: PreparedRun = prepared if floor >= CODEC else kind.in_codec(prepared, floor)
     return made
 
 
 async def codec_notices(journal: Journal[Any], kind: Kind[Any, Any], prepared: PreparedRun) -> tuple[str, ...]:
-    """Return a line for the user if a run begins without something that the journal's new runs cannot hold."""
+    """Return a line for the user if the codec of the journal's new runs changes how a run decides."""
     if await fitted(journal, kind, prepared) is prepared:
         return ()
     floor = await journal.floor()
-    text = f"new runs of this journal are written in codec {floor}, without beliefs: the rows of the policy decide"
+    text = f"new runs of this journal have codec {floor}, which has no beliefs, so the rows of the policy decide"
     return (f"{text} (`{program()} journal upgrade` raises the codec)",)
 
 

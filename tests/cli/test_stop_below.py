@@ -9,6 +9,7 @@ import pytest
 from tests.cli.test_belief import WORKFLOW
 
 MODEL = "simulated:base?seed=3"
+BY_ROWS = "the search 'beam' cannot use the belief of policy 'belief', so the rows of the policy decide"
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, wor
 
 
 def test_below_codec_2_the_rows_decide_alone_until_the_journal_is_upgraded(replan, home, problem, workflow):
-    """One line says so, for the default workflow too. A limit of a belief is refused, and nothing is written."""
+    """A notice says so, also for the default workflow. The limit `stop_below` is refused, and nothing is written."""
     assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 6)
     with closing(apsw.Connection(str(home / "journal.sqlite3"))) as connection:
         connection.execute("UPDATE journal SET floor = 1")
@@ -96,18 +97,18 @@ def test_below_codec_2_the_rows_decide_alone_until_the_journal_is_upgraded(repla
     for options in ((), ("-w", workflow)):
         done = replan("run", problem, "-m", "rules", "--no-input", *options)
         assert done.exit_code in (0, 6)
-        assert done.stderr.count("written in codec 1, without beliefs") == 1
+        assert done.stderr.count("have codec 1, which has no beliefs") == 1
     assert replan("journal", "upgrade").exit_code == 0
     done = replan("run", problem, "-m", "rules", "--no-input")
     assert done.exit_code in (0, 6)
     assert "codec" not in done.stderr
 
 
-def test_a_search_that_weighs_no_moves_goes_by_the_rows_of_a_shipped_workflow_alone(replan, problem, workflow):
-    """A workflow of the user's own asks for its belief, so there the search is refused."""
+def test_a_search_that_cannot_use_a_belief_uses_the_rows_in_a_shipped_workflow(replan, problem, workflow):
+    """In a workflow file of the user, the combination is refused."""
     done = replan("run", problem, "-m", "rules", "--no-input", "--search", "beam:2", "--json")
     assert done.exit_code in (0, 6)
-    assert done.stderr == "replan: the search 'beam' weighs no moves: the rows of policy 'belief' decide alone\n"
+    assert done.stderr == f"replan: {BY_ROWS}\n"
     assert "belief" not in json.loads(started(replan, json.loads(done.stdout)["run_id"])["pinned"])["policy"]
     refused = replan("run", problem, "-w", workflow, "-m", "rules", "--search", "beam:2", "--dry-run")
     assert (refused.exit_code, "cannot be used with the search 'beam'" in refused.stderr) == (2, True)

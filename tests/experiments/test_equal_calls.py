@@ -4,6 +4,7 @@ import pytest
 
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import equal_calls_tables
+from replan.experiments.intervals import mean_interval
 from replan.experiments.results import Store, Trial
 from replan.experiments.simulated_runner import run_simulated
 from runtime.core.errors import UsageProblem
@@ -84,6 +85,26 @@ def test_p_values_are_exact_and_corrected_by_holm(tables):
     assert rows(made, "search/depth_first", "p", "p_holm") == [(None, None)] * 3
 
 
+def test_the_mean_over_worlds_has_an_interval_over_pairs_and_the_least_and_the_most(prepared):
+    """Each world has the same weight. In one the arm solves every second problem more, in the other none."""
+    models = ["simulated:base", "simulated:muddled"]
+    experiment = prepared(**CAPS, models=models, mean_of_worlds=True, baseline="search/depth_first").experiment
+    trials = [
+        made
+        for seed in range(4)
+        for made in (
+            trial("search/restart@base", seed, solved=seed % 2 == 0, calls=4),
+            trial("search/restart@muddled", seed, solved=False, calls=4),
+            trial("search/depth_first@base", seed, solved=False, calls=4),
+            trial("search/depth_first@muddled", seed, solved=False, calls=4),
+        )
+    ]
+    (row,) = equal_calls_tables(experiment, trials)["worlds"]
+    assert (row["arm"], row["worlds"], row["trials"]) == ("search/restart", 2, 8)
+    assert (row["delta_success"], row["delta_least"], row["delta_most"]) == (0.25, 0.0, 0.5)
+    assert (row["delta_low"], row["delta_high"]) == pytest.approx(mean_interval([0.5, 0.0, 0.5, 0.0]), abs=1e-4)
+
+
 def test_a_conclusion_is_counted_in_each_world(prepared):
     conclusion = {"name": "c", "description": "d", "arm": "search/restart", "against": "search/depth_first", "cap": 10}
     models = ["simulated:base", "simulated:muddled", "simulated:deaf"]
@@ -106,6 +127,7 @@ def test_a_conclusion_is_counted_in_each_world(prepared):
     ("changes", "message"),
     [
         ({"bounds": True, "caps": []}, "has no `caps`"),
+        ({"mean_of_worlds": True, "caps": []}, "has no `caps`"),
         (
             {"conclusions": [{"name": "c", "description": "d", "arm": "serch", "against": "search/blind", "cap": 5}]},
             "there is no arm 'serch'",

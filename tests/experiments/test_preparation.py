@@ -67,7 +67,7 @@ def test_a_broken_line_is_an_error_or_is_skipped_with_a_notice(prepared, tmp_pat
     assert len(experiment.problems) == 999
     left_out, by_rows = experiment.notices
     assert "many.jsonl:500" in left_out
-    assert by_rows == "search/blind: the search 'blind' weighs no moves: the rows of policy 'belief' decide alone"
+    assert by_rows.startswith("search/blind: the search 'blind' cannot use the belief of policy 'belief'")
     assert {problem.category for problem in experiment.problems} == {"bug_fix"}
 
 

@@ -48,7 +48,7 @@ async def test_below_codec_2_a_limit_of_a_belief_is_refused_and_nothing_is_writt
     "wanted", [request("belief"), request("belief", stop_below=0.0), request("default", child="belief")]
 )
 async def test_below_codec_2_the_rows_of_a_policy_decide_alone(autojump_clock, wanted):
-    """So a host or worker of 0.2.0 can drive it; what the run pins is valid there."""
+    """A host or worker of 0.2.0 can drive such a run: its configuration has nothing that 0.2.0 does not know."""
     home = FakeHome()
     newest, home.store.floor = home.store.floor, FIRST_CODEC
     async with home.engine() as engine:
@@ -65,7 +65,7 @@ async def test_below_codec_2_the_rows_of_a_policy_decide_alone(autojump_clock, w
 
 
 def test_what_a_run_pins_in_codec_1_has_nothing_that_codec_2_adds():
-    """Not even a `stop_below` of 0, which changes nothing: releases before could not read it."""
+    """A `stop_below` of 0 is left out, too: it has no effect, but 0.2.0 could not read the key."""
     wanted = request("belief", stop_below=0.0)
     zero = wanted.pinned.workflow.changed(stop_below=0.0)
     wanted = replace(wanted, pinned=wanted.pinned.model_copy(update={"workflow": zero}))

@@ -7,6 +7,7 @@ import trio
 from actors.config.model_spec import Replay
 from actors.planning.prepare import RunOptions
 from actors.run.result import RunResult
+from replan.cli.codec_note import note_codec
 from replan.cli.cost import print_dry_run
 from replan.cli.detaching import detach as detach_run
 from replan.cli.drive import Foreground, drive_in_foreground
@@ -17,7 +18,6 @@ from replan.cli.options import OPTIONS, Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.attaching import attach
-from replan.runs.codec_check import codec_notices
 from replan.runs.engine import Engine
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
@@ -74,8 +74,7 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
     async with opened(options.invocation, make=_needs_home(prepared), drives=True) as engine:
         kind = engine.kinds.named(prepared.request.kind)
 
-        for line in await codec_notices(engine.journal, kind, prepared.request):
-            notice(line)
+        await note_codec(engine, prepared.request)
 
         async def start(session: RunSession, stop: Stop) -> RunResult:
             if not await engine.hosted(kind.name, kind.format):
@@ -90,8 +89,7 @@ async def _detach(options: Foreground, prepared: Prepared) -> int:
     run = new_run_id()
 
     async def admit(engine: Engine) -> None:
-        for line in await codec_notices(engine.journal, engine.kinds.named(prepared.request.kind), prepared.request):
-            notice(line)
+        await note_codec(engine, prepared.request)
         await engine.admit(prepared.request, run=run)
 
     return await detach_run(options, run, prepared.request.kind, admit, make=_needs_home(prepared))
