@@ -258,6 +258,27 @@ class Terminal:
         return bool(data)
 
 
+PRINTED = "from replan.cli.terminal.console import notice; print('a result'); notice('a remark')"
+
+
+def printed(**streams):
+    """Print a result and a notice in a process that buffers its stdout, as Python does for files and pipes."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run([sys.executable, "-c", PRINTED], cwd=ROOT, env=environment, **streams, check=False)
+
+
+def test_a_result_and_a_later_notice_are_in_their_order_in_one_file():
+    assert printed(stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout == b"a result\nreplan: a remark\n"
+
+
+def test_a_notice_is_printed_where_a_result_cannot_be_and_that_failure_is_not_hidden():
+    with Path("/dev/full").open("wb") as full:
+        done = printed(stdout=full, stderr=subprocess.PIPE)
+    assert done.stderr.startswith(b"replan: a remark\n")
+    assert b"No space left on device" in done.stderr
+    assert done.returncode != 0
+
+
 def test_a_terminal_shows_a_live_tree_in_colour(home, problem, scripted):
     terminal = Terminal("run", problem, "-m", scripted(BACKTRACKS))
     assert terminal.end() == 0

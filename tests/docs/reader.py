@@ -82,7 +82,8 @@ class Reader:
         self.folder, self.server = folder / "empty", server
         self.folder.mkdir()
         self._script, self._output = folder / "pasted", folder / "printed"
-        hidden = {"REPLAN_HOME", "REPLAN_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
+        # Without PYTHONUNBUFFERED, as in most shells: it would change the order of what both streams print.
+        hidden = {"REPLAN_HOME", "REPLAN_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PYTHONUNBUFFERED"}
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
         environment |= {
             "PATH": os.pathsep.join((str(commands), str(Path(sys.executable).parent), os.environ["PATH"])),

@@ -134,7 +134,13 @@ def rich_tree(lines: LineTree) -> "Tree":
 
 
 def notice(text: str) -> None:
-    """Print a line for the user on stderr, after the name of the program."""
+    """Print a line for the user on stderr, after the name of the program.
+
+    The buffer of stdout is written first, so that a file that gets both streams has the lines in their order. An error
+    of stdout is reported when the output ends, where it occurs again.
+    """
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
     message = line(f"replan: {text}")
     if sys.stderr.isatty():
         err().print(rich_text(message))
