@@ -110,6 +110,9 @@ def test_a_search_that_cannot_use_a_belief_uses_the_rows_in_a_shipped_workflow(r
     assert done.exit_code in (0, 6)
     assert done.stderr == f"replan: {BY_ROWS}\n"
     assert "belief" not in json.loads(started(replan, json.loads(done.stdout)["run_id"])["pinned"])["policy"]
+    cut = replan("run", problem, "-m", "rules", "--no-input", "--search", "beam:2", "--max-calls", "1", "--json")
+    resumed = replan("resume", json.loads(cut.stdout)["run_id"], "--max-calls", "30", "--no-input")
+    assert (resumed.exit_code, "differs" in resumed.stderr) == (0, False)
     refused = replan("run", problem, "-w", workflow, "-m", "rules", "--search", "beam:2", "--dry-run")
     assert (refused.exit_code, "cannot be used with the search 'beam'" in refused.stderr) == (2, True)
     refused = replan("run", problem, "-m", "rules", "--search", "beam:2", "--stop-below", "0.1", "--dry-run")
