@@ -2,8 +2,11 @@
 
 Each run is first marked as moved in its source, durably, so that nobody drives it there any more. Then it is read and
 added to the target in one transaction, with what it has added to each day. If the program is killed in between, the
-same command finds the mark and copies the run again; a run that the target has already is left as it is. Where the
-target has another run of the name, the mark is taken back.
+same command finds the mark and copies the run again.
+
+A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the last record of the
+source under the same or a later epoch has received the run before: `check_received` tells. Every other target that has a
+run of the name refuses the copy, and the source takes its mark back, so that exactly one journal drives each run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,10 +14,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from runtime.core.daily_budget import Account
-from runtime.core.errors import JournalError, RunExists
+from runtime.core.errors import JournalError, RunExists, RunMoved
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip
+from runtime.journal.holding import place_moved_to
 from runtime.journal.port import Dead, InboxItem, Placement
 
 
@@ -41,8 +45,6 @@ class RunCopy(NamedTuple):
     """Its posted messages, verified."""
     texts: Mapping[bytes, bytes]
     """The texts that its events name, by hash."""
-    marked: bool = False
-    """Whether it was marked as moved in its source just now, and not before."""
 
     @property
     def tip(self) -> Tip:
@@ -87,11 +89,12 @@ class Source(Protocol):
 class Target(Protocol):
     """A journal that runs are copied to."""
 
-    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
-        """Add a run and what it has `spent` on each day; return False where it is there.
+    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None, source: str = "") -> bool:
+        """Add a run and what it has `spent` on each day; return False where it was received before.
 
-        A run that was in this journal before has been counted, and None adds nothing again. Raises `RunExists` for
-        another run of its name.
+        A run that was in this journal before has been counted, and None adds nothing again. `source` is the place that
+        it is copied from. A mark that a killed copy back to that place has left here is taken back. Raises as
+        `check_received`.
         """
         ...
 
@@ -108,6 +111,21 @@ class Copied:
     """Why it was not copied; empty where it was."""
 
 
+def check_received(copy: RunCopy, owner: str | None, epoch: int, *, has_tip: bool) -> None:
+    """Check that a target's run of the same name is the copied one, received before.
+
+    `owner` and `epoch` are those of the target's run, and `has_tip` tells whether the copy's last record is among its
+    records. Raises `RunMoved` where the run was moved away from the target and has gone on since: the copy is the newer
+    one. Raises `RunExists` for any other run, also one in a journal that is itself a copy of the source's file.
+    """
+    if has_tip and epoch >= copy.epoch:
+        return
+    place = place_moved_to(owner)
+    if place is not None:
+        raise RunMoved(copy.run, place)
+    raise RunExists(copy.run)
+
+
 def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
     """Return what a run has added to the day that it was last booked on: all that a journal knows beside its records.
 
@@ -120,22 +138,30 @@ def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
 def copy_runs(
     source: Source,
     target: Target,
-    place: str,
+    places: tuple[str, str],
     dead: Dead,
     spent: Callable[[RunCopy], Mapping[int, Amount]] = spent_last,
 ) -> Iterator[Copied]:
     """Copy all runs that nobody drives, and yield what became of each. A run that cannot be copied stops no other.
 
-    `spent` returns what a run has added to each day.
+    `places` are those of the source and of the target, by which moved runs name them. `spent` returns what a run has
+    added to each day.
     """
+    here, place = places
     for run in source.runs():
         try:
             copy = source.move(run, place, dead)
             try:
-                yield Copied(run, target.add(copy, spent(copy)))
+                new = target.add(copy, spent(copy), here)
+            except RunMoved as error:
+                source.keep(run, place)
+                problem = f"{place} has moved run {run!r} to {error.place} and refuses it; it stays in {here}"
+                yield Copied(run, new=False, problem=problem)
             except RunExists:
-                if copy.marked:  # Else it may have been there before, and have gone on.
-                    source.keep(run, place)
-                raise
+                source.keep(run, place)
+                problem = f"{place} has another run {run!r}, which exists already; this one stays in {here}"
+                yield Copied(run, new=False, problem=problem)
+            else:
+                yield Copied(run, new)
         except JournalError as error:
             yield Copied(run, new=False, problem=str(error))

@@ -64,7 +64,7 @@ async def shown(journal):
 
 def copied(source, target):
     with open_transfer(source, make=False) as runs, open_transfer(target, make=True) as kept:
-        return list(copy_runs(runs, kept, place_of(target), nobody))
+        return list(copy_runs(runs, kept, (place_of(source), place_of(target)), nobody))
 
 
 @pytest.mark.parametrize("outwards", [True, False])

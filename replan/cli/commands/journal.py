@@ -27,7 +27,7 @@ def copy_journal(source: str, target: str, *, as_json: bool) -> int:
         open_transfer(source, make=False, use_another=USE_ANOTHER_HOME) as runs,
         open_transfer(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
     ):
-        for each in copy_runs(runs, kept, place, is_dead, lambda copy: spent_by_day(copy, kinds)):
+        for each in copy_runs(runs, kept, (place_of(source), place), is_dead, lambda copy: spent_by_day(copy, kinds)):
             copied.append(each)
             if each.problem:
                 notice(each.problem)

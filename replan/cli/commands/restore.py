@@ -10,7 +10,7 @@ from replan.cli.terminal.plain import print_text
 from replan.setup.database import journal_url
 from replan.setup.home_folder import USE_ANOTHER_HOME
 from replan.setup.kinds import Kinds
-from runtime.core.errors import RunExists
+from runtime.core.errors import RunExists, RunMoved
 from runtime.journal.archive.reading import ArchiveReader
 from runtime.open_offline import open_transfer
 
@@ -29,6 +29,9 @@ def restore_files(files: Sequence[str], *, as_json: bool) -> int:
                 new, problem = False, None
                 try:
                     new = journal.add(archive.copy(head.run), None)
+                except RunMoved as error:
+                    problem = str(error)
+                    notice(f"{file}: {problem}")
                 except RunExists as error:
                     problem = str(error)
                     notice(f"{file}: {problem}, and is another run")

@@ -7,10 +7,9 @@ from typing import TypeVar
 import psycopg
 
 from runtime.core.daily_budget import NO_LIMIT, HomeBudget
-from runtime.core.errors import RunExists
 from runtime.core.ledger import Amount
 from runtime.journal.chain import Tip, seal, verify
-from runtime.journal.copying import RunCopy
+from runtime.journal.copying import RunCopy, check_received
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to, place_moved_to
 from runtime.journal.port import Dead
 from runtime.journal.postgres import reading, schema
@@ -60,16 +59,13 @@ class PostgresTransfer:
     def move(self, run: str, place: str, dead: Dead) -> RunCopy:
         """As `Source.move`."""
 
-        def decide(group: Group) -> bool:
+        def decide(group: Group) -> None:
             held = group.held(run)
             check_readable(run, held.codec, CODEC)
-            marked = not check_movable(run, held.owner, held.end, group.now, dead, place=place)
-            if marked:
+            if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
                 group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
 
-            return marked
-
-        marked = self._do(Work(decide, (run,)))
+        self._do(Work(decide, (run,)))
         with snapshot(self._link) as (cursor, now):
             held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
             start, rows = reading.stored_after(cursor, held, 0)
@@ -91,7 +87,6 @@ class PostgresTransfer:
                 frozenset(seq for (seq,) in ends),
                 reading.messages_after(cursor, run, 0),
                 {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
-                marked,
             )
 
     def keep(self, run: str, place: str) -> None:
@@ -104,9 +99,9 @@ class PostgresTransfer:
 
         self._do(Work(decide, (run,)))
 
-    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
+    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None, source: str = "") -> bool:
         """As `Target.add`."""
-        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spent)))
+        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spent, source)))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -125,14 +120,16 @@ def _undecided(_: Group) -> bool:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _add(cursor: Cursor, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
+def _add(cursor: Cursor, copy: RunCopy, spent: Mapping[int, Amount] | None, source: str) -> bool:
     found = cursor.execute(
-        "SELECT (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs WHERE run = %s",
+        "SELECT owner, epoch, (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs"
+        " WHERE run = %s FOR UPDATE",
         (copy.tip.seq, copy.run),
     ).fetchall()
-    if found:
-        if found[0][0] is None or Tip(copy.tip.seq, bytes(found[0][0])) != copy.tip:
-            raise RunExists(copy.run)
+    for owner, epoch, digest in found:
+        check_received(copy, owner, epoch, has_tip=digest is not None and Tip(copy.tip.seq, bytes(digest)) == copy.tip)
+        if source and place_moved_to(owner) == source:
+            cursor.execute("UPDATE replan.runs SET owner = NULL, lease_end = 0 WHERE run = %s", (copy.run,))
         return False
     row = HeldRow(
         *(0, copy.run, copy.kind, copy.format, copy.codec, copy.updated, copy.summary, copy.tip, copy.last_posted),

@@ -8,11 +8,11 @@ from pathlib import Path
 import apsw
 
 from runtime.core.daily_budget import NO_LIMIT
-from runtime.core.errors import RunExists, UsageProblem
+from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.ledger import Amount
 from runtime.journal import folder
 from runtime.journal.chain import Tip, verify
-from runtime.journal.copying import RunCopy
+from runtime.journal.copying import RunCopy, check_received
 from runtime.journal.deletion import named_texts
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to, place_moved_to
 from runtime.journal.port import Dead
@@ -50,8 +50,7 @@ class SqliteTransfer:
         with transaction(connection):
             held = codecs.readable(connection, run, CODEC)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
-            marked = not check_movable(run, held.owner, held.end, self._now, dead, place=place)
-            if marked:
+            if not check_movable(run, held.owner, held.end, self._now, dead, place=place):
                 held = held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1)
                 statements.update_lease(connection, held)
         packed = statements.rows_after(connection, held.id, 0)
@@ -75,7 +74,6 @@ class SqliteTransfer:
             frozenset(row.seq for row in packed),
             statements.posted_after(connection, run, held.id, 0),
             {digest: text for digest, text in texts.items() if text is not None},
-            marked,
         )
 
     def keep(self, run: str, place: str) -> None:
@@ -85,11 +83,11 @@ class SqliteTransfer:
             if place_moved_to(held.owner) == place:
                 statements.update_lease(self._connection, held._replace(owner=None, end=0.0))
 
-    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None) -> bool:
+    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None, source: str = "") -> bool:
         """As `Target.add`."""
         connection = self._connection
         with transaction(connection):
-            if self._has(copy):
+            if self._received(copy, source):
                 return False
             new = statements.RunLeaseRow(
                 *(self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account),
@@ -119,16 +117,19 @@ class SqliteTransfer:
         self._anchors.note_message(held.id, copy.last_posted)
         return True
 
-    def _has(self, copy: RunCopy) -> bool:
-        """Tell whether the run is in the file. Raises `RunExists` for another one of its name."""
-        for (number,) in self._connection.execute("SELECT id FROM runs WHERE run = ?", (copy.run,)):
-            found = self._connection.execute(
-                "SELECT seq, hash FROM events WHERE run = ? AND seq = ?", (number, copy.tip.seq)
-            )
-            if copy.tip not in [Tip(*values) for values in found]:
-                raise RunExists(copy.run)
-            return True
-        return False
+    def _received(self, copy: RunCopy, source: str) -> bool:
+        """Tell whether the file has a run of the name. Raises as `check_received`, if that is not the copied one."""
+        try:
+            held = statements.lease(self._connection, copy.run)
+        except RunNotFound:
+            return False
+        found = self._connection.execute(
+            "SELECT seq, hash FROM events WHERE run = ? AND seq = ?", (held.id, copy.tip.seq)
+        )
+        check_received(copy, held.owner, held.epoch, has_tip=copy.tip in [Tip(*values) for values in found])
+        if source and place_moved_to(held.owner) == source:
+            statements.update_lease(self._connection, held._replace(owner=None, end=0.0))
+        return True
 
 
 @contextmanager
