@@ -35,6 +35,7 @@ SUITES = {
     "workers": (["tests/dispatch/test_fleet.py", "tests/dispatch/test_placing.py"], {"REPLAN_WORKER_ROUNDS": 11}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
+    "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "web": (["tests/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""

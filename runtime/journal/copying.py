@@ -5,8 +5,8 @@ added to the target in one transaction, with what it has added to each day. If t
 same command finds the mark and copies the run again.
 
 A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the last record of the
-source under the same or a later epoch has received the run before: `check_received` tells. Every other target that has a
-run of the name refuses the copy, and the source takes its mark back, so that exactly one journal drives each run.
+source under the same or a later epoch has received the run before: `check_received` tells. Every other target that has
+a run of the name refuses the copy, and the source takes its mark back. So exactly one journal drives each run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
