@@ -130,8 +130,15 @@ def next_attempt(attempt: Attempt, phases: tuple[Phase, ...], delay_seconds: flo
 
 
 def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
-    """Return the attempt after the call of its phase has ended."""
+    """Return the attempt after the call of its phase has ended.
+
+    Where the call was to fail, a failure passes and a success does not; a tool that could not do its work never passes.
+    """
     match event.outcome:
+        case ToolOutcome.SUCCEEDED if use.expect == "failure":
+            return failed(attempt, faults.should_have_failed(attempt, use.tool, event))
+        case ToolOutcome.FAILED if use.expect == "failure":
+            return passed(attempt)
         case ToolOutcome.SUCCEEDED:
             after = passed(attempt)
             return replace(after, read=event.output) if attempt.phase is Phase.READ else after

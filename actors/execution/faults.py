@@ -20,6 +20,17 @@ _WORDS = {Phase.PRE_CHECK: "the pre-check", Phase.CHECK_PRE: "the pre-check of t
 
 def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding of a tool that says that it failed: a rejected result, no fault of the tool."""
+    how = f": {event.reason}" if event.reason else ""
+    return _said(attempt, f"{_what(attempt, tool)} failed{how}", event)
+
+
+def should_have_failed(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
+    """Return the finding of a tool that was expected to fail and did not: a rejected result, no fault of the tool."""
+    return _said(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)
+
+
+def _said(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
+    """Return a finding of the result of an attempt's phase, with the end of the tool's output."""
     match attempt.phase:
         case Phase.CHECK:
             code = Code.CHECK_FAILED
@@ -28,8 +39,7 @@ def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
         case _:
             code = Code.STEP_FAILED
     output = _end_of(event.output.strip())
-    how = f": {event.reason}" if event.reason else ""
-    return _finding(attempt, code, f"{_what(attempt, tool)} failed{how}" + (f"\n{output}" if output else ""))
+    return _finding(attempt, code, text + (f"\n{output}" if output else ""))
 
 
 def permanent(attempt: Attempt, tool: str, reason: str) -> Finding:

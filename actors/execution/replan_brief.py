@@ -53,6 +53,8 @@ def given_facts(state: State, replan: Replan) -> Given:
         requirements=tuple(requirements) if keeps and isinstance(requirements, list) else None,
         generators=tuple(sorted(state.config.tools.generators)),
         guards=tuple(sorted(state.config.tools.guards)),
+        step_generators=state.config.tools.step_names("generator"),
+        step_guards=state.config.tools.step_names("guard"),
         failure_summary="\n".join(_failure_lines(state, replan)),
         achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if item.endswith(":ok")),
         answers=tuple(_answers(state)),

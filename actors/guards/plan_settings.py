@@ -15,6 +15,7 @@ GUARD_CATALOG = frozenset(
         "import",
         "human",
         "dynamic_test",
+        "test_fails",
         "composite",
         "config_extracted",
         "architecture_tests_valid",

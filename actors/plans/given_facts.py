@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from actors.plans.formatting import printable, quoted_list
+from actors.plans.plan import bound_names
 from actors.values.findings import Code, Finding
 from actors.values.given import Given
 
@@ -43,8 +44,15 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
     for step in steps if isinstance(steps, list) else ():
         if not isinstance(step, Mapping):
             continue
-        for key, names in (("generator", given.generators), ("guard", given.guards)):
+        own = set(bound_names(str(step.get("step_id", "")), str(step.get("name", ""))))
+        kinds = (
+            ("generator", given.generators, given.step_generators),
+            ("guard", given.guards, given.step_guards),
+        )
+        for key, names, steps_bound in kinds:
             name = step.get(key)
+            if own.intersection(steps_bound):
+                continue
             if names is not None and isinstance(name, str) and name and name not in names:
                 listed = f"choose one of {quoted_list(names, limit=30)}" if names else "none is"
                 message = f"step {step.get('step_id')}: no tool implements the {key} {printable(name, 60)!r}; {listed}."

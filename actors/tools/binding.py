@@ -1,17 +1,40 @@
 """What the bindings of a tools file come to: each a use, its arguments checked against the parameters. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import assert_never
 
 from actors.files.document import Document, KeyPath
 from actors.files.suggestions import nearest
 from actors.tools.parameters import first_problem, with_defaults
-from actors.tools.tools_file import AnyTool, Binding, CommandTool, HumanTool, McpTool, ModelTool, PythonTool, ToolsFile
-from actors.tools.uses import ModelUse, PersonUse, ToolUse, Use, canonical
+from actors.tools.tools_file import (
+    AnyTool,
+    Binding,
+    CommandTool,
+    HumanTool,
+    McpTool,
+    ModelTool,
+    PythonTool,
+    StepBinding,
+    ToolsFile,
+)
+from actors.tools.uses import ModelUse, PersonUse, StepUses, ToolUse, Use, canonical
 
 
-def bound(file: ToolsFile, document: Document) -> tuple[dict[str, Use], dict[str, Use]]:
-    """Return the uses that the file binds generators to, and those of guards.
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What a tools file binds."""
+
+    generators: Mapping[str, Use]
+    """The uses of generators, by their names."""
+    guards: Mapping[str, Use]
+    """The uses of guards, by their names."""
+    steps: Mapping[str, StepUses]
+    """The uses of single steps, by their ids or titles."""
+
+
+def bound(file: ToolsFile, document: Document) -> Uses:
+    """Return the uses that the file binds generators, guards and single steps to.
 
     Raises:
         UsageProblem: a binding or a pre-check names no tool or one that cannot serve there, or has wrong arguments.
@@ -21,7 +44,16 @@ def bound(file: ToolsFile, document: Document) -> tuple[dict[str, Use], dict[str
             _pre_check(file, tool.pre_check, document, ("tools", name, "pre_check"))
     generators = {name: _use(file, each, document, ("generators", name)) for name, each in file.generators.items()}
     guards = {name: _check(file, each, document, ("guards", name)) for name, each in file.guards.items()}
-    return generators, guards
+    steps = {name: _step(file, each, document, ("steps", name)) for name, each in file.steps.items()}
+    return Uses(generators, guards, steps)
+
+
+def _step(file: ToolsFile, binding: StepBinding, document: Document, path: KeyPath) -> StepUses:
+    act, check = binding.generator, binding.guard
+    return StepUses(
+        generator=None if act is None else _use(file, act, document, (*path, "generator")),
+        guard=None if check is None else _check(file, check, document, (*path, "guard")),
+    )
 
 
 def _check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> Use:
@@ -78,6 +110,10 @@ def _call(
         if not own and name in arguments:
             place = ("tools", binding.tool, "parameters", name, "default")
         raise document.problem(cause, place, hint)
+    if binding.expect == "failure" and isinstance(tool, CommandTool) and tool.broken_exit_codes is None:
+        cause = f"the tool {binding.tool!r} does not tell its crashes from the failure that is expected"
+        hint = "give it `broken_exit_codes`: [2, 3, 4, 5] for pytest, or [] where every exit code is a result"
+        raise document.problem(cause, (*path, "expect"), hint)
     return ToolUse(
         tool=binding.tool,
         arguments=canonical(arguments),
@@ -85,6 +121,7 @@ def _call(
         risky=tool.risk == "risky",
         timeout_seconds=tool.timeout_seconds,
         pre_check=before,
+        expect=binding.expect,
     )
 
 
@@ -107,11 +144,15 @@ def _named(file: ToolsFile, binding: Binding, document: Document, path: KeyPath)
 def _takes_nothing(binding: Binding, document: Document, path: KeyPath) -> None:
     if binding.with_:
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
+    if binding.expect == "failure":
+        cause = f"the tool {binding.tool!r} finds nothing, so no failure can be expected of it"
+        raise document.problem(cause, (*path, "expect"), "name a command, a Python function or a tool of an MCP server")
 
 
 def unused(file: ToolsFile) -> tuple[str, ...]:
     """Return the tools that no binding and no pre-check uses, and the servers that no tool names, in their order."""
     bindings = [*file.generators.values(), *file.guards.values()]
+    bindings += [each for step in file.steps.values() for each in (step.generator, step.guard) if each is not None]
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
     named = {binding.tool for binding in (*bindings, *checks) if binding is not None}
     servers = {tool.mcp.server for tool in file.tools.values() if isinstance(tool, McpTool)}

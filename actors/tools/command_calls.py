@@ -23,7 +23,8 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
 
     A call is a success with exit code 0, unless a line of its output matches `failure_pattern`. It is a transient
     failure with one of `transient_exit_codes`, where it takes too long, and where the system has no room for it for the
-    moment; a permanent one where the program is missing or may not be executed; else a failure.
+    moment; a permanent one where the program is missing or may not be executed; it breaks off with one of
+    `broken_exit_codes`; else it is a failure.
     """
 
     @asynccontextmanager
@@ -93,7 +94,11 @@ def result_of(spec: CommandSpec, done: Exit) -> ToolResult:
         return ToolResult(ToolOutcome.SUCCEEDED, output)
     if done.code < 0:
         return ToolResult(ToolOutcome.BROKEN, output, f"ended by signal {-done.code}")
-    outcome = ToolOutcome.TRANSIENT if done.code in spec.transient_exit_codes else ToolOutcome.FAILED
+    outcome = ToolOutcome.FAILED
+    if done.code in spec.transient_exit_codes:
+        outcome = ToolOutcome.TRANSIENT
+    elif done.code in spec.broken_exit_codes:
+        outcome = ToolOutcome.BROKEN
     return ToolResult(outcome, output, f"exit code {done.code}")
 
 

@@ -54,7 +54,7 @@ def load_tools(
         file = ToolsFile.model_validate(document.value)
     except ValidationError as error:
         raise usage_problem(error, document) from None
-    generators, guards = bound(file, document)
+    uses = bound(file, document)
     tools: dict[str, ToolSpec] = {}
     for name, tool in file.tools.items():
         match tool:
@@ -68,7 +68,14 @@ def load_tools(
             case _:
                 continue
     digest = sha256(orjson.dumps(document.value, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    toolset = ToolSet(source=document.source, sha256=digest, tools=tools, generators=generators, guards=guards)
+    toolset = ToolSet(
+        source=document.source,
+        sha256=digest,
+        tools=tools,
+        generators=uses.generators,
+        guards=uses.guards,
+        steps=uses.steps,
+    )
     idle = unused(file)
     notices = (f"{document.source}: nothing is bound to {', '.join(idle)}",) if idle else ()
     return LoadedTools(toolset, notices)
@@ -86,6 +93,7 @@ def _command(
         environment=tool.environment,
         output_bytes=tool.output_bytes,
         transient_exit_codes=tool.transient_exit_codes,
+        broken_exit_codes=tool.broken_exit_codes or (),
         failure_pattern=tool.failure_pattern,
     )
     try:

@@ -33,6 +33,8 @@ class CommandSpec(Value):
     """Bytes of its output that are kept."""
     transient_exit_codes: tuple[int, ...]
     """Exit codes of failures that may pass."""
+    broken_exit_codes: tuple[int, ...] = ()
+    """Exit codes with which the program says that it could not do its work."""
     failure_pattern: str
     """A regular expression for a line of output that makes exit code 0 a failure; empty for none."""
 

@@ -41,6 +41,10 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 """The name of an environment variable."""
 
 
+Expected = Literal["success", "failure"]
+"""How a call must end."""
+
+
 class Binding(Config):
     """A tool with its arguments."""
 
@@ -48,6 +52,8 @@ class Binding(Config):
     """The tool's name under `tools`."""
     with_: dict[ParameterName, str | int] = Field(default_factory=dict, validation_alias=AliasChoices("with"))
     """The arguments by parameter; those that are not given have their default."""
+    expect: Expected = "success"
+    """How a call must end: with `failure` it has done its work where it fails, as a test that must fail."""
 
 
 def _as_binding(value: Any) -> Any:
@@ -89,6 +95,10 @@ class _Run(_Called):
     """Bytes of output that are kept: the first ones; the rest is read and dropped."""
 
 
+ExitCode = Annotated[int, Field(ge=1, le=255, strict=True)]
+"""An exit code that is no success."""
+
+
 class CommandTool(_Run):
     """A program that runs in the workspace, without a shell."""
 
@@ -98,10 +108,10 @@ class CommandTool(_Run):
     """A program and arguments to put before the command, such as a sandbox; no parameters."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
-    transient_exit_codes: tuple[Annotated[int, Field(ge=1, le=255, strict=True)], ...] = Field(
-        default=(), max_length=255
-    )
+    transient_exit_codes: tuple[ExitCode, ...] = Field(default=(), max_length=255)
     """Exit codes of failures that may pass, so that the call is worth repeating."""
+    broken_exit_codes: tuple[ExitCode, ...] | None = Field(default=None, max_length=255)
+    """Exit codes with which the program says that it could not do its work, such as 2 to 5 of pytest: no result."""
     failure_pattern: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
     """A regular expression; a line of the kept output in which it is found makes exit code 0 a failure."""
 
@@ -297,6 +307,21 @@ AnyTool = Annotated[
 """A tool: its one key `command`, `python`, `mcp`, `model` or `human` says of which kind."""
 
 
+class StepBinding(Config):
+    """The tools of one step of a plan, in place of those of its generator and its guard."""
+
+    generator: Bound | None = None
+    """The tool that executes the step; null for that of its generator."""
+    guard: Bound | None = None
+    """The tool that checks the step; null for that of its guard."""
+
+    @checks(mode="after")
+    def _check_bound(self) -> "StepBinding":
+        if self.generator is None and self.guard is None:
+            raise config_error("should have `generator`, `guard` or both")
+        return self
+
+
 class ToolsFile(Config):
     """A tools file: what steps of plans may do, and by which names plans ask for it."""
 
@@ -308,3 +333,5 @@ class ToolsFile(Config):
     """The tool that executes the steps with a generator of this name: a tool's name, or `{tool, with}`."""
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
     """The tool that checks the steps with a guard of this name. A name here means nothing under `generators`."""
+    steps: dict[PlanName, StepBinding] = Field(default_factory=dict, max_length=1_000)
+    """The tools of single steps, by a step's id or title: `{generator, guard}`. They come before the two above."""

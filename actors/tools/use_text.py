@@ -13,7 +13,7 @@ def use_text(use: Use, tools: ToolSet) -> str:
     """Return what a use does, whole and in one line: a command is quoted as a shell would need it."""
     match use:
         case ToolUse():
-            return _call(use, tools)
+            return f"{_call(use, tools)}{', which must fail' if use.expect == 'failure' else ''}"
         case ModelUse():
             return f"a model writes {use.file}"
         case PersonUse():

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import Field
 
-from actors.plans.plan import Plan, Step
+from actors.plans.plan import Plan, Step, bound_names
 from actors.tools.specs import ToolSpec
 from runtime.core.events import Value
 
@@ -43,6 +43,8 @@ class ToolUse(Value):
     """The time limit of the call, in seconds."""
     pre_check: Union["ToolUse", None] = None
     """The call that must succeed before this one; None for none. It has no such call itself."""
+    expect: Literal["success", "failure"] = "success"
+    """How the call must end: where it is to fail, a failure has done the work, and a success has not."""
 
 
 class ModelUse(Value):
@@ -101,6 +103,15 @@ Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
 """What a generator or a guard of a plan stands for."""
 
 
+class StepUses(Value):
+    """What a tools file binds one step of a plan to."""
+
+    generator: Use | None = None
+    """What executes it; None for what its generator stands for."""
+    guard: Use | None = None
+    """What checks it; None for what its guard stands for."""
+
+
 class ToolSet(Value):
     """A tools file as a run pins it: its tools, and what a plan's names stand for."""
 
@@ -114,19 +125,40 @@ class ToolSet(Value):
     """What each generator's name stands for."""
     guards: Mapping[str, Use]
     """What each guard's name stands for; a name here means nothing among the generators."""
+    steps: Mapping[str, StepUses] = {}
+    """What single steps are bound to, by their ids or titles (`bound_names`)."""
 
     def generator_use(self, step: Step) -> Use:
         """Return what executes a step. Raises `KeyError` where its generator is not bound, which `unbound` reports."""
-        return self.generators[step.generator]
+        own = self._own(step, "generator")
+        return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
         """Return what checks a step; None for a step without a guard. Raises `KeyError` as `generator_use` does."""
-        return self.guards[step.guard] if step.guard else None
+        own = self._own(step, "guard")
+        return own or (self.guards[step.guard] if step.guard else None)
+
+    def _own(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
+        """Return what a step is bound to by its own names; None where it is not."""
+        uses = (getattr(self.steps[name], what) for name in bound_names(step.step_id, step.name) if name in self.steps)
+        return next((use for use in uses if use is not None), None)
+
+    def step_names(self, what: Literal["generator", "guard"]) -> tuple[str, ...]:
+        """Return the names of steps that a generator, or a guard, is bound to, sorted."""
+        return tuple(sorted(name for name, uses in self.steps.items() if getattr(uses, what) is not None))
 
     def unbound(self, plan: Plan) -> tuple[str, ...]:
         """Return the names of a plan that are not bound, such as `guard 'all_tests_pass'`, sorted, each once."""
-        generators = {f"generator {step.generator!r}" for step in plan.steps if step.generator not in self.generators}
-        guards = {f"guard {step.guard!r}" for step in plan.steps if step.guard and step.guard not in self.guards}
+        generators = {
+            f"generator {step.generator!r}"
+            for step in plan.steps
+            if step.generator not in self.generators and self._own(step, "generator") is None
+        }
+        guards = {
+            f"guard {step.guard!r}"
+            for step in plan.steps
+            if step.guard and step.guard not in self.guards and self._own(step, "guard") is None
+        }
         return (*sorted(generators), *sorted(guards))
 
     def stored_form(self) -> str:

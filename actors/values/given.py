@@ -36,6 +36,10 @@ class Given(Value):
     """The names that steps may use as their generator, since tools implement them; None allows all."""
     guards: tuple[str, ...] | None = None
     """The same for the guards of steps."""
+    step_generators: tuple[str, ...] = ()
+    """Ids and titles of steps that tools execute, whatever their generator is."""
+    step_guards: tuple[str, ...] = ()
+    """Ids and titles of steps that tools check, whatever their guard is."""
     failure_summary: str = ""
     """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty where nothing failed."""
     achieved: tuple[str, ...] = ()
@@ -59,5 +63,11 @@ class Given(Value):
     @property
     def shown(self) -> dict[str, Any]:
         """All that prompts show as given, by its name: the values, and the names that steps may use."""
-        names = {"generators": self.generators, "guards": self.guards, "achieved": self.achieved or None}
+        names = {
+            "generators": self.generators,
+            "guards": self.guards,
+            "step_generators": self.step_generators or None,
+            "step_guards": self.step_guards or None,
+            "achieved": self.achieved or None,
+        }
         return {**self.values, **{key: list(value) for key, value in names.items() if value is not None}}

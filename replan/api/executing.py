@@ -281,7 +281,7 @@ def _planned(
     home = locate_home(how.environment)
     workspace = check_workspace(options.workspace, home.folder)
     tools, _ = tools_of(options.tools, home, workspace, how.environment)
-    if not tools.generators:
+    if not (tools.generators or tools.steps):
         hint = "name a tools file that binds generators"
         raise UsageProblem("there are no tools, so no step can be executed", place="tools", hint=hint)
     return planning_for_tools(prepared_run(problem, options.limits, model, attachments, how), tools)

@@ -176,7 +176,12 @@ def planning_for(source: PlanToExecute, options: ExecutionOptions, setup: Setup,
 
 def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     """Return a planning run whose plan may name what the tools implement, and nothing else."""
-    given = Given(generators=tuple(sorted(tools.generators)), guards=tuple(sorted(tools.guards)))
+    given = Given(
+        generators=tuple(sorted(tools.generators)),
+        guards=tuple(sorted(tools.guards)),
+        step_generators=tools.step_names("generator"),
+        step_guards=tools.step_names("guard"),
+    )
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
 
 

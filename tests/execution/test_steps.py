@@ -1,7 +1,7 @@
 """How steps run: in the order that the plan allows, attempted and checked as it says, with the trace that it proves."""
 
 from actors.execution.schedule import SIDE_BY_SIDE_MAX
-from tests.execution.stage import Stage, plan, step, tools_for
+from tests.execution.stage import Stage, plan, step, tool, tools_for
 
 LINE = plan(step("a", "start", "x"), step("b", "x", "goal"))
 
@@ -15,6 +15,19 @@ def test_a_plan_of_two_steps_runs_to_its_goal():
     assert stage.end == "success"
     assert stage.state.trace == ("a:ok", "b:ok")
     assert stage.state.tokens == {"start", "x", "goal"}
+
+
+def test_a_check_that_must_fail_passes_by_a_failure_alone():
+    """`test_fails`: a failing test is the result that was asked for; a passing one and a crash of the tool are not."""
+    must_fail = tool("check_syntax").model_copy(update={"expect": "failure"})
+    for outcome, trace in (("failed", ("a:ok",)), ("succeeded", ("a:fail",)), ("broken", ("a:fail",))):
+        value = plan(step("a", "start", "goal", on_failure="continue"), step("b", "start", "y"))
+        stage = Stage(value, tools_for(LINE, check=must_fail), replans=False, level="plan_minimal")
+        stage.tool("do_a")
+        stage.tool("check_syntax", outcome, reason="exit code 1")
+        assert stage.state.trace == trace, outcome
+        said = " ".join(finding.message for finding in stage.state.results["a"].findings)
+        assert ("passed, and should have failed" in said) == (outcome == "succeeded")
 
 
 def test_independent_steps_run_side_by_side():

@@ -54,6 +54,7 @@ async def test_arguments_reach_the_program_as_they_are(bench):
         ("", ToolOutcome.SUCCEEDED, ""),
         ("raise SystemExit(3)", ToolOutcome.FAILED, "exit code 3"),
         ("raise SystemExit(75)", ToolOutcome.TRANSIENT, "exit code 75"),
+        ("raise SystemExit(5)", ToolOutcome.BROKEN, "exit code 5"),
         ("import os; os.kill(os.getpid(), 9)", ToolOutcome.BROKEN, "ended by signal 9"),
         ("print('1 FAILED')", ToolOutcome.SUCCEEDED, ""),
         (
@@ -67,7 +68,7 @@ async def test_arguments_reach_the_program_as_they_are(bench):
     ],
 )
 async def test_how_a_program_ends_is_the_outcome(bench, code, outcome, reason):
-    toolset = bench.program(code, "transient_exit_codes: [75]\nfailure_pattern: ^FAILED")
+    toolset = bench.program(code, "transient_exit_codes: [75]\nbroken_exit_codes: [4, 5]\nfailure_pattern: ^FAILED")
     done = await bench.call(toolset, seconds=0.5 if "sleep" in code else 20.0)
     assert (done.outcome, done.reason) == (outcome, reason)
 

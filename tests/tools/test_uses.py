@@ -14,6 +14,7 @@ from actors.tools.uses import (
     WORKSPACE_WRITE,
     ModelUse,
     PersonUse,
+    StepUses,
     ToolSet,
     ToolUse,
     canonical,
@@ -79,6 +80,26 @@ def test_a_name_stands_for_one_use_as_a_generator_and_for_another_as_a_guard():
     assert TOOLS.guard_use(s2) is REVIEW
     assert TOOLS.generator_use(s3) is REVIEW
     assert TOOLS.guard_use(s4) is None
+
+
+def test_a_step_is_bound_by_its_id_its_title_or_its_id_without_a_number_before_its_role_is():
+    tools = TOOLS.model_copy(
+        update={
+            "steps": {
+                "s1": StepUses(guard=REVIEW),
+                "Mend the login": StepUses(generator=WRITE_FIX),
+                "move": StepUses(generator=RUN_TESTS, guard=RUN_TESTS),
+            }
+        }
+    )
+    assert (tools.generator_use(PLAN.steps[0]), tools.guard_use(PLAN.steps[0])) == (WRITE_FIX, REVIEW)
+    titled = Step("s9", "Mend the login", generator="Deployer", guard="human")
+    repeated = Step("move_12", generator="Deployer", guard="")
+    assert (tools.generator_use(titled), tools.guard_use(titled)) == (WRITE_FIX, REVIEW)
+    assert (tools.generator_use(repeated), tools.guard_use(repeated)) == (RUN_TESTS, RUN_TESTS)
+    assert tools.unbound(Plan("p", (titled, repeated))) == ()
+    assert tools.step_names("generator") == ("Mend the login", "move")
+    assert read_stored(tools.stored_form()) == tools
 
 
 def test_all_names_of_a_plan_that_are_not_bound_are_listed_once_each():

@@ -73,7 +73,7 @@ def do_problem(invocation: Invocation, request: Do, *, no_input: bool, as_json: 
     except UsageProblem as wrong:
         places = PLACES | {"PROBLEM": place_of(request.problem)}
         raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
-    if not tools.generators:
+    if not (tools.generators or tools.steps):
         place = request.options.tools or str(home.folder)
         hint = "bind generators in a tools file, and name it with --tools"
         raise UsageProblem("there are no tools, so no step can be executed", place=place, hint=hint)
