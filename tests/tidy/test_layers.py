@@ -18,6 +18,7 @@ PURE = (
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",
     "actors/plans/**/*.py",
+    "actors/demands/**/*.py",
     "actors/documents/passages.py",
     "actors/documents/html_text.py",
     "actors/quantities/**/*.py",

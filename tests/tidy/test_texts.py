@@ -11,6 +11,14 @@ TEXT_MAX = 200
 """Characters of a string in code. A longer one is prose, and prose for models lives in `prompts/`."""
 
 LONG_TEXT_ALLOWED = {
+    "actors/demands/blocks.py": "patterns of wordings",
+    "actors/demands/clauses.py": "patterns of wordings",
+    "actors/demands/dates.py": "patterns of wordings",
+    "actors/demands/headings.py": "patterns of wordings",
+    "actors/demands/instructions.py": "patterns of wordings",
+    "actors/demands/kinds.py": "patterns of wordings",
+    "actors/demands/patterns.py": "patterns of wordings",
+    "actors/demands/reader.py": "patterns of wordings",
     "runtime/journal/sqlite/schema.py": "SQL",
     "runtime/journal/sqlite/statements.py": "SQL",
     "runtime/dispatch/procrastinate.py": "SQL",

@@ -1,0 +1,125 @@
+"""Pairs of demands that contradict each other, as far as their words show. Pure.
+
+Three forms are decided: something is asked for and forbidden ("log all bodies", "never log bodies"), something is to be
+kept and removed, and one number is to be at most and at least something that leaves nothing between. Whether two
+demands contradict each other by their meaning alone is not decided.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from actors.demands.demand import Demand
+from actors.demands.tables import any_of, word_set
+from actors.demands.verbs import NOUN_VERBS, PLAIN_VERBS
+from actors.values.requirements import RequirementKind
+
+WORDS_MAX = 60
+"""Words of a demand that are compared."""
+
+_WORD = re.compile(r"[a-z][\w/-]*")
+_FORBIDDEN = re.compile(
+    r"\b(?:never|not|n't|cannot|avoid|forbidden|prohibited)\b|n't\b|^(?:and |but )?(?:no|without)\b"
+    r"|\b(?:no|nothing|nobody|none|neither)\b.*\b(?:may|must|should|shall|can)\b"
+)
+_EVERYTHING = re.compile(r"\b(?:everything|all of it|anything)\b|\ball\s*(?:$|[.,;])")
+_ALL = re.compile(r"\b(?:all|every|each|any|full|whole|complete|entire)\b")
+_LIMIT = any_of(
+    (
+        r"(?P<most>at most|no more than|not more than|less than|fewer than|under|below|within|up to"
+        r"|max(?:imum)?(?: of)?|<=?|≤)\s*(?P<high>\d+(?:\.\d+)?)\s*(?P<unit_high>%|[a-z]+)?"
+    ),
+    (
+        r"(?P<least>at least|no less than|no fewer than|more than|over|above|min(?:imum)?(?: of)?|>=?"
+        r"|≥)\s*(?P<low>\d+(?:\.\d+)?)\s*(?P<unit_low>%|[a-z]+)?"
+    ),
+)
+_ADDED = word_set("add introduce install create deploy adopt use set bring")
+_REMOVED = word_set("remove delete drop retire replace rename change rewrite edit modify")
+_KEPT = word_set("keep leave preserve retain maintain stay remain touch break change")
+_ENDINGS = (("ies", "y"), ("ing", ""), ("ing", "e"), ("ged", "g"), ("ped", "p"), ("ed", ""), ("d", ""), ("es", ""))
+_SMALL = word_set(
+    "a an the and or but of to in on at by for with from as is are be been it its this that these those we you i",
+    "they he she our your their my must should shall may can could would will have has do does not never no please",
+    "all any every each only also new existing old current into out up so if when make sure need needs want wants",
+    "everything anything nothing without under over below above within least most more less than per always still",
+    "cannot avoid don't dont",
+)
+
+
+class _Wording(NamedTuple):
+    verbs: frozenset[str]
+    nouns: frozenset[str]
+    forbids: bool
+    everything: bool
+    every: bool
+    small: str
+
+
+def contradictions(demands: Sequence[Demand]) -> Iterator[tuple[Demand, Demand]]:
+    """Yield the pairs of demands that cannot both be met, in the order of the text."""
+    worded = [(demand, _wording(demand)) for demand in demands if demand.kind is not RequirementKind.SCOPE]
+    for (first, one), (second, other) in itertools.combinations(worded, 2):
+        if _contradict(first, one, second, other) or _contradict(second, other, first, one) or _apart(one, other):
+            yield first, second
+
+
+def _wording(demand: Demand) -> _Wording:
+    small = demand.quote.lower().replace("\u2019", "'")
+    words = [_base(word) for word in _WORD.findall(small)[:WORDS_MAX]]
+    verbs = frozenset(word for word in words if word in PLAIN_VERBS or word in NOUN_VERBS)
+    nouns = frozenset(word for word in words if word not in _SMALL and word not in verbs)
+    everything, every = _EVERYTHING.search(small), _ALL.search(small)
+    return _Wording(verbs, nouns, bool(_FORBIDDEN.search(small)), bool(everything), bool(every), small)
+
+
+def _base(word: str) -> str:
+    """Return a word without the ending of a plural, a third person or a participle, where that leaves a known verb."""
+    for ending, left in (
+        ("ies", "y"),
+        ("ing", ""),
+        ("ing", "e"),
+        ("ged", "g"),
+        ("ped", "p"),
+        ("ed", ""),
+        ("d", ""),
+        ("es", "e"),
+    ):
+        stem = word.removesuffix(ending) + left
+        if word.endswith(ending) and (stem in PLAIN_VERBS or stem in NOUN_VERBS):
+            return stem
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
+
+
+def _contradict(first: Demand, one: _Wording, second: Demand, other: _Wording) -> bool:
+    """Tell whether the first demand asks for what the second one forbids, or removes what the second one keeps."""
+    if one.forbids:
+        return False
+    if first.kind is RequirementKind.MUST_KEEP and not one.verbs & _REMOVED - _KEPT:
+        return False
+    about = one.nouns & other.nouns
+    smaller = min(len(one.nouns), len(other.nouns))
+    same = bool(about) and 2 * len(about) >= smaller
+    if other.forbids:
+        if one.verbs & other.verbs and (same or one.everything or (other.everything and one.every)):
+            return not (one.verbs & other.verbs) <= _KEPT
+        return other.small.startswith(("no ", "without ")) and bool(one.verbs & _ADDED) and same
+    kept = second.kind is RequirementKind.MUST_KEEP and other.verbs & _KEPT
+    return bool(kept and one.verbs & _REMOVED and about and about >= other.nouns)
+
+
+def _apart(one: _Wording, other: _Wording) -> bool:
+    """Tell whether two limits of the same thing leave no number between them."""
+    if not one.nouns & other.nouns:
+        return False
+    limits = [(each, match) for each in (one, other) for match in itertools.islice(_LIMIT.finditer(each.small), 4)]
+    high = [(each, float(match["high"]), match["unit_high"] or "") for each, match in limits if match["most"]]
+    low = [(each, float(match["low"]), match["unit_low"] or "") for each, match in limits if match["least"]]
+    return any(
+        upper is not lower and unit == unit_low and most < least
+        for upper, most, unit in high
+        for lower, least, unit_low in low
+    )

@@ -1,0 +1,80 @@
+"""Whether a sentence is an instruction: "cache the rates", not "profile pictures are blurred". Pure."""
+
+import re
+
+from actors.demands.tables import any_of
+from actors.demands.verbs import AUXILIARIES, CLAUSE_WORDS, COMPLEMENT_VERBS, NOUN_VERBS, OBJECT_WORDS, PLAIN_VERBS
+
+_WORD = re.compile(r"[\w'./$-]*[\w'$]")
+_LEAD_IN = any_of(
+    (
+        r"^(?:(?:please|pls|kindly|also|and|but|so|then|just|next|finally|first|firstly|second|secondly|third"
+        r"|lastly|additionally|moreover|furthermore|ideally|optionally|therefore|instead|otherwise|now|again"
+        r"|plus|oh and|hey,?|ok(?:ay)?,?|further|in addition|at the same time|in particular|above all"
+        r"|most importantly|importantly|at minimum|as a minimum|for now|by default|note that|remember that"
+        r"|always|simply|at least|one more thing|that said|todo|task|action|ask|ps|p\.s\.|nb|important|note"
+        r"|note well|nit|fyi),?:? *(?:- )?)+"
+    ),
+)
+_CONDITION = re.compile(
+    r"^(?:if|when|whenever|where|while|once|before|after|for|in|on|at|during|with|until|as soon as|in case"
+    r"|unless|to|by|from|within|under|because|since|given|as) [^,:;]{2,120}[,:] +(?:please |then |also )?"
+)
+
+
+def instructs(small: str) -> bool:
+    """Tell whether a sentence begins with an instruction, also after "please" or a condition."""
+    return _imperative(small) or follows_lead_in(small)
+
+
+def follows_lead_in(small: str) -> bool:
+    """Tell whether an instruction follows "please", "also" or a condition."""
+    rest = _LEAD_IN.sub("", small)
+    if rest != small and _imperative(rest):
+        return True
+    condition = _CONDITION.match(rest)
+    return bool(condition and _imperative(_LEAD_IN.sub("", rest[condition.end() :])))
+
+
+def _imperative(small: str) -> bool:
+    words = _WORD.findall(small[:300])
+    if not words or not small.lstrip("*_([\"'").startswith(words[0]):
+        return False
+    first, second = words[0], words[1] if len(words) > 1 else ""
+    if first in {"do", "don't", "dont", "never", "donot"}:
+        return first != "do" and bool(second) or second == "not"  # noqa: RUF021
+    if first == "let's":
+        return True
+    if second in {"and", "or"} and len(words) > 2 and (words[2] in PLAIN_VERBS or words[2] in NOUN_VERBS):
+        second = words[3] if len(words) > 3 else ""
+    if first in PLAIN_VERBS:
+        return second not in AUXILIARIES and not _finite(first, words)
+    if first in NOUN_VERBS and second:
+        bare = small.split(maxsplit=2)[1]
+        objects = (
+            second in OBJECT_WORDS
+            or bare[0] in "`\"'*/<[("
+            or bare[0].isdigit()
+            or any(sign in second for sign in "._/-")
+        )
+        plural = second.endswith("s") and not second.endswith("ss") and len(words) > 2
+        return (objects or plural or len(words) > 3) and second not in AUXILIARIES and not _finite(first, words)
+    return False
+
+
+def _finite(first: str, words: list[str]) -> bool:
+    """Tell whether a verb outside a clause makes the words a statement: "export to CSV fails"."""
+    if first in COMPLEMENT_VERBS:
+        return False
+    for word in words[1:14]:
+        if word in CLAUSE_WORDS - {"for", "than"}:
+            return False
+        if word in AUXILIARIES:
+            return True
+    return False
+
+
+def states(small: str) -> bool:
+    """Tell whether a sentence has a finite verb, as far as its auxiliaries show."""
+    words = _WORD.findall(small[:300])
+    return any(word in AUXILIARIES or word.endswith("n't") for word in words[1:])

@@ -1,0 +1,149 @@
+"""The kind of a demand by its words. Pure."""
+
+import re
+
+from actors.demands.dates import DATE
+from actors.demands.instructions import instructs
+from actors.demands.patterns import NEEDLESS
+from actors.demands.tables import any_of
+from actors.values.requirements import RequirementKind
+
+COSTS = any_of(
+    r"\bbudget(?:s|ed)?\b(?! (?:alert|page|report|module|service|app|table|field|view|feature|owner|line))",
+    r"\b(?:person|man|engineer|developer|dev)[- ]?(?:days?|weeks?|months?|hours?)\b",
+    r"\bstory points?\b",
+    (
+        r"\b(?:costs?|spend|spending|afford|pay|invest|expenses?|bill)\b.{0,40}(?:[$€£] ?\d|\d[\d.,]* ?k?(?:€"
+        r"|\$|£|usd|eur|euros?|dollars?|pounds|chf))"
+    ),
+    (
+        r"\b(?:at most|no more than|less than|under|below|up to|max(?:imum)?(?: of)?|not exceed|cap(?:ped)? at"
+        r"|limit(?:ed)? to|within) (?:\S+ ){0,3}(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd|eur|euros?|dollars?"
+        r"|pounds|chf))"
+    ),
+    r"[$€£] ?\d[\d.,]*k? ?(?:a|per|/) ?(?:month|year|mo|week)",
+    (
+        r"\bwe (?:only )?have (?:only |just |about |roughly |exactly )?(?:one|two|three|four|five|six|a"
+        r"|\d+)(?: \w+)? (?:engineers?|developers?|people|persons|contractors?|weeks?|days?|months?|sprints?"
+        r"|hours)\b"
+    ),
+    (
+        r"\b(?:one|two|three|\d+) (?:engineers?|developers?|people|persons|contractors?) (?:is|are|can|for"
+        r"|will be|available|on (?:it|this))\b"
+    ),
+    r"\bmoney for\b",
+    r"\bhead ?count\b",
+)
+_DATED = re.compile(
+    r"\bdeadline\b|\bdue (?:by|on|date|next|this|in|at)\b|\basap\b|\bas soon as possible\b"
+    r"|\bno later than\b|\burgent(?:ly)?\b|\b(?:by|before|until|till|no later than|not later than"
+    r"|latest(?: by)?|at the latest|in time for|ahead of|not before|not until|starting|as of|from) "
+    + DATE
+    + r"|\b(?:needs?|want|wanted|done|finished|ready|live|shipped|merged|deployed|released|completed?|out"
+    r"|delivered|in production|over|available|needed|fixed|answer|close|closed|migrated"
+    r"|rolled out)\b[^.]{0,40}\b(?:today|tonight|tomorrow|this (?:week|month|quarter|sprint|year)"
+    r"|next (?:week|month|quarter|sprint)|within (?:\w+ ){1,3}(?:days?|weeks?|months?|hours?)|(?:on|by"
+    r"|in) "
+    + DATE
+    + r")|\bend of (?:the |this |next )?(?:week|month|quarter|year|sprint|day)\b|\b(?:eod|eow|eom|eoy)\b"
+)
+_DATE_ONLY = any_of(
+    r"\bdeadline\b",
+    r"\bdue (?:by|on|date|next|this|in|at)\b",
+    r"\basap\b",
+    r"\bas soon as possible\b",
+    r"^(?:please )?(?:no later than|by|before|until|due|asap|urgent|not before|not until|latest)\b[^,]*$",
+    (
+        r"\b(?:this|it|that|all of (?:this|it|that)|all|everything|the (?:\w+ )?(?:work|fix|change|migration"
+        r"|project|release|rollout|whole thing|cutover|job|task|move|switch|upgrade|patch|update|feature"
+        r"|result)) (?:all )?(?:must|has to|have to|needs? to|should|shall|will|is to|is|are|can) (?:all "
+        r"|also |to )?(?:not )?(?:be )?(?:be |happen|start|begin|go|land|done|finish|complete|finished"
+        r"|completed|ready|live|shipped|in production|merged|deployed|released|delivered|over|out|available"
+        r"|needed|wanted|fixed|required|closed|rolled out|due|in)\b"
+    ),
+    (
+        r"\b(?:need|want|needs|wants|expect) (?:this|it|that|the (?:fix|change|result)|everything"
+        r"|all of (?:this|it))\b"
+    ),
+)
+_FORBIDS = any_of(
+    r"\b(?:must|may|shall|should|ought)(?: not|n't| never| no longer| under no)\b",
+    r"\bmust never\b",
+    r"\bnever (?:be )?(?=\w)",
+    r"\b(?:do not|don't|dont|donot)\b",
+    r"\bavoid\b",
+    (
+        r"\b(?:is|are) (?:strictly |absolutely |explicitly )?(?:not|no|never|forbidden|prohibited"
+        r"|unacceptable) ?(?:an )?(?:allowed|permitted|acceptable|option|possible|negotiable|tolerated|to be"
+        r"|to)?\b"
+    ),
+    r"\bunder no circumstances?\b",
+    r"\bno[- ]?go\b",
+    r"\boff[- ]limits\b",
+    r"\bout of the question\b",
+    r"\boff the table\b",
+    r"\b(?:cannot|can't|can not|won't|will not)\b",
+    r"^no \w+",
+    r"\b(?:no|nothing|nobody|none|neither)\b.{1,60}\b(?:may|must|should|shall|can|is to|are to)\b",
+    r"\bwithout (?:any |a |an |the )?\w+",
+    r"^not \w+",
+    r"\binstead of\b",
+    r"\brather than\b",
+    r"\bmustn't\b",
+    r"\b(?:forbids?|prohibits?|refrain|stop|exclude)\b",
+    r"\bhands off\b",
+)
+_PROHIBITION = re.compile(
+    r"\b(?:must|may|shall|should|ought)(?: not|n't| never| no longer)\b|\bnever\b|\b(?:do not|don't"
+    r"|dont)\b|^(?:please )?(?:avoid|stop|no|refrain)\b|\bunder no circumstances?\b|\b(?:cannot|can't)\b"
+    r"|\b(?:forbidden|prohibited|not allowed|not permitted)\b"
+)
+_KEEPS = any_of(
+    (
+        r"\b(?:must|has to|have to|needs? to|should|shall|may|to|will|can) (?:all |still |also |continue to "
+        r"|always )*(?:still|stay|remain|keep|continue|survive|be (?:kept|preserved|retained|left|maintained"
+        r"|(?:fully |backwards? )?.?compatible|untouched|unchanged|unaffected|reversible))\b"
+    ),
+    (
+        r"(?:^|[,;:] |\b(?:and|but|please|to|always) )(?:keep|leave|preserve|retain|maintain|respect|honou?r"
+        r"|stay|stick) "
+    ),
+    (
+        r"\b(?:stays?|remains?) (?:as (?:it|they) (?:is|are|does|do)|untouched|intact|(?:fully "
+        r"|backwards?.?)?compatible|in place|valid|unchanged|the same|identical|available|supported|green"
+        r"|stable|alone|where|exactly|on \w+|at|below|under|within|readable|reachable|working|up)\b"
+    ),
+    r"\bbackwards?[- ]compatib",
+    (
+        r"\b(?:must|may|should|shall|can)(?: not|n't| never|not) (?:be )?(?:change|alter|break|touch|affect"
+        r"|modify|changed|altered|broken|touched|affected|modified|disturb|disturbed|interrupted)\b"
+    ),
+    r"\bnothing (?:\S+ ){0,5}(?:may|must|should|can) (?:change|break)\b",
+    (
+        r"\b(?:do not|don't|never) (?:change|break|touch|alter|modify|edit|affect|move|rename|mess with"
+        r"|disturb)\b"
+    ),
+    (
+        r"\bno (?:breaking|behaviou?r(?:al)?|functional|visible|api|schema|public|user.visible"
+        r"|contract) changes?\b"
+    ),
+    r"^no changes?\b",
+    r"\bhands off\b",
+    r"\bwithout (?:breaking|changing|altering|touching|affecting)\b",
+)
+
+
+def kind_of(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
+    """Return the kind of a demand by its words; `default` where they show none but that something is asked for."""
+    if NEEDLESS.search(small):
+        return RequirementKind.SCOPE
+    if _KEEPS.search(small):
+        return RequirementKind.MUST_KEEP
+    dated, costs = _DATED.search(small), COSTS.search(small)
+    if dated and (_DATE_ONLY.search(small) or len(small.split()) <= 6) and not _FORBIDS.search(small):
+        return RequirementKind.DEADLINE
+    if costs:
+        return RequirementKind.BUDGET
+    if _FORBIDS.search(small) and (_PROHIBITION.search(small) or not instructs(small)):
+        return RequirementKind.MUST_AVOID
+    return default

@@ -1,0 +1,98 @@
+"""Cuts a block into sentences: ranges of characters that keep versions, file names, units and abbreviations whole."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from actors.demands.tables import word_set
+
+SENTENCE_LENGTH_MAX = 600
+"""Characters of a sentence; a longer one is cut between words."""
+BREAK_ROOM = 12
+"""Columns that the first word of a line would have left free in the line before, from which on the break is meant."""
+
+_PLAIN = str.maketrans(
+    {"\n": " ", "\r": " ", "\t": " ", "\v": " ", "\f": " ", "\u00a0": " ", "\u202f": " ", "\u2028": " ", "\x85": " "}
+    | {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'}
+)
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_END = re.compile(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~]{0,3}(?P<next>[A-Za-z0-9]))")
+_BEFORE = re.compile(r"[\"'(\[*_`]{0,3}(?P<word>[\w./-]*)$")
+_ABBREVIATIONS = word_set(
+    "e.g i.e eg ie vs approx cf mr mrs ms dr st no nr fig sec incl excl max min resp ca viz al ver v p pp ch art",
+    "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp",
+)
+_LOWER_AFTER = frozenset(("etc", "a.m", "p.m", "u.s", "eng", "ref", "esp", "misc", "temp", "avg", "std", "dev", "prod"))
+"""Short forms that end no sentence unless a capital follows."""
+_EDGE = " \t*_~>\"'"
+_MARKUP = re.compile(r"[ *_~>]+")
+
+
+class Sentence(NamedTuple):
+    """A sentence, or a clause of one."""
+
+    start: int
+    """Where it begins in the source text."""
+    end: int
+    """Where it ends."""
+    small: str
+    """Its characters in lower case, one for one: white space as blanks, apostrophes and quotation marks as in ASCII."""
+    written: str
+    """The same in the letters of the source."""
+
+
+def plain(text: str) -> str:
+    """Return a text with blanks for other white space and ASCII quotation marks; positions stay."""
+    return text.translate(_PLAIN)
+
+
+def sentence_at(text: str, start: int, end: int) -> Sentence:
+    """Return the range of a text as a sentence, without markup and blanks at its edges."""
+    while start < end and (text[start].isspace() or text[start] in "*_~>"):
+        start += 1
+    while end > start and (text[end - 1].isspace() or text[end - 1] in "*_~"):
+        end -= 1
+    written = plain(text[start:end])
+    return Sentence(start, end, written.translate(_LOWER), written)
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
+    """Yield the sentences of a range of a text, in their order; none is empty, none is longer than the limit."""
+    part = plain(text[start:end])
+    breaks = sorted({0, len(part), *_meant_breaks(text[start:end]), *_ends(part)})
+    for begin, stop in itertools.pairwise(breaks):
+        for cut in range(begin, stop, SENTENCE_LENGTH_MAX):
+            sentence = sentence_at(text, start + cut, start + min(cut + SENTENCE_LENGTH_MAX, stop))
+            if any(sign.isalnum() for sign in sentence.written):
+                yield sentence
+
+
+def _ends(part: str) -> Iterator[int]:
+    for match in _END.finditer(part):
+        before = _BEFORE.search(part, max(0, match.start() - 40), match.start())
+        word = before["word"].lower() if before else ""
+        if part[match.start()] == "." and not part.startswith("..", match.start()):
+            if word in _ABBREVIATIONS and not (word == "no" and match["next"].isupper()):
+                continue
+            if len(word) == 1 and word.isalpha() and match["next"].isupper() and word != "i":
+                continue
+            if match["next"].islower() and (word in _LOWER_AFTER or len(word) < 2):
+                continue
+        yield match.end()
+
+
+def _meant_breaks(part: str) -> Iterator[int]:
+    """Yield where a line begins that its author did not wrap: its first word would have fitted into the line before."""
+    lines = part.splitlines(keepends=True)
+    width = max((len(line.rstrip()) for line in lines), default=0)
+    place = 0
+    for line, following in itertools.pairwise(lines):
+        place += len(line)
+        begin = following.lstrip(" \t*_`\"'(")
+        words = begin.split(maxsplit=1)
+        if not words or begin[0].islower():
+            continue
+        room = max(width, 60) - len(line.rstrip()) - 1 - len(words[0])
+        if room >= BREAK_ROOM and not line.rstrip().endswith((",", "(", "-", "/", "=")):
+            yield place

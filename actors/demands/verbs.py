@@ -1,0 +1,73 @@
+"""Verbs of instructions in English texts about software, and the words that tell them from nouns."""
+
+from actors.demands.tables import word_set
+
+PLAIN_VERBS = word_set(
+    "accept add adopt allow anonymise anonymize append apply assert assign attach avoid be become bring choose",
+    "compute consider contain create decide decommission decrease dedupe define delete deliver deny deprecate",
+    "describe determine disallow discard discuss eliminate emit encode encrypt enforce ensure establish evaluate",
+    "exclude expose extend extract fetch finish forbid generate get give go guarantee handle have honor honour",
+    "identify ignore implement improve include inform inline insert install introduce invalidate investigate keep",
+    "leave let loosen lower maintain make mention migrate minimise minimize modernise modernize modify notify obey",
+    "omit overwrite parse pass persist prefer preserve prevent produce prohibit propagate protect prove provide",
+    "publish put read rebuild receive recommend record redact redirect reduce refactor refuse reject relax remain",
+    "remember remove rename render reorganise reorganize replace require respect respond restore restrict retain",
+    "retire retry return reuse revert rewrite rotate sanitise sanitize say see send separate serialise serialize",
+    "serve set shorten show shrink simplify skip solve specify spread start stay stick stop store support suppress",
+    "survive swap take teach tell tighten treat turn unify uninstall use utilise utilize validate verify write yank",
+    "agree arrange attend avoid bake begin coordinate configure consolidate convert decouple deduplicate delegate",
+    "disable display distinguish document downgrade enable encapsulate erase expire explain find hide hold",
+    "integrate isolate limit localise localize maintain measure normalise normalize obfuscate optimise optimize",
+    "organise organize paginate parallelise parallelize prepare present prioritise prioritize provision purge",
+    "quarantine rationalise reconcile recreate refresh reimplement rely reproduce resolve roll sort speed split",
+    "standardise standardize stabilise stabilize streamline submit summarise summarize synchronise synchronize",
+    "throttle tokenise tokenize translate trim truncate unblock update upgrade vendor wrap",
+)
+"""Base forms that are hardly used as nouns at the beginning of a sentence."""
+NOUN_VERBS = word_set(
+    "address alert align archive ask audit author back backfill backport batch benchmark bind block bound build",
+    "bump bundle cache call cap change check clean clear clone close collapse collect combine comment compare",
+    "compile compress confirm connect control copy correct count cover cut cycle debounce default defer deploy",
+    "design detect develop draft drain drop dump duplicate echo edit embed escape estimate export factor fail fall",
+    "fetch file fill filter fire fix flag flatten follow format forward freeze gate group guard hash help highlight",
+    "import increase index inject invite issue label launch lift link list load lock log look map mark mask match",
+    "merge mirror mock monitor move mute name narrow note open order pack park patch pick pin place plan point poll",
+    "pool port post print process profile project prompt propose prune pull push queue raise rank rate raise reach",
+    "release report request reserve reset resize restart review round route run sample save scale scan schedule",
+    "scope scrub seal search secure shift ship sign silence size stage state stream strip surface switch sync tag",
+    "target test time touch trace track transfer trigger try tune type unit view wait walk warn watch weigh",
+    "whitelist work zero",
+)
+"""Base forms that are nouns too: an instruction only before a word that begins an object."""
+OBJECT_WORDS = word_set(
+    "a an the this that these those all any both each every either no some such another other others our your my",
+    "their its his her it them us me him everything anything nothing something what which who whether how why when",
+    "where if only just at by for from in into of off on onto out over through to under until up via with without",
+    "down back away after before against as between more less fewer and one two three four five six ten multiple",
+    "several existing new old current unused dead first last not never also so about around across than instead",
+)
+"""Words that begin an object, or follow a verb."""
+AUXILIARIES = word_set(
+    "is are was were am isn't aren't wasn't weren't has had hasn't hadn't does did doesn't didn't can could will",
+    "would won't wouldn't can't cannot couldn't should shouldn't must mustn't shall may might seems looks appears",
+    "went came got gets became takes took fails failed returns returned shows showed throws threw hangs hung",
+    "crashes crashed works worked causes caused breaks broke leads led makes made gives gave uses stops stopped",
+    "happens happened lasts needs contains starts runs ends ignores drops loses lost keeps kept times goes comes",
+    "says said sends sent reads writes wrote produces produced freezes froze leaks leaked blocks blocked exits",
+    "raises raised reports reported exceeds grows grew stays remains belongs depends eats",
+)
+"""Finite verbs: one of them early in a sentence, outside a clause, makes it a statement."""
+CLAUSE_WORDS = word_set(
+    """
+    that which who whose what when where whenever wherever while why how whether if because since so until
+    unless after before once as than it they we he she you i and or but for
+    """
+)
+"""Words after which a verb belongs to a clause, or to a part that is joined on."""
+COMPLEMENT_VERBS = word_set(
+    """
+    make ensure check verify see note guarantee confirm prove remember assert decide find consider explain say
+    tell document show
+    """
+)
+"""Verbs that take a whole statement: "make sure it works", "check the log shows the id"."""

@@ -1,0 +1,41 @@
+"""The reader of demands: what it takes, what it leaves, and that its places are right."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.demands.demand import DEMANDS_MAX
+from actors.demands.reader import read_demands
+from actors.values.requirements import requirement_id
+
+WORDS = st.sampled_from(
+    (
+        *("-", "*", "1.", "#", "##", ">", "|", "```", "**", "_", "[", "]", "[x]", ":", ";", ".", "?", "!", "(", ")"),
+        *("Please", "must", "not", "do", "should", "never", "No", "keep", "by", "Friday,", "within", "0.5", "s", "at"),
+        *("e.g.", "v2.1.0", "app.py", "Requirements:", "Constraints:", "most", "3", "The", "export", "is", "slow"),
+        *("Traceback", "(most", "recent", "call", "last):", "\n", "\n\n", "\t", "Wir", "müssen", "und", "nicht", "der"),
+        *("if", "we", "have", "to", "漢字", "é", "\u2028", "\r\n", "\x00", "Log", "all", "bodies"),
+    )
+)
+TEXTS = st.one_of(
+    st.text(max_size=400), st.lists(WORDS, max_size=80).map(" ".join), st.lists(WORDS, max_size=80).map("".join)
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS)
+def test_every_quote_stands_in_the_text_at_its_place(text):
+    reading = read_demands(text)
+    assert len(reading.demands) <= DEMANDS_MAX
+    for demand in reading.demands:
+        assert demand.quote == " ".join(text[demand.start : demand.end].split())
+        assert demand.id == requirement_id(demand.quote)
+    assert len({demand.id for demand in reading.demands}) == len(reading.demands)
+    assert read_demands(text) == reading
+
+
+def test_a_text_with_too_many_demands_says_so():
+    reading = read_demands(
+        "\n".join(f"- The field number {number} must be kept." for number in range(DEMANDS_MAX + 50))
+    )
+    assert len(reading.demands) == DEMANDS_MAX
+    assert "more than 200 demands" in reading.unread
