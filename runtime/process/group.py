@@ -19,6 +19,7 @@ import trio
 
 from runtime.core.owner import parts_of
 from runtime.process.identity import end_of_group, name_of
+from runtime.process.privacy import hide_process
 
 OUTPUT_BYTES_MAX = 1024 * 1024
 """Bytes of a command's output that are kept; the rest is read and counted."""
@@ -128,8 +129,10 @@ async def start_gated(
 
     `arguments` are the program and its arguments: no shell reads them. `folder` is where it runs; `environment` is all
     that it sees. Its stdin is empty; stderr goes where stdout goes. It inherits the open files `inherited`, by number.
-    With `talks`, all three are pipes of the process that `begin` returns.
+    With `talks`, all three are pipes of the process that `begin` returns. Before the first command, this process becomes
+    unreadable to it (`hide_process`).
     """
+    hide_process()
     gate_read, gate_write = os.pipe()
     report_read, report_write = os.pipe()
     os.set_blocking(report_read, False)

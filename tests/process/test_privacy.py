@@ -1,0 +1,38 @@
+"""A command of the same user cannot read what the driver was started with (S2)."""
+
+import subprocess
+import sys
+
+import pytest
+
+_DRIVER = """
+import ctypes, os, sys
+sys.path[:] = {path!r}
+from runtime.process.privacy import hide_process
+if os.getuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # The change of user has hidden it; a program that is started is readable.
+
+def seen():
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        try:
+            with open(f"/proc/{{os.getppid()}}/environ", "rb") as file:
+                os.write(writing, file.read())
+        except OSError as error:
+            os.write(writing, type(error).__name__.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        return file.read()
+
+print(b"sk-secret" in seen(), hide_process(), seen())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc here")
+def test_a_command_cannot_read_the_environment_of_the_driver():
+    script = _DRIVER.format(path=sys.path)
+    environment = {"OPENAI_API_KEY": "sk-secret"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split(maxsplit=2) == ["True", "True", "b'PermissionError'\n"], done.stderr
