@@ -2,10 +2,17 @@
 
 A URL may hold a password, and a mistyped one may hold it in the wrong place. So no message quotes a URL: messages show
 the servers and the database, once both have the form of such names.
+
+Where neither the URL nor a variable of libpq says otherwise, a server on another machine must prove its name by a
+certificate (`sslmode=verify-full`), and no server gets the password in clear text or as an MD5 hash (`require_auth`).
 """
 
+import ipaddress
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import unquote
 
 from psycopg import Error
@@ -19,6 +26,9 @@ ESCAPE = "write special characters in the user's name and the password as %40, %
 
 SECRET_MIN = 4
 """Shorter passwords are not searched for in messages, since they occur in ordinary words."""
+
+NO_WEAK_PASSWORDS = "!password,!md5"
+"""The ways to sign in that are refused: those in which a server that is none learns the password, or its hash."""
 
 _SERVERS = re.compile(r"[\w.:,%/\\-]*")
 _PORTS = re.compile(r"[\d,]*")
@@ -62,4 +72,30 @@ def parse_address(url: str, place: str = "") -> Address:
     passwords = [parts[name] for name in ("password", "sslpassword") if parts.get(name)]
     secrets = {form for word in passwords for form in (word, unquote(word)) if len(form) >= SECRET_MIN}
     port = f":{ports}" if ports else ""
+    parts |= _protection(parts, os.environ)
     return Address(make_conninfo(**parts), f"postgresql://{servers}{port}/{database}", tuple(sorted(secrets)))
+
+
+def _protection(parts: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that protect a connection, as far as neither the URL nor the environment has any."""
+    added = {}
+    if "require_auth" not in parts and "PGREQUIREAUTH" not in environment:
+        added["require_auth"] = NO_WEAK_PASSWORDS
+    hosts = parts.get("hostaddr") or parts.get("host") or environment.get("PGHOST", "")
+    if all(map(_is_local, hosts.split(","))) or "sslmode" in parts or "PGSSLMODE" in environment:
+        return added
+    added["sslmode"] = "verify-full"
+    roots = "sslrootcert" in parts or "PGSSLROOTCERT" in environment
+    if not roots and not (Path.home() / ".postgresql" / "root.crt").exists():
+        added["sslrootcert"] = "system"
+    return added
+
+
+def _is_local(host: str) -> bool:
+    """Tell whether a host is this machine: a socket's folder, `localhost` or a loopback address."""
+    if host in {"", "localhost"} or host.startswith(("/", "@")):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
