@@ -38,6 +38,8 @@ class Principal:
     """What they may do."""
     session: str = ""
     """The secret id of the browser's session, or what stands for it behind a proxy; empty for a program."""
+    token: str = ""
+    """The hash of the program's token; empty for a browser."""
 
     def may(self, scope: Scope) -> bool:
         """Tell whether the scope is included."""
@@ -97,7 +99,7 @@ def of_token(state: WebState, token: str) -> Principal | None:
     key, found = digest(token), None
     for name, known in state.tokens.items():
         if same(known.digest, key):
-            found = Principal(f"token:{name}", known.scope)
+            found = Principal(f"token:{name}", known.scope, token=key)
     return found
 
 

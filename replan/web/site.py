@@ -63,7 +63,7 @@ class Site(Service):
             return False  # The proxy decides, with the next request.
         if who.session:
             return of_session(state, who.session, self.now()) is None
-        return who.client.removeprefix("token:") not in state.tokens
+        return who.token not in {token.digest for token in state.tokens.values()}
 
     def cookie_header(self, session: str) -> str:
         """Return the header that sets the session's cookie; for an empty id, the one that removes it."""

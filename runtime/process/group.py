@@ -129,8 +129,8 @@ async def start_gated(
 
     `arguments` are the program and its arguments: no shell reads them. `folder` is where it runs; `environment` is all
     that it sees. Its stdin is empty; stderr goes where stdout goes. It inherits the open files `inherited`, by number.
-    With `talks`, all three are pipes of the process that `begin` returns. Before the first command, this process becomes
-    unreadable to it (`hide_process`).
+    With `talks`, all three are pipes of the process that `begin` returns. Before the first command, this process
+    becomes unreadable to it (`hide_process`).
     """
     hide_process()
     gate_read, gate_write = os.pipe()

@@ -16,8 +16,8 @@ _PR_SET_DUMPABLE = 4
 def hide_process() -> bool:
     """Make this process unreadable to others of its user, once; return whether the system can do that.
 
-    The process then leaves no core dump, and only root, or a process with `CAP_SYS_PTRACE`, can read `/proc/PID/environ`,
-    `/proc/PID/mem` and the like. A program that it executes is not affected. Linux only.
+    The process then leaves no core dump, and only root, or a process with `CAP_SYS_PTRACE`, can read its
+    `/proc/PID/environ`, `/proc/PID/mem` and the like. A program that it executes is not affected. Linux only.
     """
     if sys.platform != "linux":
         return False

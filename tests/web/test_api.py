@@ -8,6 +8,7 @@ import pytest
 import trio
 from jsonschema import Draft202012Validator
 
+from replan.service import access
 from replan.web.api_openapi import openapi
 from replan.web.api_operations import OPERATIONS
 from replan.web.api_routes import openapi_text
@@ -133,6 +134,23 @@ async def test_records_are_streamed_and_a_stream_goes_on_where_it_was_cut(tmp_pa
                             break
             seen.append(numbers)
         assert seen == [list(range(1, last + 1)), [last - 1, last], list(range(1, last + 1))]
+
+
+async def test_a_stream_ends_when_its_token_is_replaced_by_another_of_its_name(tmp_path):
+    async with api(tmp_path, hosts=False) as (web, program):
+        run = await web.start("plans")
+
+        def replaced(state):
+            (name,) = [each for each in state.tokens if each == "control"]
+            return access.with_token(access.without_token(state, name)[0], name, "control", 0.0)
+
+        async with web.client.stream("GET", f"/api/runs/{run}/stream", headers=program.headers) as response:
+            web.store.change(replaced)
+            await web.engine.post_cancel(run)  # A change, so that the server looks at the stream at once.
+            await web.engine.post_cancel(run)
+            with trio.fail_after(30):
+                async for _ in response.aiter_lines():
+                    pass
 
 
 async def test_a_repeated_request_does_a_thing_once(tmp_path):
