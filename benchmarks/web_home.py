@@ -54,6 +54,7 @@ RECON = {
     "test_references": [],
     "reproduction_steps": ["log in"],
     "constraints_mentioned": [],
+    "requirements": [],
 }
 STRATEGY = {
     "strategy_id": "S1_locate_and_fix",

@@ -143,6 +143,17 @@ class Fields:
         )
         return valid
 
+    def listed(self, key: str) -> list[Any]:
+        """Check a field that must be a list, which may be empty. Return its items, unchecked; none if it is invalid."""
+        value = self._present(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
+            return []
+        self.check(())
+        return value
+
     def optional(self, key: str) -> Any:
         """Return the value of a field that may be missing, unchecked; None if it is missing."""
         return None if self._absent(key) or self.values is None else self.values[key]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from actors.guards.fields import Fields, check_settings, folded, shown, type_name
+from actors.guards.fields import Fields, check_settings, folded, shown
 from actors.guards.port import Guard
 from actors.guards.shapes import RECON_LISTS
 from actors.values.artifacts import Artifact, Context, indented_json
@@ -23,7 +23,7 @@ NAME = "recon_valid"
 LITERAL = frozenset({"mentioned_files", "apis_involved", "test_references"})
 """The lists whose items are names."""
 REQUIREMENTS = "requirements"
-"""The optional list of stated requirements, each an object with `kind`, `text`, `quote` and `source`."""
+"""The list of stated requirements, which may be empty: each an object with `kind`, `text`, `quote` and `source`."""
 ITEMS_MAX = 1000
 """The most items of one list."""
 SEARCH_MAX = 300_000_000
@@ -60,13 +60,7 @@ def make(config: Mapping[str, Any]) -> Guard:
 
 def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
     """Check the list of requirements, and yield the quotes of the valid ones with their indices."""
-    value = fields.optional(REQUIREMENTS)
-    if value is None:
-        return
-    if not isinstance(value, list):
-        message = f"{REQUIREMENTS} must be a list, not {type_name(value)}"
-        fields.check([Finding(code=Code.TYPE, message=message, where=REQUIREMENTS)])
-        return
+    value = fields.listed(REQUIREMENTS)
     for index, item in enumerate(value):
         requirement = next(requirements_in([item]), None)
         where = f"{REQUIREMENTS}[{index}]"

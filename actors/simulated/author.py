@@ -108,6 +108,7 @@ def _part(request: Request) -> dict[str, Any]:
         "test_references": [],
         "reproduction_steps": [],
         "constraints_mentioned": [views_text({role: view})],
+        "requirements": [],
     }
 
 

@@ -106,6 +106,7 @@ REPLIES = {
         "test_references": [],
         "reproduction_steps": [],
         "constraints_mentioned": [],
+        "requirements": [],
         "open_questions": [],
     },
     "g_strategy": {

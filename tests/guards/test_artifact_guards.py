@@ -31,6 +31,7 @@ GOOD = {
         "test_references": ["tests/test_parser.py"],
         "reproduction_steps": [],
         "constraints_mentioned": [],
+        "requirements": [],
     },
     "strategy": {
         "strategy_id": "S1_locate_and_fix",
@@ -96,7 +97,12 @@ def test_a_wrong_type_is_named(name, key):
     assert verdict.findings[0].message == f"{key} must be a {kind}, not an object"
 
 
-@pytest.mark.parametrize(("name", "key"), [(name, key) for name, key in CASES if isinstance(GOOD[name][key], list)])
+LISTS_OF_TEXTS = [
+    (name, key) for name, key in CASES if isinstance(GOOD[name][key], list) and (name, key) != ("recon", "requirements")
+]
+
+
+@pytest.mark.parametrize(("name", "key"), LISTS_OF_TEXTS)
 def test_every_bad_item_of_a_list_is_named(name, key):
     """A text in place of a list is not split into its characters."""
     verdict = judge(name, {**GOOD[name], key: ["fails", 3, " "]})
@@ -202,7 +208,7 @@ def test_names_that_are_not_in_the_text_were_invented(key):
 
 def test_a_recon_in_which_nothing_is_real_is_rejected():
     """Each invented name is an error; a summary that is not in the text stays a warning."""
-    nothing = {key: [] for key in shapes.RECON_LISTS}
+    nothing = {key: [] for key in (*shapes.RECON_LISTS, "requirements")}
     verdict = judge("recon", {**nothing, "mentioned_files": ["src/lexer.py"], "constraints_mentioned": ["be kind"]})
     assert not verdict.passed
     assert findings_of(verdict) == [
@@ -222,6 +228,13 @@ def test_later_steps_see_no_invented_name():
     assert seen.value.value == {**value, "mentioned_files": ["src/parser.py"]}
     good = Artifact(artifact_id="a", step="g", content=json.dumps(GOOD["recon"]))
     assert recon.normalised(good, ()) is good
+
+
+def test_a_recon_without_a_list_of_requirements_lacks_a_field():
+    """An empty list says that the text demands nothing, which can be compared; without a list nothing can."""
+    value = {key: item for key, item in GOOD["recon"].items() if key != "requirements"}
+    assert findings_of(judge("recon", value)) == [(Code.MISSING, "requirements", "error")]
+    assert judge("recon", {**value, "requirements": []}).passed
 
 
 def test_requirements_are_quoted_and_get_their_ids_from_the_quote():
@@ -272,7 +285,7 @@ def test_answers_count_as_text_but_each_on_its_own():
 
 def test_finding_nothing_is_a_warning():
     """A short text may contain no names."""
-    verdict = judge("recon", {key: [] for key in shapes.RECON_LISTS})
+    verdict = judge("recon", {key: [] for key in (*shapes.RECON_LISTS, "requirements")})
     assert verdict.passed
     assert findings_of(verdict) == [(Code.NOTHING_FOUND, "", "warning")]
 

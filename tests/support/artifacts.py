@@ -24,6 +24,7 @@ RECON: dict[str, Any] = {
     "test_references": ["tests/test_session.py"],
     "reproduction_steps": [],
     "constraints_mentioned": ["Responses must stay under 200 ms."],
+    "requirements": [],
 }
 
 STRATEGY: dict[str, Any] = {

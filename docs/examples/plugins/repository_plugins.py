@@ -30,7 +30,12 @@ async def recon_from_text(context: Context) -> str:
 
     Raises `TimeoutError` after `EXTRACTION_SECONDS`.
     """
-    facts: dict[str, list[str]] = {"stack_traces": [], "reproduction_steps": [], "constraints_mentioned": []}
+    facts: dict[str, list[str]] = {
+        "stack_traces": [],
+        "reproduction_steps": [],
+        "constraints_mentioned": [],
+        "requirements": [],
+    }
 
     async def extract(key: str, pattern: re.Pattern[str]) -> None:
         matches = await anyio.to_thread.run_sync(pattern.findall, context.specification)
