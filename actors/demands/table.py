@@ -1,0 +1,225 @@
+"""The table of demands: what a plan does about each thing that the user's text asks for. Pure.
+
+A demand and a requirement belong together where their quotes overlap in the source. One requirement stands for one
+demand: a quote of the whole text answers for a single sentence of it. What a step is said to satisfy is taken from the
+plan; whether the step really does it, nobody has compared.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, assert_never
+
+from actors.demands.passages import Passages, words_of
+from actors.demands.told import Demands, Said, Told, demands_of
+from actors.plans.coverage import Checked, TokenChanges, checked
+from actors.plans.coverage import Standing as Coverage
+from actors.plans.plan import Plan
+from actors.plans.relevance import orphans
+from actors.values.requirements import Requirement, RequirementKind
+
+SHARE_LEAST = 0.25
+"""The least share of a demand's words that a requirement must quote to stand for it."""
+WORDS_LEAST = 2
+"""The least number of its words, where it has as many."""
+COVERED_GUARD = "requirements_covered"
+"""The guard that compares the tools and tokens of requirements with the steps of a plan."""
+
+
+class Standing(StrEnum):
+    """What a plan does about a demand."""
+
+    IN_STEP = "in_step"  # a step that contributes to the goal satisfies it
+    CHECKED = "checked"  # a guard or the program compares it with what the steps use and change
+    DECLARED = "declared"  # it is stated as a requirement, and nothing checks it
+    IN_NO_STEP = "in_no_step"  # the plan ignores it
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One demand with its standing."""
+
+    id: str
+    """The id of the demand, made from its quote."""
+    kind: str
+    """What it is: one of `RequirementKind`, as text."""
+    quote: str
+    """The words of the user."""
+    source: str
+    """Where they stand: one of `RequirementSource`, as text."""
+    standing: Standing
+    """What the plan does about it."""
+    steps: tuple[str, ...] = ()
+    """The ids, sorted, of the steps that satisfy it."""
+    guards: tuple[str, ...] = ()
+    """What compares it, or else the checks of those steps."""
+    requirement: str | None = None
+    """The id of the requirement that stands for it; None where the author states none."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        value: dict[str, Any] = {
+            "id": self.id,
+            "kind": self.kind,
+            "quote": self.quote,
+            "source": self.source,
+            "standing": str(self.standing),
+            "steps": list(self.steps),
+            "guards": list(self.guards),
+        }
+        return value if self.requirement is None else value | {"requirement": self.requirement}
+
+
+@dataclass(frozen=True, slots=True)
+class DemandTable:
+    """What a plan does about all demands."""
+
+    rows: tuple[Row, ...] = ()
+    """One row for each demand, in the order of the texts; then the requirements that belong to none of them."""
+    unread: tuple[str, ...] = ()
+    """Sentences about the parts of the texts that were not read; what they demand is in no row."""
+
+    @property
+    def in_no_step(self) -> tuple[Row, ...]:
+        """The demands that the plan ignores."""
+        return tuple(row for row in self.rows if row.standing is Standing.IN_NO_STEP)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all texts were read, and no demand is in no step."""
+        return not self.unread and not self.in_no_step
+
+
+def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
+    """Return the table of a plan, whose requirements include those of recon.
+
+    `paths_compared_by` names what compares the files that a requirement protects, such as an execution; empty where
+    nothing does.
+    """
+    demands = demands_of(told)
+    judged = _Judged(plan, paths_compared_by)
+    standing_for = _matched(told, demands, plan.requirements)
+    rows = [judged.row(each, standing_for.get(each.demand.id, ())) for each in demands.holding]
+    matched = {item.id for items in standing_for.values() for item in items}
+    rows += [judged.own_row(item) for item in plan.requirements if item.id not in matched]
+    return DemandTable(tuple(rows), demands.unread)
+
+
+def _matched(told: Told, demands: Demands, stated: Sequence[Requirement]) -> Mapping[str, list[Requirement]]:
+    """Return, by the id of a demand, the requirements that stand for it.
+
+    Pairs are taken by how well their quotes agree: first each requirement and each demand once, then the requirements
+    that are left, as further parts of a demand.
+    """
+    said = (*demands.holding, *demands.replaced)
+    by_id = {item.id: item for item in stated}
+    pairs = sorted(_overlaps(told, said, stated), reverse=True, key=lambda pair: pair[0])
+    found: dict[str, list[Requirement]] = defaultdict(list)
+    used: set[str] = set()
+    for further in (False, True):
+        for _, demand, requirement in pairs:
+            if requirement not in used and (further or demand not in found):
+                used.add(requirement)
+                found[demand].append(by_id[requirement])
+    return found
+
+
+def _overlaps(told: Told, said: Iterable[Said], stated: Sequence[Requirement]) -> Iterator[tuple[float, str, str]]:
+    """Yield how well the quotes of a demand and a requirement agree, with their ids, where they agree enough."""
+    by_text: dict[int, list[Said]] = defaultdict(list)
+    for each in said:
+        by_text[each.text].append(each)
+    known = {item.id for item in stated}
+    for number, here in by_text.items():
+        passages = Passages(told.texts[number][1])
+        places = {item.id: list(passages.find(item.quote)) for item in stated}
+        for each in here:
+            demand = each.demand
+            if demand.id in known:
+                yield 1.0, demand.id, demand.id
+            words = passages.between(demand.start, demand.end)
+            least = max(min(WORDS_LEAST, len(words)), SHARE_LEAST * len(words))
+            for name, ranges in places.items():
+                best = max((_agreement(words, place, least) for place in ranges), default=0.0)
+                if best > 0 and name != demand.id:
+                    yield best, demand.id, name
+
+
+def _agreement(words: range, place: range, least: float) -> float:
+    """Return the share of the words of two places that both have; 0 where these are fewer than `least`."""
+    both = min(words.stop, place.stop) - max(words.start, place.start)
+    return 0.0 if both < max(1, least) else both / (len(words) + len(place) - both)
+
+
+class _Judged:
+    """What a plan does about its requirements."""
+
+    def __init__(self, plan: Plan, paths_compared_by: str) -> None:
+        self._paths = paths_compared_by
+        self._checked = {each.requirement.id: each for each in checked(plan)}
+        self._changes = TokenChanges.of(plan)
+        self._guards = {step.step_id: step.guard for step in plan.steps}
+        idle = {step.step_id for step in orphans(plan)}
+        self._satisfying: dict[str, list[str]] = defaultdict(list)
+        for step in plan.steps:
+            for name in step.satisfies if step.step_id not in idle else ():
+                self._satisfying[name].append(step.step_id)
+
+    def row(self, said: Said, items: Sequence[Requirement]) -> Row:
+        """Return the row of a demand, for which these requirements stand: the best of them counts."""
+        demand = said.demand
+        kind, source = str(demand.kind), str(demand.source)
+        found = [self._row(item, (demand.id, kind, demand.quote, source)) for item in items]
+        nothing = Row(demand.id, kind, demand.quote, source, Standing.IN_NO_STEP)
+        return min(found, key=lambda row: _BEST.index(row.standing), default=nothing)
+
+    def own_row(self, item: Requirement) -> Row:
+        """Return the row of a requirement that belongs to no demand that the program has found."""
+        return self._row(item, (item.id, item.kind, " ".join(item.quote.split()), item.source))
+
+    def _row(self, item: Requirement, about: tuple[str, str, str, str]) -> Row:
+        known = self._checked[item.id]
+        wants_step = RequirementKind.GOAL in (item.kind, about[1])
+        steps = known.steps if item.kind == RequirementKind.GOAL else tuple(sorted(self._satisfying[item.id]))
+        compared = self._compared(item, known, about[2])
+        if known.standing in (Coverage.UNCOVERED, Coverage.VIOLATED):
+            return Row(*about, Standing.IN_NO_STEP, requirement=item.id)
+        if compared and not wants_step:
+            return Row(*about, Standing.CHECKED, steps, compared, item.id)
+        if steps:
+            guards = dict.fromkeys(guard for step in steps if (guard := self._guards[step]))
+            return Row(*about, Standing.IN_STEP, steps, tuple(guards), item.id)
+        return Row(*about, Standing.IN_NO_STEP if wants_step else Standing.DECLARED, requirement=item.id)
+
+    def _compared(self, item: Requirement, known: Checked, quote: str) -> tuple[str, ...]:
+        """Return what really compares a prohibition; a forbidden tool counts where the user's words name it."""
+        named = all(_bare(tool) in _bare(quote) for tool in item.tools)
+        if known.standing is Coverage.KEPT and named:
+            return (COVERED_GUARD,)
+        only_paths = bool(item.paths) and not item.tokens and not item.tools
+        return (self._paths,) if only_paths and self._paths else ()
+
+
+_BEST = (Standing.CHECKED, Standing.IN_STEP, Standing.DECLARED, Standing.IN_NO_STEP)
+"""The standings, best first."""
+
+
+def _bare(text: str) -> str:
+    """Return the words of a text without what stands between them."""
+    return "".join(words_of(text)).replace("_", "")
+
+
+def standing_text(row: Row) -> str:
+    """Return the standing of a demand in words."""
+    match row.standing:
+        case Standing.IN_STEP:
+            return f"in step {', '.join(row.steps)}"
+        case Standing.CHECKED:
+            return f"checked by {', '.join(row.guards)}"
+        case Standing.DECLARED:
+            return "declared, not checked"
+        case Standing.IN_NO_STEP:
+            return "in no step"
+        case _:
+            assert_never(row.standing)

@@ -1,0 +1,126 @@
+"""All that the user of one run has said, and the demands in it that still hold. Pure.
+
+What is said later replaces what it contradicts: first the problem, then what was told to the run, then the answers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from actors.demands.contradictions import contradictions
+from actors.demands.demand import Demand, Reading
+from actors.demands.passages import words_of
+from actors.demands.reader import read_demands
+from actors.values.artifacts import Clarified, Context
+from actors.values.requirements import RequirementSource
+
+TOLD_MAX = 500
+"""Demands of all texts together that are read."""
+NEITHER = "neither"
+"""The answer that neither of two demands is asked for."""
+
+_WORDS_COMPARED = 20
+"""Words by which a quote is found in a question, which may have shortened it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The texts of a user."""
+
+    texts: tuple[tuple[RequirementSource, str], ...]
+    """Each text with its source, in the order in which they hold: where two disagree, the later one is right."""
+    clarified: tuple[Clarified, ...] = ()
+    """The questions that are closed; their answers are among the texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One demand and the text that states it."""
+
+    demand: Demand
+    """The demand."""
+    text: int
+    """The number of the text, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What a user asks for."""
+
+    holding: tuple[Said, ...]
+    """The demands that hold, each quote once, in the order of the texts."""
+    replaced: tuple[Said, ...]
+    """Those that a later text or an answer has replaced."""
+    open_pairs: tuple[tuple[Demand, Demand], ...]
+    """Those that contradict each other where nothing says which of the two holds."""
+    unread: tuple[str, ...]
+    """A sentence for each text of which a part was not read."""
+
+
+def told_in(context: Context) -> Told:
+    """Return what the user has said, from the context of a generator or a guard. Attached files are not read."""
+    return told(context.specification, (*context.requirements, *context.notes), context.clarifications)
+
+
+def told(problem: str, later: Sequence[str] = (), clarified: Sequence[Clarified] = ()) -> Told:
+    """Return the texts of a user: the problem, what was told to the run later, and the answers to its questions."""
+    texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
+    texts += [(RequirementSource.USER, text) for text in later]
+    texts += [(RequirementSource.ANSWER, each.answer) for each in clarified if each.answer]
+    return Told(tuple(texts), tuple(clarified))
+
+
+@lru_cache(maxsize=16)  # A page asks again and again about the same run.
+def demands_of(told: Told) -> Demands:
+    """Return the demands of all texts, of which `TOLD_MAX` are read."""
+    latest: dict[str, Said] = {}
+    unread: list[str] = []
+    for number, (source, text) in enumerate(told.texts):
+        reading = _read(text, source)
+        if reading.unread:
+            unread.append(reading.unread)
+        for demand in reading.demands:
+            if len(latest) == TOLD_MAX and demand.id not in latest:
+                unread.append(f"Only the first {TOLD_MAX} demands of all texts are in this table.")
+                break
+            latest.pop(demand.id, None)
+            latest[demand.id] = Said(demand, number)
+    said = {each.demand.id: each for each in latest.values()}
+    replaced: set[str] = set()
+    open_pairs = []
+    for one, other in contradictions([each.demand for each in latest.values()]):
+        dropped = _dropped(said[one.id], said[other.id], told.clarified)
+        replaced.update(dropped)
+        if not dropped:
+            open_pairs.append((one, other))
+    return Demands(
+        holding=tuple(each for each in said.values() if each.demand.id not in replaced),
+        replaced=tuple(each for each in said.values() if each.demand.id in replaced),
+        open_pairs=tuple(pair for pair in open_pairs if not replaced.intersection(each.id for each in pair)),
+        unread=tuple(dict.fromkeys(unread)),
+    )
+
+
+@lru_cache(maxsize=32)
+def _read(text: str, source: RequirementSource) -> Reading:
+    return read_demands(text, source)
+
+
+def _dropped(one: Said, other: Said, clarified: Sequence[Clarified]) -> set[str]:
+    """Return the ids of those of two contradicting demands that no longer hold."""
+    for each in clarified:
+        if each.answer and all(_names(each.question, said.demand) for said in (one, other)):
+            if words_of(each.answer) == [NEITHER]:
+                return {one.demand.id, other.demand.id}
+            kept = [said for said in (one, other) if _names(said.demand.quote, each.answer)]
+            if len(kept) == 1:
+                return {said.demand.id for said in (one, other) if said is not kept[0]}
+    if one.text == other.text:
+        return set()
+    return {min(one, other, key=lambda said: said.text).demand.id}
+
+
+def _names(text: str, words: Demand | str) -> bool:
+    """Tell whether a text contains the beginning of a demand's quote, or of another text."""
+    wanted = words_of(words if isinstance(words, str) else words.quote)[:_WORDS_COMPARED]
+    return f" {' '.join(wanted)} " in f" {' '.join(words_of(text))} "
