@@ -6,12 +6,13 @@ workspace runs with a repository of Replan's own, in the home, whose objects are
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 60.0
-"""The time limit of one command, in seconds."""
+SECONDS = 10.0
+"""The time limit of all commands of a snapshot together. A repository can make git wait, for instance for a pipe."""
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 """The most bytes that a command may say."""
 _HARMLESS = {
@@ -31,6 +32,22 @@ class GitFailed(Exception):
     """A command of git failed; the text is the cause, in one line."""
 
 
+class GitTimedOut(GitFailed):
+    """The commands of a snapshot took too long together; another try would take as long."""
+
+
+class TimeLimit:
+    """The time that the commands of one snapshot may take together; it begins when this is made."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + SECONDS
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds that are left, at least zero."""
+        return max(0.0, self._end - time.monotonic())
+
+
 @dataclass(frozen=True, slots=True)
 class Git:
     """The git of a user, with an environment of its own."""
@@ -41,11 +58,13 @@ class Git:
     """The folder in which it runs."""
     own: Mapping[str, str]
     """The variables that name the repository, its objects, the index and the files."""
+    limit: TimeLimit
+    """What is left of the time for all commands."""
     inherited: tuple[int, ...] = ()
     """The open files that it inherits: the workspace's lock, so that it counts as work in the workspace."""
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Run a command with an input and return its output. Raises `GitFailed`."""
+        """Run a command with an input and return its output. Raises `GitFailed`, `GitTimedOut`."""
         try:
             done = subprocess.run(  # noqa: S603 - a list of words, of which none comes from a plan
                 [self.program, *_SETTINGS, *arguments],
@@ -54,12 +73,12 @@ class Git:
                 check=False,
                 cwd=self.workspace,
                 env=_environment(self.workspace, self.own),
-                timeout=SECONDS,
+                timeout=self.limit.seconds_left,
                 start_new_session=True,
                 pass_fds=self.inherited,
             )
         except subprocess.TimeoutExpired:
-            raise GitFailed(f"git {arguments[0]} took longer than {SECONDS:g} s") from None
+            raise GitTimedOut(f"git took longer than {SECONDS:g} s, at last for {arguments[0]}") from None
         except OSError as error:
             raise GitFailed(f"git cannot be run: {(error.strerror or str(error)).lower()}") from None
         if done.returncode:

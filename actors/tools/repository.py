@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actors.tools.confined import OutOfBounds, write_inside
-from actors.tools.git_commands import Git, GitFailed, null_terminated
+from actors.tools.git_commands import Git, GitFailed, GitTimedOut, TimeLimit, null_terminated
 from actors.tools.snapshot_texts import ref_of
 from actors.tools.workspace_lock import key_of
 
@@ -50,6 +50,8 @@ class Repository:
             raise GitFailed("the snapshot to compare with is no commit")
         try:
             tree, left_out = self._tree()
+        except GitTimedOut:
+            raise
         except GitFailed:  # The index in the home is damaged, or names objects that were removed as unused.
             self.index.unlink(missing_ok=True)
             tree, left_out = self._tree()
@@ -107,17 +109,25 @@ class Repository:
         return left_out
 
 
-def find_repository(workspace: Path, home: Path, inherited: tuple[int, ...]) -> Repository | None:
+def find_repository(
+    workspace: Path, home: Path, inherited: tuple[int, ...], *, run: str, first: bool
+) -> Repository | None:
     """Return the repository whose files a folder is; None for any other folder, one within a repository included.
 
-    `inherited` is the open file of the workspace's lock. Raises `GitFailed`, `OSError`.
+    `inherited` is the open file of the workspace's lock. With the `first` snapshot of a run its repository is noted in
+    the home. Afterwards another one is refused: a tool that writes `.git` cannot make Replan write elsewhere. Raises
+    `GitFailed`, `OSError`.
     """
     if not os.path.lexists(workspace / ".git"):
         return None
     program = shutil.which("git")
     if program is None:
         raise GitFailed("git is not installed")
-    found = Git(program, workspace, {}, inherited)
+    for name in (".gitignore", ".git/config", ".git/info/exclude"):
+        if os.path.lexists(workspace / name) and not (workspace / name).is_file():
+            raise GitFailed(f"{name} is not a regular file")
+    limit = TimeLimit()
+    found = Git(program, workspace, {}, limit, inherited)
     questions = ("--show-toplevel", "--git-common-dir", "--git-dir", "--show-object-format")
     answers = found.text("rev-parse", "--path-format=absolute", *questions).split("\n")
     if len(answers) != len(questions):
@@ -128,6 +138,7 @@ def find_repository(workspace: Path, home: Path, inherited: tuple[int, ...]) -> 
     if not (Path(common) / "refs").is_dir() or _has_reftable(found, Path(common)):
         raise GitFailed("refs are stored in a form that Replan does not write")
     store = home / "workspaces" / f"{key_of(workspace)}.git"
+    _check_same(store.with_suffix(".repository"), f"{run}\n{common}\n", first=first)
     if not (store / "info" / "attributes").exists():
         found.run("init", "-q", "--bare", "--template=", f"--object-format={form}", str(store))
         (store / "info").mkdir(exist_ok=True)
@@ -139,8 +150,17 @@ def find_repository(workspace: Path, home: Path, inherited: tuple[int, ...]) -> 
         "GIT_INDEX_FILE": str(index),
         "GIT_OBJECT_DIRECTORY": str(Path(common) / "objects"),
     }
-    theirs = Git(program, workspace, {"GIT_DIR": folder, "GIT_WORK_TREE": str(workspace)}, inherited)
-    return Repository(workspace, Path(common), theirs, Git(program, workspace, own, inherited), index)
+    theirs = Git(program, workspace, {"GIT_DIR": folder, "GIT_WORK_TREE": str(workspace)}, limit, inherited)
+    return Repository(workspace, Path(common), theirs, Git(program, workspace, own, limit, inherited), index)
+
+
+def _check_same(noted: Path, repository: str, *, first: bool) -> None:
+    """Note a run's repository, or check that it is the noted one. Raises `GitFailed`."""
+    if first:
+        noted.parent.mkdir(exist_ok=True)
+        noted.write_text(repository, encoding="utf-8", errors="surrogateescape")
+    elif not noted.is_file() or noted.read_text(encoding="utf-8", errors="surrogateescape") != repository:
+        raise GitFailed("the workspace has another repository than at the start of the run")
 
 
 def shown(path: bytes) -> str:

@@ -36,7 +36,9 @@ def _snapshot(workspace: Workspace, name: str, since: str) -> Snapshot:
 
 
 def _commit(workspace: Workspace, name: str, since: str) -> Snapshot | None:
-    repository = find_repository(workspace.folder, workspace.home, workspace.lock.inherited)
+    repository = find_repository(
+        workspace.folder, workspace.home, workspace.lock.inherited, run=workspace.run, first=not since
+    )
     if repository is None:
         return None
     commit, ref, left = repository.commit(workspace.run, name, since)

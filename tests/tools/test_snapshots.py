@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from actors.run.tools import ToolOutcome
-from actors.tools import listing, repository
+from actors.tools import git_commands, listing, repository
 from actors.tools.snapshot_texts import Snapshot, bounded_paths, ref_of, snapshot_taken, snapshot_use, touched
 from actors.tools.uses import NO_TOOLS
 
@@ -157,6 +157,35 @@ async def test_a_ref_is_never_written_through_a_link(bench, repo):
     assert taken.notice.startswith("no commit was made: the ref cannot be written: ")
     assert taken.id.startswith("listing:")
     assert list(outside.iterdir()) == []
+
+
+async def test_no_object_is_written_into_another_repository_that_a_tool_has_put_in_place(bench, repo):
+    first = await take(bench)
+    other = bench.folder / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    (repo / ".git").rename(bench.folder / "kept")
+    (repo / ".git").write_text(f"gitdir: {other / '.git'}\n")
+    (repo / "secret").write_text("secret")
+    taken = await take(bench, "s2", first.id)
+    assert taken.notice == "no commit was made: the workspace has another repository than at the start of the run"
+    assert git(other, "count-objects") == "0 objects, 0 kilobytes"
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".git/config", ".git/info/exclude"])
+async def test_a_pipe_in_the_place_of_a_file_that_git_reads_is_refused_at_once(bench, repo, name):
+    (repo / name).unlink(missing_ok=True)
+    os.mkfifo(repo / name)
+    taken = await take(bench)
+    assert taken.notice == f"no commit was made: {name} is not a regular file"
+
+
+async def test_a_repository_that_makes_git_wait_costs_one_time_limit_for_all_commands(bench, repo, monkeypatch):
+    monkeypatch.setattr(git_commands, "SECONDS", 0.5)
+    os.mkfifo(repo / "src" / ".gitignore")
+    taken = await take(bench)
+    assert taken.notice == "no commit was made: git took longer than 0.5 s, at last for ls-files"
+    assert taken.id.startswith("listing:")
 
 
 async def test_large_and_special_files_are_left_out_and_named(bench, repo, monkeypatch):
