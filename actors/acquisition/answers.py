@@ -76,8 +76,10 @@ def _text_problem(spec: FieldSpec, text: str) -> str:
 def number_value(read: Quantity, *, via: Via, source: str, quote: str, confidence: float = 1.0) -> FieldValue:
     """Return the value of a quantity: the middle of its range."""
     middle = read.low if read.exact else (read.low + read.high) / 2
-    ends = {} if read.exact else {"low": read.low, "high": read.high}
-    return FieldValue(value=middle, **ends, unit=read.unit, via=via, source=source, quote=quote, confidence=confidence)
+    low, high = (None, None) if read.exact else (read.low, read.high)
+    return FieldValue(
+        value=middle, low=low, high=high, unit=read.unit, via=via, source=source, quote=quote, confidence=confidence
+    )
 
 
 def out_of_bounds(spec: FieldSpec, read: Quantity) -> str:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from actors.acquisition.schema import Schema
-from actors.acquisition.values import bounds_of
+from actors.acquisition.values import bounds_of, of_period
 from actors.quantities.quantity import Quantity
 
 
@@ -19,11 +19,11 @@ class Known(NamedTuple):
 def known_numbers(schema: Schema) -> dict[str, Known]:
     """Return the numbers of all fields that have one, by path."""
     found = {}
-    for path in schema.fields:
+    for path, spec in schema.fields.items():
         value = schema.value(path)
         if value is None or isinstance(value.value, str):
             continue
-        low, high = bounds_of(value, schema.planner.values[path])
+        low, high = bounds_of(value, of_period(spec, schema.planner.values[path]))
         exact = Quantity(low=value.value, high=value.value, unit=value.unit)
         found[path] = Known(exact, Quantity(low=low, high=high, unit=value.unit))
     return found

@@ -5,6 +5,7 @@ from actors.acquisition.call_events import PLAN
 from actors.acquisition.decision import PlannerDecision
 from actors.acquisition.graph import Hop
 from actors.acquisition.next_task import (
+    chance_finds,
     first_task,
     missing_fields,
     next_acquisition_task,
@@ -37,6 +38,8 @@ def acquisition_gate(state: State) -> Hop:
     if lost:  # Nothing is left to do for them: `retry_gate` ends the run.
         why = f"nothing else can supply {lost[0]}"
         return _task(PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why), why)
+    if (task := first_task(state, schema, chance_finds(state, schema))) is not None:
+        return _task(task, f"{task.target_field} was found by another search only")
     return _all_collected(ALL_COLLECTED)
 
 

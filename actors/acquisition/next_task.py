@@ -88,6 +88,23 @@ def optional_fields(schema: Schema) -> Iterator[str]:
             yield path
 
 
+def chance_finds(state: State, schema: Schema) -> Iterator[str]:
+    """Yield the required fields whose values come from searches for other fields alone: none was made for them.
+
+    A value that stands in the passages of another search by chance is not the only one that documents state.
+    """
+    components = [
+        each for path, spec in schema.profile.fields.items() if spec.required for each in schema.components(path)
+    ]
+    direct = [path for path, spec in schema.profile.fields.items() if spec.required and schema.is_direct(path)]
+    for path in dict.fromkeys((*direct, *components)):
+        value = schema.value(path)
+        if value is None or value.via != "search" or schema.fields[path].source != "web":
+            continue
+        if state.planner.searches_for(path) == 0 and query_for(state, schema, path):
+            yield path
+
+
 def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDecision | None:
     """Return the decision for the first of some fields for which something is left to do."""
     for path in paths:

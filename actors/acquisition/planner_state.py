@@ -47,13 +47,16 @@ class Rejection(Value):
     path: str
     """The path of the field; empty where the reply names none."""
     code: str
-    """The reason as a code: `missing_evidence`, `wrong_unit`, `out_of_bounds`, `unreadable` or `unknown_field`."""
+    """The reason as a code: `missing_evidence`, `quote_cut`, `not_understood`, `no_unit`, `wrong_unit`,
+    `out_of_bounds`, `unreadable` or `unknown_field`."""
     message: str
     """The reason in one line."""
     source: str = ""
     """The document that the value was said to come from."""
     quote: str = ""
     """The words that were quoted."""
+    count: int = 1
+    """How many times it was observed so."""
 
 
 class CalculationStep(Value):
@@ -144,7 +147,7 @@ class PlannerState:
     last_observation: tuple[Passage, ...] = ()
     """The passages that the latest search has found; empty where it found none."""
     rejections: tuple[Rejection, ...] = ()
-    """The values that were observed and not taken, oldest first."""
+    """The values that were observed and not taken, oldest first, each once with its count."""
     calculation: Calculation = field(default_factory=Calculation)
     """The latest calculation."""
     reflections: tuple[Reflection, ...] = ()

@@ -57,6 +57,8 @@ class FieldSpec(Config):
     """The value that is assumed once the searches have found none; a default is marked in the result."""
     choose: Choose = "confidence"
     """The rule by which one of several values from sources is chosen; a value that the user gave is always chosen."""
+    period: Annotated[str, StringConstraints(pattern=r"^(latest|any|(19|20)[0-9][0-9])$")] = "latest"
+    """The year whose values count: the `latest` that a source names, `any`, or a year; undated values always do."""
     formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
     """The formula of a derived field, over the paths of other fields."""
     decomposition: "Decomposition | Literal['generated'] | None" = None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from actors.acquisition.result import FilledField, Result
-from actors.acquisition.result_lines import VIA, amount, value_text
+from actors.acquisition.result_lines import VIA, amount, period_text, value_text
 from runtime.logs.terminal_text import clean
 
 
@@ -61,6 +61,8 @@ def _quotes(result: Result) -> Iterator[str]:
                 "",
                 f"`{field.path}`: {field.spread.sources} sources disagree, {reach}; rule `{field.spec.choose}`.",
             )
+        if text := period_text(field):
+            yield from ("", f"`{field.path}`: {_text(text)}.")
 
 
 def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:

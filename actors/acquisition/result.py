@@ -8,7 +8,7 @@ from actors.acquisition.planner_state import Calculation, Rejection
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import State, Visited
-from actors.acquisition.values import FieldValue, Spread, Values, chosen, spread
+from actors.acquisition.values import FieldValue, Spread, Values, chosen, of_period, spread
 from actors.run.result import RunResult, RunView, result_fields
 
 
@@ -25,7 +25,9 @@ class FilledField:
     others: Values
     """The values that do not count, in the order in which they came."""
     spread: Spread | None
-    """How far the values from sources reach; None where there are none."""
+    """How far the values from sources reach that the field's `period` admits; None where there are none."""
+    periods: tuple[str, ...]
+    """The years that sources state values for, in the order in which they came."""
     searches: int
     """The searches for it in this round."""
     questions: int
@@ -49,6 +51,8 @@ class FilledField:
             shown["other_values"] = [{"value": each.value, **_value_json(each)} for each in self.others]
         if self.disagree and self.spread is not None:
             shown["spread"] = {"low": self.spread.low, "high": self.spread.high, "rule": self.spec.choose}
+        if len(self.periods) > 1:
+            shown["periods"] = {"stated": list(self.periods), "rule": self.spec.period}
         if self.rejections:
             shown["not_taken"] = [each.model_dump(mode="json", exclude={"path"}) for each in self.rejections]
         return shown
@@ -59,6 +63,8 @@ def _value_json(value: FieldValue) -> dict[str, Any]:
     if value.low is not None:
         shown |= {"low": value.low, "high": value.high}
     shown |= {"via": value.via, "source": value.source}
+    if value.period:
+        shown["period"] = value.period
     if value.quote:
         shown["quote"] = value.quote
     return {**shown, "confidence": value.confidence}
@@ -146,7 +152,8 @@ def filled_fields(state: State) -> tuple[FilledField, ...]:
                 spec=spec,
                 value=value,
                 others=tuple(each for each in values if each is not value),
-                spread=spread(values),
+                spread=spread(of_period(spec, values)),
+                periods=tuple(dict.fromkeys(each.period for each in values if each.period)),
                 searches=planner.searches_for(path),
                 questions=planner.questions_about(path),
                 rejections=tuple(each for each in planner.rejections if each.path == path),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from actors.acquisition.planner_state import Calculation
 from actors.acquisition.result import FilledField, Result
 from actors.acquisition.values import FieldValue
-from actors.quantities.quantity import plain
+from actors.quantities.quantity import rounded
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.lines import BLANK, Line, indented, line
@@ -17,16 +17,18 @@ VIA = {
     "computed": "computed",
 }
 """How a value came that no document states, in words."""
+REJECTIONS_SHOWN = 5
+"""Values that were not taken and that the lines of a field without a value show."""
 QUOTE_SHOWN = 160
 """Characters of a quote that the lines show; `--json` has all of it."""
 
 
 def amount(value: float, low: float | None, high: float | None, unit: str) -> str:
-    """Return a number with its range and unit, such as `1,200 (1,000 to 1,500) EUR/year`."""
+    """Return a number with its range and unit, rounded for people, such as `1,200 (1,000 to 1,500) EUR/year`."""
     reach = ""
     if low is not None and high is not None and low < high:
-        reach = f" ({plain(low)} to {plain(high)})"
-    return f"{plain(value)}{reach} {unit}".rstrip()
+        reach = f" ({rounded(low)} to {rounded(high)})"
+    return f"{rounded(value)}{reach} {unit}".rstrip()
 
 
 def value_text(value: FieldValue) -> str:
@@ -65,16 +67,35 @@ def field_lines(field: FilledField) -> Iterator[Line]:
     """Yield a field with its value, its source and quote, and the values that differ."""
     if field.value is None:
         yield indented(f"{field.path}: no value ({_attempts(field)})", "red" if field.spec.required else "dim")
+        yield from _rejected(field)
         return
     sure = f", confidence {field.value.confidence:.2f}" if field.value.via == "search" else ""
     source = VIA.get(field.value.via, field.value.source)
-    yield indented(f"{field.path}: {value_text(field.value)}  [{source}{sure}]")
+    of_year = f", for {field.value.period}" if field.value.period else ""
+    yield indented(f"{field.path}: {value_text(field.value)}  [{source}{of_year}{sure}]")
     if field.value.via == "search":
         yield indented(f"“{field.value.quote[:QUOTE_SHOWN]}”", "dim", columns=6)
     if field.disagree and field.spread is not None:
-        reach = f"{plain(field.spread.low)} to {plain(field.spread.high)}"
+        reach = f"{rounded(field.spread.low)} to {rounded(field.spread.high)}"
         text = f"{field.spread.sources} sources disagree: {reach}; chosen by the rule `{field.spec.choose}`"
         yield indented(text, "yellow", columns=6)
+    if text := period_text(field):
+        yield indented(text, "yellow", columns=6)
+
+
+def period_text(field: FilledField) -> str:
+    """Return which years sources state values for, and which count; empty where they state one at most."""
+    if len(field.periods) < 2 or field.value is None or field.value.via != "search":
+        return ""
+    rule = {"latest": "the latest counts", "any": "all count"}.get(field.spec.period, f"{field.spec.period} counts")
+    return f"stated for {', '.join(sorted(field.periods))}; {rule}"
+
+
+def _rejected(field: FilledField) -> Iterator[Line]:
+    """Yield the values that were observed and not taken, each once, with the reason and how many times it came."""
+    for each in field.rejections[:REJECTIONS_SHOWN]:
+        times = f" ({each.count} times)" if each.count > 1 else ""
+        yield indented(f"not taken: {each.message}{times}", "dim", columns=6)
 
 
 def _attempts(field: FilledField) -> str:

@@ -1,9 +1,12 @@
 """Values of fields: each with its source and quote; which of several is chosen, and how far they differ. Pure."""
 
+import bisect
+import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from actors.acquisition.profile import FieldSpec
+from actors.quantities.periods import last_year
 from runtime.core.events import Value
 
 Via = Literal["search", "user", "given", "default", "computed"]
@@ -29,6 +32,8 @@ class FieldValue(Value):
     """The file or address of the document, the question's id, or the formula."""
     quote: str = ""
     """The words of the source that state it; empty where nothing was quoted."""
+    period: str = ""
+    """The year, or the range of years, that the source states it for; empty where the source names none."""
     confidence: float = 1.0
     """From 0 to 1: how sure the author of the observation is; 1 for what the user said."""
 
@@ -48,15 +53,30 @@ class Spread(NamedTuple):
     """The number of different sources."""
 
 
+CONFIDENCE_STEPS = (0.4, 0.7)
+"""From where a confidence counts as the next step: an author who is very sure counts no more than one who is sure."""
+
+
 def chosen(spec: FieldSpec, values: Values) -> FieldValue | None:
-    """Return the value that counts: the user's latest, else one from sources by the field's rule, else the default."""
+    """Return the value that counts: the user's latest, else one from sources by the field's rules, else the default."""
     if not values:
         return None
     best = min(_RANK[each.via] for each in values)
     same = [each for each in values if _RANK[each.via] == best]
     if same[0].via != "search":
         return same[-1]
-    return _by_rule(spec, same)
+    found = of_period(spec, same)
+    return _by_rule(spec, found) if found else None
+
+
+def of_period(spec: FieldSpec, values: Sequence[FieldValue]) -> Values:
+    """Return the values from sources that a field's `period` admits, with those for which no source names a year."""
+    found = tuple(each for each in values if each.via == "search")
+    if spec.period == "any":
+        return found
+    years = [year for each in found if (year := last_year(each.period)) is not None]
+    wanted = max(years, default=0) if spec.period == "latest" else int(spec.period)
+    return tuple(each for each in found if last_year(each.period) in (None, wanted))
 
 
 def _by_rule(spec: FieldSpec, found: Sequence[FieldValue]) -> FieldValue:
@@ -71,7 +91,22 @@ def _by_rule(spec: FieldSpec, found: Sequence[FieldValue]) -> FieldValue:
         case "highest" if numbers:
             return numbers[-1]
         case _:
-            return max(found, key=lambda each: each.confidence)  # The first of several that are equally sure.
+            return max(found, key=lambda each: _borne_out(each, found))  # The first of several that are equal.
+
+
+def _borne_out(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int, int]:
+    """Return how well a value is borne out: by other sources that state the same, then by its author's confidence.
+
+    A confidence is what an author says of itself, and a document may have told it what to say. So it counts in steps.
+    """
+    agreeing = {each.source for each in found if _same_value(each, value)}
+    return len(agreeing), bisect.bisect_right(CONFIDENCE_STEPS, value.confidence)
+
+
+def _same_value(one: FieldValue, other: FieldValue) -> bool:
+    if isinstance(one.value, str) or isinstance(other.value, str):
+        return one.value == other.value
+    return math.isclose(one.value, other.value, rel_tol=1e-6)
 
 
 def _number(value: FieldValue) -> float:
@@ -79,7 +114,10 @@ def _number(value: FieldValue) -> float:
 
 
 def spread(values: Values) -> Spread | None:
-    """Return how far the numbers from sources reach; None where no source states a number."""
+    """Return how far the numbers from sources reach; None where no source states a number.
+
+    A field's spread is that of the values that its `period` admits (`of_period`).
+    """
     found = [each for each in values if each.via == "search" and isinstance(each.value, float)]
     if not found:
         return None
@@ -98,6 +136,9 @@ def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
     return (number if value.low is None else value.low), (number if value.high is None else value.high)
 
 
+_NOT_THE_VALUE = {"quote": "", "confidence": 1.0, "low": None, "high": None}
+
+
 def merged(values: Values, more: Sequence[FieldValue]) -> Values:
     """Return values with others added; one that a source has stated already is not added again."""
     kept = list(values)
@@ -108,4 +149,4 @@ def merged(values: Values, more: Sequence[FieldValue]) -> Values:
 
 
 def _same(one: FieldValue, other: FieldValue) -> bool:
-    return (one.via, one.source, one.value, one.unit) == (other.via, other.source, other.value, other.unit)
+    return one.model_copy(update=_NOT_THE_VALUE) == other.model_copy(update=_NOT_THE_VALUE)

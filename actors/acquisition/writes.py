@@ -74,12 +74,22 @@ def apply(planner: PlannerState, writes: Writes) -> PlannerState:
         if getattr(writes, name):
             changes[name] = (*getattr(planner, name), *getattr(writes, name))
     if writes.rejections:
-        changes["rejections"] = (*planner.rejections, *writes.rejections)[-REJECTIONS_MAX:]
+        changes["rejections"] = _with_rejections(planner.rejections, writes.rejections)
     if writes.decompositions:
         changes["decompositions"] = {**planner.decompositions, **writes.decompositions}
     if writes.values or writes.composed:
         changes["values"] = _with_values(planner.values, writes)
     return changed(planner, **changes) if changes else planner
+
+
+def _with_rejections(kept: tuple[Rejection, ...], more: tuple[Rejection, ...]) -> tuple[Rejection, ...]:
+    """Return the rejections with others added; the same one again is counted, and not listed again."""
+    counts: dict[Rejection, int] = {}
+    for each in (*kept, *more):
+        same = each.model_copy(update={"count": 1})
+        counts[same] = counts.get(same, 0) + each.count
+    listed = [same.model_copy(update={"count": count}) for same, count in counts.items()]
+    return tuple(listed[-REJECTIONS_MAX:])
 
 
 def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, Values]:

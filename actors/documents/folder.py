@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from actors.documents.html_text import html_language, html_lines, html_title
 from actors.documents.table_text import table_lines
+from actors.documents.tables import markdown_lines
 from actors.quantities.decimal_marks import decimal_mark, language_of
 from actors.quantities.numerals import DecimalMark
 
@@ -155,7 +156,7 @@ def _document(name: str, text: str) -> Document:
     elif suffix in _TABLES:
         lines = table_lines(text)
     else:
-        lines = list(enumerate(text.splitlines(), 1))
+        lines = markdown_lines(list(enumerate(text.splitlines(), 1)))
     plain = "\n".join(line for _, line in lines)
     language = language or ("" if suffix in _TABLES else language_of(plain))
     title = title or next((line.strip("# ") for _, line in lines[:50] if line.startswith("#")), "") or name

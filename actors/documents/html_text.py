@@ -8,6 +8,8 @@ import html
 import re
 from collections.abc import Iterator
 
+from actors.documents.tables import named_rows
+
 _RAW = frozenset({"script", "style", "template", "noscript", "svg"})
 _BLOCK_ROWS = (
     "address article aside blockquote body br caption dd details div dl dt fieldset figcaption figure footer form",
@@ -17,6 +19,10 @@ _BLOCK_ROWS = (
 _BLOCKS = frozenset(name for row in _BLOCK_ROWS for name in row.split())
 _IN_PARAGRAPH = frozenset({"tr", "li", "br"})
 _CELLS = frozenset({"td", "th"})
+_OF_TABLES = frozenset({"table", "tr", "caption", "thead", "tbody", "tfoot"})
+_CELL = "\x1f"
+_SPAN = re.compile(r"\b(?P<way>col|row)span\s*=\s*[\"']?(?P<number>\d{1,4})")
+_TAG_CHARACTERS = 500
 _HEADINGS = {"h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "h5": "##### ", "h6": "###### "}
 _NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9:-]*")
 _LANGUAGE = re.compile(r"<html\b[^>]{0,500}?\blang\s*=\s*[\"']?([A-Za-z]{2,3}(?:-[A-Za-z]{2,4})?)", re.IGNORECASE)
@@ -25,7 +31,10 @@ _HEAD_CHARACTERS = 20_000
 
 
 def html_lines(page: str) -> list[tuple[int, str]]:
-    """Return the lines of a page's text, each with the number of the line in which it begins; headings have a `#`."""
+    """Return the lines of a page's text, each with the number of the line in which it begins.
+
+    Headings have a `#`; the cells of a table have the names of their columns.
+    """
     reader = _Lines()
     for line, kind, text in _pieces(page):
         if kind == "text":
@@ -33,7 +42,7 @@ def html_lines(page: str) -> list[tuple[int, str]]:
         else:
             reader.tag(line, text.lower())
     reader.end()
-    return reader.lines
+    return reader.with_tables()
 
 
 class _Lines:
@@ -44,6 +53,14 @@ class _Lines:
         self._parts: list[str] = []
         self._begins = 0
         self._heading = ""
+        self._in_row = False
+        self._tables: list[tuple[int, int, bool]] = []
+        """For each table, the first of its lines, the one behind its last, and whether it has merged cells."""
+        self._rows: dict[int, list[str]] = {}
+        """The cells of those lines that are rows of tables."""
+        self._merged = False
+        self._spanned = False
+        self._open = -1
 
     def text(self, line: int, text: str) -> None:
         """Add text to the line."""
@@ -54,23 +71,61 @@ class _Lines:
             self._begins = line + text.count("\n", 0, len(text) - len(rest))
         self._parts.append(text)
 
-    def tag(self, line: int, name: str) -> None:
+    def tag(self, line: int, tag: str) -> None:
         """End the line at the tag of a block, and mark cells and headings."""
-        if name in _CELLS and self._begins:
-            self._parts.append(" | ")
-        elif name.lstrip("/") in _BLOCKS:
+        match = _NAME.match(tag)
+        name = match[0] if match else ""
+        if name in _CELLS and self._open >= 0:
+            self._cell(line, tag)
+        elif name.lstrip("/") in _BLOCKS and not (self._in_row and name.lstrip("/") not in _OF_TABLES):
             self.end()
             if name.lstrip("/") not in _IN_PARAGRAPH and self.lines and self.lines[-1][1]:
                 self.lines.append((line, ""))
             self._heading = _HEADINGS.get(name, "")
+            self._table(name)
+        elif self._in_row and self._begins:
+            self._parts.append(" ")
+
+    def _table(self, name: str) -> None:
+        if name in ("table", "/table") and self._open >= 0:
+            self._tables.append((self._open, len(self.lines), self._merged))
+            self._open = -1
+        if name == "table":
+            self._open, self._merged = len(self.lines), False
+        self._in_row = name == "tr"
+
+    def _cell(self, line: int, tag: str) -> None:
+        self._begins = self._begins or line
+        self._in_row = True
+        spans = {match["way"]: int(match["number"]) for match in _SPAN.finditer(tag)}
+        self._merged = self._merged or spans.get("row", 1) > 1 or (spans.get("col", 1) > 1 and _CELL in self._parts)
+        self._merged = self._merged or (_CELL in self._parts and self._spanned)
+        self._spanned = spans.get("col", 1) > 1
+        self._parts.append(_CELL)
 
     def end(self) -> None:
         """End the line."""
-        text = " ".join(html.unescape("".join(self._parts)).split())
-        if text:
+        cells = [" ".join(html.unescape(cell).split()) for cell in "".join(self._parts).split(_CELL)]
+        text = " | ".join(cells[1:]) if len(cells) > 1 else cells[0]
+        if any(cells):
+            if self._open >= 0:
+                self._rows[len(self.lines)] = cells[1:] if len(cells) > 1 else cells
             self.lines.append((self._begins, self._heading + text))
         self._parts.clear()
         self._begins = 0
+
+    def with_tables(self) -> list[tuple[int, str]]:
+        """Return the lines, in which the cells of tables have the names of their columns."""
+        found: list[tuple[int, str]] = []
+        place = 0
+        if self._open >= 0:
+            self._tables.append((self._open, len(self.lines), self._merged))
+        for first, behind, merged in self._tables:
+            found += self.lines[place:first]
+            rows = [(self.lines[at][0], self._rows[at]) for at in range(first, behind) if at in self._rows]
+            found += named_rows(rows, merged=merged)
+            place = behind
+        return found + self.lines[place:]
 
 
 def html_language(page: str) -> str:
@@ -86,7 +141,7 @@ def html_title(page: str) -> str:
 
 
 def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, "text" or "tag", text or name) from left to right."""
+    """Yield (line, "text" or "tag", text or what stands in the tag) from left to right."""
     place, line, lowered = 0, 1, page.lower()
     while place < len(page):
         bracket = page.find("<", place)
@@ -106,7 +161,7 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
         else:
             after = _after(page, ">", bracket + 1)
             if name is not None:
-                yield line, "tag", name[0]
+                yield line, "tag", page[bracket + 1 : min(after, bracket + _TAG_CHARACTERS)]
             if name is not None and name[0].lower() in _RAW:
                 after = _after(page, ">", _after(lowered, f"</{name[0].lower()}", after))
         line += page.count("\n", bracket, after)

@@ -54,8 +54,23 @@ SIGNS: Mapping[str, tuple[str, ...]] = {
     "euros": ("EUR",),
     "Euro": ("EUR",),
     "Euros": ("EUR",),
+    **dict.fromkeys(("dollar", "dollars", "Dollar", "dólares"), _DOLLARS),
 }
 """The currencies that a sign may stand for; the unit of the field decides among several."""
+
+
+_CENTS = ("EUR", *_DOLLARS, "ZAR")
+
+MINOR: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("ct", "cts", "cent", "cents", "Cent", "Cents"), _CENTS),
+    **dict.fromkeys(("Eurocent", "Eurocents", "eurocent", "eurocents", "Euro-Cent", "€ct", "€-ct"), ("EUR",)),
+    **dict.fromkeys(("centime", "centimes"), ("EUR", "CHF")),
+    **dict.fromkeys(("céntimo", "céntimos", "centimo", "centimos"), ("EUR",)),
+    **dict.fromkeys(("p", "pence", "penny"), ("GBP",)),
+    "¢": ("USD", "CAD"),
+    "Rappen": ("CHF",),
+}
+"""The currencies of which a word names the hundredth part; the unit of the field decides among several."""
 
 
 def currencies_named(text: str) -> tuple[str, ...]:

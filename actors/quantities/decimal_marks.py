@@ -25,7 +25,8 @@ _OTHER_REGIONS: Mapping[str, DecimalMark] = {
     "en-za": "comma",
 }
 _SMALL_WORDS: Mapping[str, str] = {
-    "en": "the of and to in is for that with are on by this from which it as be has have",
+    "en": "the of and to in is for that with are on by this from which it as be has have was were each an its than not "
+    "or per",
     "pt": "o os as de do da dos das e em no na nos nas que para com um uma por não são mais ao",
     "es": "el los las de del y en que para con un una por no es son más se al lo",
     "fr": "le les des du de et en dans que pour avec un une par est sont plus au aux sur",
@@ -81,7 +82,7 @@ def language_of(text: str) -> str:
             if word in words:
                 counts[language] += count
     ranked = counts.most_common(2)
-    if not ranked or ranked[0][1] < 4:
+    if not ranked or ranked[0][1] < (2 if len(ranked) == 1 else 4):
         return ""
     second = ranked[1][1] if len(ranked) > 1 else 0
     return ranked[0][0] if ranked[0][1] >= 1.3 * second else ""

@@ -7,14 +7,11 @@ from typing import Literal, NamedTuple
 DecimalMark = Literal["point", "comma", ""]
 """The mark that a text puts before decimals; empty where nothing tells."""
 
-_SPACES = " \u00a0\u2007\u2009\u202f"
+_SPACES = " \u00a0\u2007\u2009\u200a\u202f"
 _SPACED = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}}(?!\d))+(?:[.,\u066b]\d+)?"
-_HARD_SPACED = rf"\d{{1,3}}(?:[{_SPACES[1:]}]\d{{3}}(?!\d))+(?:[.,\u066b]\d+)?"
 _RUN = r"\d+(?:[.,'\u2019٬\u066b]\d+)*"
 NUMERAL = re.compile(rf"(?<![\d.,])(?:{_SPACED}|{_RUN})")
 """A numeral in folded text, in which a plain space may separate thousands."""
-ENGLISH_NUMERAL = re.compile(rf"(?<![\d.,])(?:{_HARD_SPACED}|{_RUN})")
-"""The same in English, where a plain space separates two numbers."""
 DIGITS_MAX = 40
 """Digits of a numeral; a longer one is an identifier."""
 

@@ -1,5 +1,6 @@
 """Quantities: a range of numbers with a unit, and refusals, which say why a text gave none."""
 
+import math
 from enum import StrEnum
 
 from pydantic import model_validator
@@ -50,6 +51,9 @@ class RefusalCode(StrEnum):
     OUT_OF_RANGE = "out_of_range"  # larger than `MAGNITUDE_MAX`
     QUOTE_MISSING = "quote_missing"  # the quote does not stand in the source
     VALUE_NOT_IN_QUOTE = "value_not_in_quote"  # the quote stands there, but not with this number
+    QUOTE_CUT = "quote_cut"  # the quote begins or ends inside the number, or leaves its unit, currency or scale out
+    NOT_UNDERSTOOD = "not_understood"  # words beside the number may be a part of the quantity
+    NO_UNIT = "no_unit"  # the source writes no unit with the number, and one is wanted
 
 
 class Refusal(Value):
@@ -70,3 +74,11 @@ def plain(number: float) -> str:
     digits = max(0, 11 - len(str(int(abs(number))))) if abs(number) >= 1 else 15
     whole = f"{float(f'{number:.12g}'):,.{digits}f}"
     return whole.rstrip("0").rstrip(".") if "." in whole else whole
+
+
+def rounded(number: float) -> str:
+    """Return a number for people who read a result: five significant digits, and whole numbers with all of theirs."""
+    if number == 0 or number.is_integer() or not 1e-9 <= abs(number) < 1e15:
+        return plain(number)
+    digits = max(0, 4 - math.floor(math.log10(abs(number))))
+    return plain(round(number, digits))

@@ -1,80 +1,170 @@
-"""The value that a quote states: the number in the quote counts, in the unit that is written there. Pure.
+"""The value that a quote states: the whole quantity in the source counts, however a model cuts or names it. Pure.
 
-A model says which number of a quote it means. It cannot change the number: what is taken is read from the quote, and an
-ambiguous number is settled by the source's evidence only.
+A model says which number of a quote it means. It cannot change the number: what is taken is read from the source around
+the quote, and an ambiguous number is settled by the source's evidence only.
 """
 
 import math
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from actors.quantities.decimal_marks import decimal_mark
 from actors.quantities.numerals import DecimalMark, fold
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
 from actors.quantities.read_value import VALUE_CHARACTERS_MAX, ambiguous, shortened
-from actors.quantities.unit_tail import written_units
+from actors.quantities.unit_forms import Form, in_form
+from actors.quantities.unit_words import TIME_UNITS
 from actors.quantities.units import UnitTable
+from actors.quantities.whole import Whole, other_rates, whole_quantity
 from actors.quantities.written import WrittenNumber, written_numbers
 
 QUOTE_CHARACTERS_MAX = 2000
 """The most characters of a quote that are searched for numbers."""
+SOURCE_CHARACTERS_MAX = 8000
+"""The most characters of a source around a quote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text in which a quote stands, and what is known of it."""
+
+    text: str
+    """The text."""
+    mark: DecimalMark = ""
+    """Its decimal mark; empty where it has none."""
+    language: str = ""
+    """Its language, a code such as `pt`; empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A quantity of a source."""
+
+    quantity: Quantity
+    """The quantity, in the unit that is wanted."""
+    start: int
+    """Where it begins in the source."""
+    end: int
+    """Where it ends in the source."""
 
 
 def quoted_value(
-    quote: str,
+    source: Source,
+    spans: Sequence[tuple[int, int]],
     value: str,
     unit: str,
+    *,
     wanted: str,
     table: UnitTable,
-    *,
-    mark: DecimalMark = "",
-    language: str = "",
-) -> Quantity | Refusal:
-    """Return the number of a quote that a value names, in the unit `wanted`, or why the quote states none.
+    declared: Mapping[str, str] | None = None,
+) -> Found | Refusal:
+    """Return the quantity of a source that a quote and a value name, in the unit `wanted`, or why there is none.
 
     Args:
-        quote: The words of the source.
+        source: The text, and what is known of it.
+        spans: Where the quote stands in the text; it may stand there more than once.
         value: The value as the model gives it; of a range, one end is enough, and a percentage may be a fraction.
-        unit: The unit that the model gives; it counts only where the quote has none.
+        unit: The unit that the model gives; it counts only where the source leaves out what the number is per.
         wanted: The unit of the field.
         table: The units.
-        mark: The decimal mark of the source; empty where it has none.
-        language: The language of the source, a code such as `pt`; empty where it is not known.
+        declared: The profile's own units.
     """
-    if len(quote) > QUOTE_CHARACTERS_MAX or len(value) + len(unit) > VALUE_CHARACTERS_MAX:
+    if any(end - start > QUOTE_CHARACTERS_MAX for start, end in spans) or len(value) + len(unit) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message="the quote or the value is too long")
-    mark = decimal_mark(quote) or mark
-    given = [*written_numbers(value, mark, language), *written_numbers(f"{value} {unit}", mark, language)]
-    meant = [number for number in written_numbers(quote, mark, language) if _names(value, given, quote, number)]
+    text = source.text[:SOURCE_CHARACTERS_MAX]
+    marks = {decimal_mark(text[start:end]) for start, end in spans} - {""}
+    mark = marks.pop() if len(marks) == 1 else source.mark
+    given = [*written_numbers(value, mark, source.language), *written_numbers(f"{value} {unit}", mark, source.language)]
+    numbers = written_numbers(text, mark, source.language)
+    within = [each for each in numbers if any(start < each.end and each.start < end for start, end in spans)]
+    meant = [each for each in within if _names(value, given, text, each)]
     if not meant:
+        cut = next((each for each in within if not _held(each.start, each.end, spans)), None)
+        if cut is not None:
+            return _cut(text, cut.start, cut.end)
         message = f"the quote does not state {shortened(value)!r}"
         return Refusal(code=RefusalCode.VALUE_NOT_IN_QUOTE, message=message)
-    read = [_read(quote, number, f"{value} {unit}", wanted, table) for number in meant]
-    return next((each for each in read if isinstance(each, Quantity)), read[0])
+    reader = _Reader(source, spans, unit, wanted, table, declared or {}, mark)
+    read = [reader.read(text, number) for number in meant]
+    found = [each for each in read if isinstance(each, Found)]
+    if len({(each.quantity.low, each.quantity.high) for each in found}) > 1:
+        message = f"the quote states {shortened(value)!r} more than once, in different quantities"
+        return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=message)
+    return found[0] if found else read[0]
 
 
-def _read(quote: str, number: WrittenNumber, given: str, wanted: str, table: UnitTable) -> Quantity | Refusal:
-    if len(number.readings) > 1:
-        return ambiguous(quote, number)
-    low, high = number.readings[0]
-    if max(abs(low), abs(high)) > MAGNITUDE_MAX:
-        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
-    units = written_units(quote, number, table) or _given_units(given, table) or [wanted]
-    unit = next((each for each in units if table.same_kind(each, wanted)), None)
-    if unit is None:
-        message = f"the quote is in {units[0]}, and {wanted or 'a plain number'} is wanted"
-        return Refusal(code=RefusalCode.WRONG_UNIT, message=message)
-    return table.convert(Quantity(low=low, high=high, unit=unit), wanted)
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    source: Source
+    spans: Sequence[tuple[int, int]]
+    given: str
+    wanted: str
+    table: UnitTable
+    declared: Mapping[str, str]
+    mark: DecimalMark
+
+    def read(self, text: str, number: WrittenNumber) -> Found | Refusal:
+        """Return the quantity that a number belongs to, or why it cannot be taken."""
+        if not _held(number.start, number.end, self.spans):
+            return _cut(text, number.start, number.end)
+        whole = whole_quantity(text, number, self.table, mark=self.mark, language=self.source.language)
+        if not _held(whole.start, whole.core_end, self.spans):
+            return _cut(text, whole.start, whole.core_end)
+        if whole.doubt:
+            return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=f"{_words(text, whole)!r}: {whole.doubt}")
+        if len(number.readings) > 1:
+            return ambiguous(text, number)
+        low, high = number.readings[0]
+        if max(abs(low), abs(high)) > MAGNITUDE_MAX:
+            return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
+        form = in_form(whole.units, self.wanted, self.given, self.table, self.declared)
+        if isinstance(form, Refusal):
+            return form
+        problem = self._left_out(text, whole, form)
+        if problem:
+            return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=problem)
+        quantity = whole.quantity(low, high, form.unit)
+        read = quantity if isinstance(quantity, Refusal) else self.table.convert(quantity, form.target)
+        if isinstance(read, Refusal):
+            return read
+        return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
+
+    def _left_out(self, text: str, whole: Whole, form: Form) -> str:
+        """Return what the sentence says of the units that a quantity leaves out, where that is something else."""
+        if not form.left_out:
+            return ""
+        units, unknown = other_rates(text, whole, self.table)
+        named = [*form.left_out, *form.rates]
+        others = [each for each in units if not any(self._same_thing(each, name) for name in named)]
+        if said := next(iter((*others, *unknown)), ""):
+            left = ", ".join(form.left_out)
+            return f"{_words(text, whole)!r} leaves out what it is per ({left}), and its sentence says {said!r}"
+        return ""
+
+    def _same_thing(self, one: str, other: str) -> bool:
+        """Tell whether two units are per the same thing; a month is another time than a year."""
+        return one == other or (one not in TIME_UNITS and self.table.same_kind(one, other))
 
 
-def _given_units(given: str, table: UnitTable) -> list[str]:
-    numbers = written_numbers(given)
-    return written_units(given, numbers[0], table) if numbers else []
+def _words(text: str, whole: Whole) -> str:
+    return shortened(text[whole.start : whole.end])
 
 
-def _names(value: str, given: list[WrittenNumber], quote: str, number: WrittenNumber) -> bool:
-    """Tell whether a value names a number of the quote: by its size, or by its digits as they are written there."""
+def _held(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a quote holds a part of the text."""
+    return any(first <= start and end <= last for first, last in spans)
+
+
+def _cut(text: str, start: int, end: int) -> Refusal:
+    message = f"the quote cuts {shortened(text[start:end])!r} apart; it must hold the number with its scale and unit"
+    return Refusal(code=RefusalCode.QUOTE_CUT, message=message)
+
+
+def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:
+    """Tell whether a value names a number of the text: by its size, or by its digits as they are written there."""
     digits = fold(value).strip()
-    written = fold(quote[number.start : number.end])
+    written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():
         return True
     return any(_same(each, number) for each in given)

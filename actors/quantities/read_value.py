@@ -2,8 +2,8 @@
 
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
-from actors.quantities.unit_tail import written_units
 from actors.quantities.units import UnitTable
+from actors.quantities.whole import Whole, whole_quantity
 from actors.quantities.written import WrittenNumber, written_numbers
 
 VALUE_CHARACTERS_MAX = 500
@@ -30,30 +30,29 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
     low, high = number.readings[0]
     if max(abs(low), abs(high)) > MAGNITUDE_MAX:
         return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{shortened(text)!r} is over {MAGNITUDE_MAX:g}")
-    units = written_units(text, number, table)
-    if not units:
-        return _without_unit(text, number, low, high, unit=unit, table=table)
-    return _in_unit(low, high, units, unit=unit, table=table)
+    whole = whole_quantity(text, number, table, mark=mark)
+    if whole.doubt:
+        message = f"{shortened(text)!r}: {whole.doubt}; give the value in {unit or 'plain numbers'}"
+        return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=message)
+    if not whole.units:
+        return _without_unit(text, whole, low, high, unit=unit, table=table)
+    written = next((name for name in whole.units if table.same_kind(name, unit)), whole.units[0])
+    quantity = whole.quantity(low, high, written)
+    return quantity if isinstance(quantity, Refusal) else table.convert(quantity, unit)
 
 
 def _without_unit(
-    text: str, number: WrittenNumber, low: float, high: float, *, unit: str, table: UnitTable
+    text: str, whole: Whole, low: float, high: float, *, unit: str, table: UnitTable
 ) -> Quantity | Refusal:
     """Return the value of a text without a known unit; words directly behind the number must be no unknown unit."""
-    rest = text[number.end :].strip(" \u00a0.!")
+    rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
         message = f"{shortened(rest)!r} is not a unit that is known here; give the value in {unit or 'plain numbers'}"
         return Refusal(code=RefusalCode.UNKNOWN_UNIT, message=message)
     problem = table.problem(unit)
     if problem:
         return Refusal(code=RefusalCode.UNKNOWN_UNIT, message=problem)
-    return Quantity(low=low, high=high, unit=unit)
-
-
-def _in_unit(low: float, high: float, units: list[str], *, unit: str, table: UnitTable) -> Quantity | Refusal:
-    """Return the value in the wanted unit; of several written ones, the one that converts."""
-    written = next((name for name in units if table.same_kind(name, unit)), units[0])
-    return table.convert(Quantity(low=low, high=high, unit=written), unit)
+    return whole.quantity(low, high, unit)
 
 
 def ambiguous(text: str, number: WrittenNumber) -> Refusal:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 
 _WORDS: Mapping[float, str] = {
-    1e2: "hundred",
-    1e3: "thousand thousands mil tausend mille mila duizend tys тыс тысяч тысячи k 千 천",
+    12: "dozen Dutzend douzaine docena docenas",
+    1e2: "hundred hundreds",
+    1e3: "thousand thousands mil tausend tsd mille mila duizend tys тыс тысяч тысячи k 千 천",
     1e4: "万 萬 만",
     1e5: "lakh lakhs lac",
     1e6: "million millions mio mn mln milhão milhões milhao milhoes millón millones millon millionen milione milioni "
@@ -25,7 +26,7 @@ _SHORT_SCALE: Mapping[str, tuple[float, float]] = {
 """Words that mean one number in English, and another one in languages of the long scale."""
 _TWO_WORDS = ("mil milhões", "mil milhoes", "mil millones", "mil million", "thousand million")
 
-SCALES: Mapping[str, float] = {word: factor for factor, words in _WORDS.items() for word in words.split()}
+SCALES: Mapping[str, float] = {word.lower(): factor for factor, words in _WORDS.items() for word in words.split()}
 """The factor of each word that has one meaning, in lower case."""
 
 _BY_LENGTH = sorted([*SCALES, *_SHORT_SCALE, *_TWO_WORDS], key=len, reverse=True)
@@ -56,7 +57,9 @@ def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int,
             return match.end(), (SCALES[word],)
     match = _LETTER.match(text, start)
     if match and (money or (match["word"] == "M" and match.start("word") == start)):
-        return match.end(), (_LETTERS[match["word"].lower()],)
+        letter = match["word"].lower()
+        thousands = match["word"] == "T" and language in ("", "de")  # German companies write T€ for a thousand euros.
+        return match.end(), (1e3, _LETTERS[letter]) if thousands else (_LETTERS[letter],)
     return start, (1.0,)
 
 

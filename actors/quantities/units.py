@@ -28,7 +28,10 @@ _SHARES: Mapping[str, float] = {
     **dict.fromkeys(("‰", "permille"), 0.001),
     **dict.fromkeys(("basis_point", "basis_points"), 0.0001),
 }
+_LENGTH_POWER = re.compile(r"(?P<length>[kcdmµ]?m|ft|yd|mi)(?P<power>[23])")
+"""Squares and cubes as people write them without a sign, such as `m3`."""
 _MONEY_PREFIXES: Mapping[str, float] = {"k": 1e3, "M": 1e6}
+_SYMBOL_MAX = 4
 _NUMBERS = frozenset({"radian", "count"})
 """Base units of pint that are plain numbers here; its `bit` is a unit of its own."""
 
@@ -43,11 +46,16 @@ class Unit:
     """The base units that it is made of."""
 
     def times(self, other: "Unit", exponent: int = 1) -> "Unit":
-        """Return the product with a power of another unit."""
+        """Return the product with a power of another unit. Raises `UnitUnreadable` where no number holds its factor."""
         total = dict(self.dimensions)
         for name, power in other.dimensions:
             total[name] = total.get(name, 0) + power * exponent
-        factor = self.factor * other.factor**exponent
+        try:
+            factor = self.factor * other.factor**exponent
+        except (OverflowError, ZeroDivisionError):
+            raise UnitUnreadable("the unit is too large or too small") from None
+        if not math.isfinite(factor) or factor <= 0:
+            raise UnitUnreadable("the unit is too large or too small")
         return Unit(factor, tuple(sorted((name, power) for name, power in total.items() if power)))
 
 
@@ -91,8 +99,6 @@ class UnitTable:
             known = Unit()
             for name, exponent in unit_names(text).items():
                 known = known.times(self._named(name, 0), exponent)
-            if not (math.isfinite(known.factor) and known.factor > 0):
-                raise UnitUnreadable(f"the unit {text!r} is too large or too small")
             if any(abs(exponent) > EXPONENT_MAX for _, exponent in known.dimensions):
                 raise UnitUnreadable(f"an exponent over {EXPONENT_MAX}")
             if len(self._units) < 4096:
@@ -147,7 +153,13 @@ class UnitTable:
             return physical
         if name.upper() in CODES:
             return Unit(1.0, ((name.upper(), 1),))
+        if power := _LENGTH_POWER.fullmatch(name):
+            return Unit().times(self._named(power["length"], depth), int(power["power"]))
         raise UnitUnreadable(f"{name!r} is no known unit")
+
+    def declared(self, word: str) -> str:
+        """Return the profile's own unit that a word names, in any case and number; empty for none."""
+        return self._declared_name(word) or self._declared_name(word.lower()) or ""
 
     def _declared_name(self, name: str) -> str | None:
         endings = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
@@ -208,6 +220,24 @@ def _physical(name: str) -> Unit | None:
         return None
     dimensions = [(root, _whole(power)) for root, power in dict(roots._units).items() if root not in _NUMBERS]  # noqa: SLF001
     return Unit(float(factor), tuple(sorted(dimensions)))
+
+
+@lru_cache(maxsize=4096)
+def is_written_name(name: str) -> bool:
+    """Tell whether people write a unit of pint by this name: `kWh` and `kilometers`, but not `cars` for centi-ares."""
+    if _physical_or_none(name) is None:
+        return False
+    prefix, unit, suffix = _registry().parse_unit_name(name)[0]
+    if not prefix or name.lower().startswith(prefix):
+        return True
+    return not suffix and (name.endswith(_registry().get_symbol(unit)) or len(name) <= _SYMBOL_MAX)
+
+
+def _physical_or_none(name: str) -> Unit | None:
+    try:
+        return _physical(name)
+    except UnitUnreadable:
+        return None
 
 
 def _whole(power: float) -> int | float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from actors.quantities.currencies import SIGNS, currencies_named
-from actors.quantities.numerals import ENGLISH_NUMERAL, NUMERAL, DecimalMark, fold, readings
+from actors.quantities.numerals import NUMERAL, DecimalMark, fold, readings
 from actors.quantities.quantity import plain
 from actors.quantities.scales import scale_at
 
@@ -18,12 +18,13 @@ _SIGNS = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=Tru
 _BEFORE = re.compile(rf"(?P<name>(?<![A-Za-z]){_SIGNS}|(?<![A-Za-z])[A-Z]{{3}}){_GAP}$")
 _AFTER = re.compile(rf"{_GAP}(?P<name>(?:{_SIGNS}|[A-Z]{{3}})(?![A-Za-z$]))")
 _MONEY_AFTER = re.compile(rf"{_GAP}[A-Za-z]{{1,2}}{_GAP}(?:{_SIGNS}|(?:EUR|USD|GBP)\b)")
-_OF_MONEY = re.compile(rf"{_GAP}(?:de|di|of)[ \u00a0](?={_SIGNS})")
+_OF_MONEY = re.compile(rf"{_GAP}(?:(?:de|di|of)[ \u00a0]|d['\u2019])(?={_SIGNS})")
 _PERCENT = re.compile(
     r"[ \u00a0\u202f]?(?P<sign>%|٪|‰"
     r"|(?:percent|per cent|por cento|por ciento|Prozent|pour cent|per cento|pct)\b(?! points?))"
 )
 _POWER = re.compile(r"(?:[eE](?P<e>[+-]?\d{1,3})(?!\w)|[ \u00a0]?[×x*][ \u00a0]?10(?:\^|\*\*)(?P<p>-?\d{1,3})(?!\d))")
+_MINUS = re.compile(r"\b(?:minus|moins|menos)[ \u00a0]$", re.IGNORECASE)
 _FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75}
 _LINK = re.compile(
     r"[ \u00a0]?(?P<link>-|\u2013|—|\u2012|~|\uff5e|to|through|a|à|až|até|hasta|bis|tot|do|до|至|到)[ \u00a0]?"
@@ -47,6 +48,10 @@ class WrittenNumber:
     """The currencies that its sign may stand for; empty where none is written."""
     share: str = ""
     """`percent` or `permille` where its sign is written; else empty."""
+    scaled: bool = False
+    """Whether a scale word or a power of ten is written."""
+    spaced: bool = False
+    """Whether plain spaces separate its thousands in an English text, where they may separate two numbers."""
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -64,6 +69,11 @@ class _Part:
     factors: tuple[float, ...]
     currencies: tuple[str, ...]
     share: str
+    spaced: bool = False
+
+    @property
+    def scaled(self) -> bool:
+        return self.factors != (1.0,)
 
     def readings(self, factors: tuple[float, ...]) -> list[float]:
         return [value * factor for value in self.values for factor in factors]
@@ -82,7 +92,7 @@ def written_numbers(text: str, mark: DecimalMark = "", language: str = "") -> li
 def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
     """Yield each number; text and end positions are those of the folded text."""
     previous: _Part | None = None
-    for match in (ENGLISH_NUMERAL if language == "en" else NUMERAL).finditer(text):
+    for match in NUMERAL.finditer(text):
         read, last = readings(match[0]), previous.end if previous else 0
         start, end = match.span()
         if read is None or start < last or _in_word(text, start):
@@ -99,8 +109,11 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
         start = before.start() if before and currencies else start
         if text[start - 1 : start] == "-" and (start == 1 or text[start - 2].isspace() or text[start - 2] in "(:="):
             start, values = start - 1, (-values[0], -values[1])
+        elif minus := _MINUS.search(text, max(last, start - 7), start):
+            start, values = minus.start(), (-values[0], -values[1])
         money = bool(previous and previous.currencies and _LINK.fullmatch(text[last:start]))
-        previous = _decorated(text, _Part(start, end, values, (1.0,), currencies, ""), language, money=money)
+        spaced = language == "en" and " " in match[0]
+        previous = _decorated(text, _Part(start, end, values, (1.0,), currencies, "", spaced), language, money=money)
         yield previous
 
 
@@ -143,7 +156,7 @@ def _joined(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
             continue
         part = parts[left]
         values = dict.fromkeys((value, value) for value in part.readings(part.factors))
-        yield WrittenNumber(part.start, part.end, tuple(values), part.currencies, part.share)
+        yield WrittenNumber(part.start, part.end, tuple(values), part.currencies, part.share, part.scaled, part.spaced)
         left += 1
 
 
@@ -172,7 +185,9 @@ def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
     if shared:  # Of `3-5 million`, the first number has the same scale, unless that would not be a range.
         pairs = [pair for pair in pairs if pair[2]] or pairs
     found = dict.fromkeys((first, last) for first, last, _ in pairs)
-    return WrittenNumber(low.start, high.end, tuple(found), low.currencies or high.currencies, low.share or high.share)
+    currency, share = low.currencies or high.currencies, low.share or high.share
+    scaled, spaced = low.scaled or high.scaled, low.spaced or high.spaced
+    return WrittenNumber(low.start, high.end, tuple(found), currency, share, scaled, spaced)
 
 
 def _pairs(

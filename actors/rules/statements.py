@@ -3,13 +3,13 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actors.quantities.numerals import DecimalMark
-from actors.quantities.unit_forms import short_forms, without_counted, without_rates
-from actors.quantities.unit_tail import written_units
-from actors.quantities.unit_text import unit_names
+from actors.quantities.quantity import Refusal
+from actors.quantities.unit_forms import in_form, with_words
 from actors.quantities.units import UnitTable
+from actors.quantities.whole import Whole, whole_quantity
 from actors.quantities.written import WrittenNumber, written_numbers
 
 SENTENCES_MAX = 400
@@ -62,6 +62,7 @@ class Stated:
 def stated(sought: Sought, text: str) -> Stated | None:
     """Return the number in a text that fits best; None where no sentence states one."""
     text = _without_orders(text)
+    sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
     about = any(names(text, place) for place in sought.places)
     for sentence, share in _sentences(text):
@@ -102,13 +103,12 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | No
         place = _place(sentence, word)
         if place is None:
             continue
-        fitting = [
-            (number, sure)
-            for number in written_numbers(sentence, sought.mark, sought.language)
-            if (sure := _fit(sought, sentence, number, table)) > 0
-            and not place[0] <= number.start < place[1]
-            and not _counts_others(sentence, number, place, sought)
-        ]
+        fitting = []
+        for number in written_numbers(sentence, sought.mark, sought.language):
+            whole = whole_quantity(sentence, number, table, mark=sought.mark, language=sought.language)
+            sure = _fit(sought, sentence, number, whole, table)
+            if sure > 0 and not place[0] <= number.start < place[1] and not _counts_others(sentence, whole, place):
+                fitting.append((number, sure))
         if fitting:
             number, sure = min(fitting, key=lambda each: (-each[1], _distance(each[0], place)))
             value = sentence[number.start : number.end].strip()
@@ -116,32 +116,25 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | No
     return None
 
 
-def _counts_others(sentence: str, number: WrittenNumber, place: tuple[int, int], sought: Sought) -> bool:
+def _counts_others(sentence: str, whole: Whole, place: tuple[int, int]) -> bool:
     """Tell whether a number without a unit stands before the words and counts something else."""
-    table = UnitTable(sought.units)
-    if written_units(sentence, number, table) or number.end > place[0]:
+    if whole.units or whole.end > place[0]:
         return False
-    return _OF_OTHERS.search(sentence[number.end : place[0]]) is not None
+    return _OF_OTHERS.search(sentence[whole.end : place[0]]) is not None
 
 
-def _fit(sought: Sought, sentence: str, number: WrittenNumber, table: UnitTable) -> float:
-    """Return how well a number's unit fits, from 0 (not at all) to 1 (the unit is written in full)."""
-    written = written_units(sentence, number, table)
-    short = without_counted(sought.unit, sought.units)
-    forms = (sought.unit, *short_forms(sought.unit, sought.units))
-    if number.share and not any(table.same_kind(number.share, form) for form in forms):
+def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, table: UnitTable) -> float:
+    """Return how well a quantity's unit fits, from 0 (not at all) to 1 (the unit is written in full)."""
+    if whole.doubt or len(number.readings) > 1:
         return 0.0
-    if not written:
-        if _YEAR.fullmatch(sentence[number.start : number.end]) or len(number.readings) > 1:
-            return 0.0
-        if not short:
-            return 0.9
-        spelled = table.problem(short) == "" and all(names(sentence, name) for name in unit_names(short))
-        return 0.75 if spelled else 0.0  # Such as `175 school days per year`.
-    if any(table.same_kind(each, form) for each in written for form in forms):
-        return 1.0
-    rest = without_rates(short)
-    return 0.8 if rest and any(table.same_kind(each, rest) for each in written) else 0.0
+    if not whole.units and _YEAR.fullmatch(sentence[number.start : number.end]):
+        return 0.0
+    form = in_form(whole.units, sought.unit, sought.unit, table, sought.units)
+    if isinstance(form, Refusal):
+        return 0.0
+    if not whole.units:
+        return 0.9
+    return 0.8 if form.left_out else 1.0
 
 
 def _place(sentence: str, word: str) -> tuple[int, int] | None:

@@ -23,6 +23,13 @@ from tests.acquisition.states import (
     text,
 )
 
+ALL_SEARCHED = tuple(
+    search
+    for path in ("market.shops", "market.visits.people", "market.visits.rate")
+    for search in searched(path, "a query")
+)
+"""A search for each field that documents may have."""
+
 
 def hash_of(values, **fields):
     return inputs_hash(schema_of(state(values=values, **fields)))
@@ -130,7 +137,7 @@ def test_s65_without_a_missing_field_the_next_component_is_a_task():
 
 
 def test_s66_with_all_raw_inputs_the_gate_finishes():
-    answer, after = hop(with_composed(state("acquisition_gate", FULL)))
+    answer, after = hop(with_composed(state("acquisition_gate", FULL, searches=ALL_SEARCHED)))
     assert (answer.writes.decision.action, answer.writes.decision.reasoning) == ("finish", "All raw inputs collected.")
     assert (answer.outcome, after) == ("all_collected", "maybe_calculate")
 

@@ -1,0 +1,130 @@
+"""The rows of a table as lines of text, in which each cell has the name of its column.
+
+A table whose columns nobody can name for certain, since it has no header or merged cells, keeps its cells without
+names: a number in it is then not taken (`actors.quantities.headings`).
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from actors.quantities.headings import MERGED
+
+COLUMNS_MAX = 100
+"""Columns of a table; further cells of a row are left out."""
+CAPTION_MAX = 200
+"""Characters of a caption that its rows repeat."""
+HEADERS_MAX = 3
+"""Rows that may name the columns together."""
+
+Row = tuple[int, Sequence[str]]
+"""A row of a table: the number of its line in the file, and its cells."""
+
+_NUMBER = re.compile(r"[-+(]?\s*[€$£¥]?\s*\d[\d.,'\s\u00a0\u2009\u202f]*\s*(?:[%€$£¥]|[^\W\d_]{1,4})?\)?")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?")
+_EMPTY = frozenset({"", "-", "\u2013", "\u2014", "n/a", "na", "k.a.", "nd", "n.d.", "..", "..."})
+
+
+def named_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
+    """Return the rows of one table as lines.
+
+    The first rows whose cells are all words name the columns, each with its unit or its group. `caption` is a line over
+    the table that states a scale or a unit; each row repeats it. `merged` tells that cells span several columns.
+    """
+    wide = [row for row in rows if sum(map(bool, row[1])) > 1]
+    if merged:
+        return [(line, f"{MERGED} | {_plain(cells)}") for line, cells in rows if any(cells)]
+    lines: list[tuple[int, str]] = []
+    begins = next((place for place, row in enumerate(rows) if row in wide), len(rows))
+    for line, cells in rows[:begins]:  # A title over the table.
+        if any(cells):
+            lines.append((line, _plain(cells)))
+            caption = f"{caption} {_plain(cells)}".strip()
+    heads = _headers(rows[begins:])
+    names = _names([cells for _, cells in rows[begins : begins + heads]])
+    lines += [(line, _plain(cells)) for line, cells in rows[begins : begins + heads]]
+    before = f"({caption[:CAPTION_MAX].replace('|', '/')}) | " if says_a_unit(caption) else ""
+    lines += [(line, before + _row(names, cells)) for line, cells in rows[begins + heads :] if any(cells)]
+    return lines
+
+
+def says_a_unit(caption: str) -> bool:
+    """Tell whether a caption may state a scale or a unit of the numbers below it."""
+    return re.search(r"\b(?:in|en)\s|[(\[%€$£]", caption, re.IGNORECASE) is not None
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Tell whether a row may name columns: several cells, and none a number but for years."""
+    filled = [cell for cell in cells if cell]
+    return len(filled) > 1 and not any(_is_number(cell) for cell in filled)
+
+
+def _headers(rows: Sequence[Row]) -> int:
+    """Return how many rows name the columns: the first, and those below it that give its names units or parts."""
+    if not rows or any(_is_number(cell) for cell in rows[0][1]):
+        return 0
+    heads = 1
+    for (_, above), (_, cells) in itertools.pairwise(rows[: HEADERS_MAX + 1]):
+        grouped = "" in above[1:] or len({*above}) < len(above)
+        units = any(cell.startswith(("(", "[", "%", "€", "$", "£", "in ")) for cell in cells)
+        if not is_header(cells) or not (grouped or units) or {cell.lower() for cell in cells} & (_EMPTY - {""}):
+            break
+        heads += 1
+    return heads
+
+
+def _is_number(cell: str) -> bool:
+    return bool(_NUMBER.fullmatch(cell)) and not _YEAR.fullmatch(cell)
+
+
+def _names(headers: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of the columns; empty for one that cannot be named for certain.
+
+    Of two rows, the upper one may span several columns where it has gaps; which ones is not known.
+    """
+    if not headers:
+        return []
+    width = max(map(len, headers))
+    filled = [[*cells, *[""] * (width - len(cells))] for cells in headers]
+    if len(filled) == 1:
+        return filled[0]
+    gaps = any(not cell for cells in filled[:-1] for cell in cells[1:])
+    columns = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*filled, strict=True)]
+    return ["" if gaps and place else name for place, name in enumerate(columns)]
+
+
+def _row(names: Sequence[str], cells: Sequence[str]) -> str:
+    padded = [*names, *[""] * (len(cells) - len(names))]
+    named = [(name.replace("|", "/"), cell) for name, cell in zip(padded, cells, strict=False) if cell]
+    return " | ".join(f"{name}: {cell}" if name else cell for name, cell in named)
+
+
+def _plain(cells: Sequence[str]) -> str:
+    return " | ".join(cells)
+
+
+def markdown_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the lines of a text, in which the rows of Markdown's tables have the names of their columns."""
+    found: list[tuple[int, str]] = []
+    place = 0
+    while place < len(lines):
+        end = place
+        while end < len(lines) and "|" in lines[end][1]:
+            end += 1
+        if end - place > 2 and _RULE.fullmatch(lines[place + 1][1].strip()):
+            rows = [(number, _cells(line)) for number, line in lines[place:end] if not _RULE.fullmatch(line.strip())]
+            above = next((line for _, line in reversed(found[-2:]) if line.strip()), "")
+            found += named_rows(rows, "" if "|" in above or len(above) > CAPTION_MAX else above.strip("# *:"))
+        else:
+            found += lines[place:end]
+        if end == place:
+            found.append(lines[end])
+            end += 1
+        place = end
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [" ".join(cell.replace("**", "").split()) for cell in inner.split("|")[:COLUMNS_MAX]]

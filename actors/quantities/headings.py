@@ -1,0 +1,200 @@
+"""What stands before a number and belongs to it: the name of its column, the caption of its table, `in EUR million:`.
+
+Documents write a row of a table as `name: cell | name: cell`, with `(merged cells) |` before it where nobody can tell
+which name belongs to which cell (`actors.documents.tables`).
+"""
+
+import re
+from dataclasses import dataclass
+
+from actors.quantities.currencies import CODES, MINOR, currencies_named
+from actors.quantities.scales import scale_at
+from actors.quantities.unit_product import product_at, rates_at
+from actors.quantities.units import UnitTable
+
+MERGED = "(merged cells)"
+"""Stands before a row of which nobody can tell the names of its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a heading says about the numbers below it."""
+
+    units: tuple[str, ...] = ()
+    """The units that it names; several where a currency sign stands for several currencies."""
+    factor: float = 1.0
+    """What it multiplies a number by."""
+    doubt: str = ""
+    """Why it is not understood; empty where it is."""
+    start: int = -1
+    """Where the part begins that says it; -1 for nowhere."""
+
+    @property
+    def says(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.units or self.doubt) or self.factor != 1.0
+
+
+_IN_BRACKETS = re.compile(r"[(\[](?P<inner>[^()\[\]|\n]{1,40}(?:\([^()|\n]{1,20}\))?[^()\[\]|\n]{0,20})[)\]]")
+_IN = re.compile(r"(?:(?<=[\s,;(\[|])|^)in(?:[ \u00a0]|$)|(?<=\s)(?:en|i\.)[ \u00a0]", re.IGNORECASE)
+_SCALE_WORDS = (
+    r"hundreds|thousands?|millions?|billions?|tausend|tsd|mio|mrd|mln|bn|milliers|milliards?|millionen|milliarden"
+    r"|millones|miles|lakhs?|crores?|dozens"
+)
+_SAID = re.compile(rf"\b(?:in|en)[ \u00a0](?:(?:[A-Z]{{3}}|[€$£])[ \u00a0])?(?:{_SCALE_WORDS})\b", re.IGNORECASE)
+_SCALE = re.compile(
+    rf"\b(?:{_SCALE_WORDS}|hundred|dozen|k(?=[€$£]))\b|\b\d{{3,}}\b(?!\s*[-\u2013)])|['\u2019]?000\b",
+    re.IGNORECASE,
+)
+_YEARS = re.compile(r"\b(?:1[89]|20)\d\d\b")
+_YEAR_NAME = re.compile(r"\b(?:year|jahr|année|año|date|datum|period)\b", re.IGNORECASE)
+_COLON = re.compile(
+    r"[)\]]?[ \u00a0]?[:=][ \u00a0]?(?:(?:about|around|approx\.|ca\.|circa|rund|env\.|environ)[ \u00a0])?$"
+)
+_SENTENCE = re.compile(r"[.!?](?:[ \u00a0]|$)|[\n|]")
+_LEADING = re.compile(r"^(?:(?:in|en)[ \u00a0])?(?:de[ \u00a0]|d['\u2019]|of[ \u00a0])?", re.IGNORECASE)
+_BETWEEN = re.compile(r"[ \u00a0]*(?:(?:de|of)[ \u00a0]+|d['\u2019])?", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\s\d/,;:|()]+")
+_PERCENT = re.compile(r"%|percent\b|per cent\b|Prozent\b|pour cent\b|por ciento\b")
+_MONEY_PREFIXES = {"k": 1e3, "M": 1e6}
+
+
+def heading_before(text: str, start: int, table: UnitTable, language: str = "") -> Heading:
+    """Return what stands before a number: in its cell's name, in the caption of its table, or in its own sentence."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start) if "\n" in text[start:] else len(text)
+    line = text[line_start:line_end]
+    if "|" not in line:
+        begins = max((match.end() for match in _SENTENCE.finditer(text, line_start, start)), default=line_start)
+        return _read(text[begins:start], table, language, sentence=True, at=begins)
+    if line.startswith(MERGED):
+        return Heading(doubt="the table has merged cells, so nobody can tell what the number is about")
+    cell_start = text.rfind("|", line_start, start) + 1 or line_start
+    own = text[cell_start:start]
+    if _YEAR_NAME.search(own) and _YEARS.match(text, start):
+        return Heading(doubt="it is a year")
+    if not _named(own) and not _row_names_it(line, start - line_start):
+        return Heading(doubt="the table has no heading over this number")
+    found = _read(own, table, language, sentence=False, at=cell_start)
+    caption = _caption(text, line_start, line, table, language)
+    if found.doubt or not caption.says:
+        return found
+    if not found.says:
+        return caption
+    if caption.doubt or (caption.factor != 1.0 and found.factor != 1.0):
+        return Heading(doubt=caption.doubt or "the table and the column both state a scale")
+    return Heading(found.units or caption.units, found.factor * caption.factor, start=found.start)
+
+
+def _named(own: str) -> bool:
+    """Tell whether a cell has a name, or a word before its number."""
+    return any(letter.isalpha() for letter in own)
+
+
+def _row_names_it(line: str, place: int) -> bool:
+    """Tell whether a row is a name and one value, or the number has its meaning from a unit that is written."""
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    own = next(cell for cell in _cells_to(line, place))
+    if any(letter.isalpha() or letter in "€$£%¥" for letter in own):
+        return True
+    return len(cells) == 2 and _named(cells[0]) and own == cells[1]
+
+
+def _cells_to(line: str, place: int) -> list[str]:
+    begins = line.rfind("|", 0, place) + 1
+    end = line.find("|", place)
+    return [line[begins : len(line) if end < 0 else end].strip()]
+
+
+def _caption(text: str, line_start: int, line: str, table: UnitTable, language: str) -> Heading:
+    """Return what a caption says: a cell of the row that is written in parentheses, or the line over the table."""
+    first = line.split("|", 1)[0].strip()
+    if first.startswith("(") and first.endswith(")"):
+        return _read(first[1:-1], table, language, sentence=False, at=line_start)
+    above = text[:line_start].rstrip("\n").split("\n")
+    while above and "|" in above[-1]:
+        above.pop()
+    return _read(above[-1], table, language, sentence=False, at=0) if above else Heading()
+
+
+def _read(head: str, table: UnitTable, language: str, *, sentence: bool, at: int) -> Heading:
+    """Return what a text before a number says; in a sentence, only what a colon or brackets set apart."""
+    parts = [(match.start("inner"), match["inner"]) for match in _IN_BRACKETS.finditer(head)]
+    colon = _COLON.search(head)
+    if not sentence or colon:
+        ended = head[: colon.start()] if colon else head
+        after_in = [match.end() for match in _IN.finditer(ended)]
+        parts += [(place, ended[place:]) for place in after_in if not any(a <= place < a + len(b) for a, b in parts)]
+    elif said := _SAID.search(head):
+        return Heading(doubt=f"its sentence says {said[0]!r}")
+    found = Heading()
+    for place, part in parts:
+        read = _statement(part, table, language)
+        if read.doubt:
+            return read
+        if read.says:
+            if found.says:
+                return Heading(doubt="the heading states two units")
+            found = Heading(read.units, read.factor, start=at + place)
+    return found
+
+
+def _statement(part: str, table: UnitTable, language: str) -> Heading:
+    """Return the scale and the unit that a part of a heading is; nothing where it is about something else."""
+    text = _LEADING.sub("", part.strip().removesuffix(":").strip())
+    factor: float = 1.0
+    units: tuple[str, ...] = ()
+    place, scaled = 0, False
+    for _ in range(4):
+        gap = _BETWEEN.match(text, place)
+        place = gap.end() if gap else place
+        if not scaled and (scale := _scale(text, place, table, language, money=bool(units))):
+            place, factors = scale
+            if len(factors) > 1:
+                return Heading(doubt=f"{shown(text)} may mean several scales")
+            factor, scaled = factor * factors[0], True
+        elif not units and (found := _money_or_unit(text, place, table)):
+            place, more, units = found
+            factor *= more
+        else:
+            break
+    rates = rates_at(text, place, table)
+    if not text[rates.end :].strip(" \u00a0.,;:") and not rates.doubt:
+        return Heading(tuple(f"{each}{rates.text}" for each in units), factor * rates.factor)
+    if _SCALE.search(_YEARS.sub("", text)):
+        return Heading(doubt=f"{shown(text)} is not understood as a unit")
+    return Heading()
+
+
+def shown(text: str) -> str:
+    """Return a text for a message."""
+    return repr(" ".join(text.split())[:40])
+
+
+def _scale(
+    text: str, place: int, table: UnitTable, language: str, *, money: bool
+) -> tuple[int, tuple[float, ...]] | None:
+    """Return the end of a scale word and its factors; a single letter is one only beside a currency."""
+    end, factors = scale_at(text, place, money=True, language=language)
+    if end == place:
+        return None
+    gap = _BETWEEN.match(text, end)
+    following = _money_or_unit(text, gap.end() if gap else end, table)
+    beside = money or (following is not None and following[2][0] in CODES)
+    return (end, factors) if beside or len(text[place:end].strip()) > 2 else None
+
+
+def _money_or_unit(text: str, place: int, table: UnitTable) -> tuple[int, float, tuple[str, ...]] | None:
+    match = _TOKEN.match(text, place)
+    if match:
+        word = match[0].rstrip(".")
+        if word in MINOR:
+            return match.end(), 0.01, MINOR[word]
+        if currencies := currencies_named(word):
+            return match.end(), 1.0, currencies
+        if word[:1] in _MONEY_PREFIXES and (currencies := currencies_named(word[1:])):
+            return match.end(), _MONEY_PREFIXES[word[0]], currencies
+    if found := product_at(text, place, table):
+        return found.end, found.factor, (found.unit,)
+    percent = _PERCENT.match(text, place)
+    return (percent.end(), 1.0, ("percent",)) if percent else None

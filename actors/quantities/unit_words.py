@@ -1,0 +1,179 @@
+"""Words for units as people write them in English, German, French and Spanish, beside the names that pint knows.
+
+A word stands for a unit's text and how many of it the word means: a quarter is three months.
+"""
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from actors.quantities.currencies import CODES
+from actors.quantities.unit_text import UnitUnreadable
+from actors.quantities.units import UnitTable, is_written_name
+
+
+class Term(NamedTuple):
+    """A unit that a word stands for."""
+
+    end: int
+    """Where the word ends in the text."""
+    factor: float
+    """How many of the unit the word means."""
+    unit: str
+    """The unit's text."""
+
+
+_TIMES: Mapping[str, str] = {
+    "second": "second seconds sec secs s Sekunde Sekunden seconde secondes segundo segundos",
+    "minute": "minute minutes min Minute Minuten minuto minutos",
+    "hour": "hour hours hr hrs h Stunde Stunden heure heures hora horas",
+    "day": "day days d Tag Tage Tagen jour jours día días dia dias",
+    "week": "week weeks wk Woche Wochen semaine semaines semana semanas",
+    "month": "month months mo Monat Monate Monaten mois mes meses",
+    "3 month": "quarter quarters Quartal Quartale Quartalen trimestre trimestres",
+    "year": "year years yr yrs Jahr Jahre Jahren an ans année années año años annum",
+}
+_OTHERS: Mapping[str, str] = {
+    "meter": "metre metres meter meters Meter mètre mètres metro metros",
+    "kilometer": "kilometre kilometres kilometer kilometers Kilometer Kilometern kilomètre kilomètres kilómetro "
+    "kilómetros",
+    "m**2": "square_metre square_metres square_meter square_meters sqm Quadratmeter mètre_carré mètres_carrés "
+    "metro_cuadrado metros_cuadrados",
+    "m**3": "cubic_metre cubic_metres cubic_meter cubic_meters cbm Kubikmeter mètre_cube mètres_cubes metro_cúbico "
+    "metros_cúbicos",
+    "km**2": "square_kilometre square_kilometres Quadratkilometer kilomètres_carrés kilómetros_cuadrados",
+    "hectare": "ha hectare hectares Hektar hectárea hectáreas",
+    "liter": "l L litre litres liter liters Liter Litern litro litros",
+    "gram": "g Gramm gramme grammes gramo gramos",
+    "kilogram": "kg kilo kilos Kilogramm kilogramme kilogrammes kilogramo kilogramos",
+    "metric_ton": "t tonne tonnes Tonne Tonnen tonelada toneladas",
+    "kWh": "kilowatt_hour kilowatt_hours kilowatt-hour kilowatt-hours Kilowattstunde Kilowattstunden kilowattheure "
+    "kilowattheures kilovatio_hora kilovatios_hora",
+    "MWh": "megawatt_hour megawatt_hours Megawattstunde Megawattstunden mégawattheure mégawattheures",
+    "kilowatt": "Kilowatt kilovatio kilovatios",
+    "gigabyte": "Gigabyte Gigabytes gigaoctet gigaoctets Go",
+    "terabyte": "Terabyte Terabytes téraoctet téraoctets To",
+    "mile": "mile miles Meile Meilen milla millas",
+}
+_PEOPLE = (
+    "person persons people inhabitant inhabitants head capita resident residents Person Personen Einwohner Einwohnern "
+    "Kopf personne personnes habitant habitants tête persona personas habitante habitantes"
+)
+_COUNTED = (
+    _PEOPLE,
+    "customer customers Kunde Kunden client clients cliente clientes",
+    "user users Nutzer Nutzern utilisateur utilisateurs usuario usuarios",
+    "household households Haushalt Haushalte Haushalten ménage ménages foyer foyers hogar hogares",
+    "request requests Anfrage Anfragen requête requêtes solicitud solicitudes",
+    "employee employees Mitarbeiter Mitarbeitern employé employés empleado empleados",
+    "vehicle vehicles Fahrzeug Fahrzeuge Fahrzeugen véhicule véhicules vehículo vehículos",
+)
+"""Words for one and the same counted thing; they count where a profile declares one of them as a unit of its own."""
+
+_SYMBOL_MAX = 3  # Characters up to which upper and lower case differ, as in `t` and `T`.
+
+
+def _numbered(unit: str) -> tuple[float, str]:
+    head, _, rest = unit.partition(" ")
+    return (float(head), rest) if rest else (1.0, unit)
+
+
+_WORDS: dict[str, tuple[float, str]] = {}
+for _units in (_TIMES, _OTHERS):
+    for _unit, _words in _units.items():
+        for _word in _words.split():
+            _plain = _word.replace("_", " ")
+            _WORDS[_plain if len(_plain) <= _SYMBOL_MAX else _plain.lower()] = _numbered(_unit)
+_PHRASES = sorted((re.escape(word) for word in _WORDS if " " in word or "-" in word), key=len, reverse=True)
+_PHRASE = re.compile("|".join(_PHRASES).replace(r"\ ", "[ \u00a0]") + r"(?!\w)", re.IGNORECASE)
+_SAME_THING: Mapping[str, frozenset[str]] = {
+    word.lower(): frozenset(each.lower() for each in row.split()) for row in _COUNTED for word in row.split()
+}
+
+_STOP_ROWS = (
+    "a al am an are as at au b bar by c can con count counts cup cups da das de del den der des die do e een el em et",
+    "foot hand hands has het i il im in is it la las le les link links los me na no o of on one ons or os per pm point",
+    "points pool pools por pt que rod round sin stick sticks stone te to un und une us was we x y",
+)
+STOP = frozenset(word for row in _STOP_ROWS for word in row.split())
+"""Words that are names of units, but stand behind numbers for another reason more often."""
+
+_LETTER = "[^\\W\\d_²³½¼¾⅓⅔]"
+_WORD = re.compile(rf"{_LETTER}+|[°µΩ]{_LETTER}*")
+_POWER = re.compile(r"²|³|(?:\^|\*\*)(?P<number>-?\d{1,2})(?!\d)|(?P<plain>[23])(?![\d.,])")
+_GROUP = re.compile(r"\((?P<unit>[^()\n|]{1,40})\)")
+TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
+"""The units of time that rates name."""
+
+
+def time_word(text: str, place: int) -> Term | None:
+    """Return the unit of time that the word at a place stands for; None where it stands for none."""
+    match = _WORD.match(text, place)
+    found = _known(match[0]) if match else None
+    return Term(match.end(), *found) if match and found and found[1] in TIME_UNITS else None
+
+
+def unit_word(text: str, place: int, table: UnitTable) -> Term | None:
+    """Return the unit that the words at a place stand for, with its exponent; None where they are no unit."""
+    if group := _GROUP.match(text, place):
+        inner = group["unit"].strip()
+        return Term(group.end(), 1.0, inner) if inner and not table.problem(inner) else None
+    found = _phrase(text, place, table) or _single(text, place, table)
+    if found is None:
+        return None
+    power = _POWER.match(text, found.end)
+    if power is None:
+        return None if _goes_on(text, found.end) else found
+    exponent = {"²": "2", "³": "3"}.get(power[0]) or power["number"] or power["plain"]
+    try:
+        raised = Term(power.end(), found.factor ** int(exponent), f"{found.unit}**{exponent}")
+    except (OverflowError, ZeroDivisionError):
+        return None
+    return None if table.problem(raised.unit) or "**" in found.unit else raised
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Tell whether a word goes on behind a place, as `kmh` does behind `km`."""
+    after = text[end : end + 1]
+    return after.isalnum() or after == "_"
+
+
+def _phrase(text: str, place: int, table: UnitTable) -> Term | None:
+    """Return the unit of several words: one of the profile's own, such as `charging points`, or a known one."""
+    words = list(_WORD.finditer(text, place, place + 60))
+    for count in (3, 2):
+        taken = words[:count]
+        joined = "_".join(match[0] for match in taken)
+        apart = all(text[one.end() : other.start()] in (" ", "\u00a0", "_") for one, other in itertools.pairwise(taken))
+        if len(taken) == count and taken[0].start() == place and apart and (name := table.declared(joined)):
+            return Term(taken[-1].end(), 1.0, name)
+    match = _PHRASE.match(text, place)
+    known = _WORDS.get(match[0].lower().replace("\u00a0", " ")) if match else None
+    return Term(match.end(), *known) if match and known else None
+
+
+def _single(text: str, place: int, table: UnitTable) -> Term | None:
+    match = _WORD.match(text, place)
+    if match is None:
+        return None
+    word = match[0]
+    if name := table.declared(word) or next(filter(None, map(table.declared, _others(word))), ""):
+        return Term(match.end(), 1.0, name)
+    if found := _known(word):
+        return Term(match.end(), *found)
+    if word.lower() in STOP or not (is_written_name(word) or word in CODES):
+        return None
+    try:
+        table.unit(word)
+    except UnitUnreadable:
+        return None
+    return Term(match.end(), 1.0, word)
+
+
+def _others(word: str) -> frozenset[str]:
+    return _SAME_THING.get(word.lower(), frozenset())
+
+
+def _known(word: str) -> tuple[float, str] | None:
+    return _WORDS.get(word if len(word) <= _SYMBOL_MAX else word.lower())
