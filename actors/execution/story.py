@@ -10,6 +10,8 @@ from actors.execution.events import StepOutcome
 from actors.execution.goals import GoalStatus, goals_of, statuses
 from actors.execution.state import Phase, Revision, State
 from actors.plans.contingency import contingent_steps
+from actors.plans.plan import Step
+from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
 
 RunPhase = Literal["planning", "executing", "validating", "replanning", "asking"]
@@ -52,6 +54,8 @@ class ShownStep:
     """Whether it runs only after a failure."""
     findings: tuple[Finding, ...]
     """Why its last visit, or its last attempt, failed."""
+    check_must_fail: bool = False
+    """Whether its check passes by a failure, as a test before the fix."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -152,7 +156,13 @@ def _shown(state: State, step: str, contingent: bool, *, over: bool) -> ShownSte
         seconds=None if attempt is not None or result is None else result.seconds,
         contingent=contingent,
         findings=findings,
+        check_must_fail=_must_fail(state, plan),
     )
+
+
+def _must_fail(state: State, step: Step) -> bool:
+    use = state.config.tools.guard_use(step)
+    return isinstance(use, ToolUse) and use.expect == "failure"
 
 
 _STATUS = {

@@ -44,7 +44,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
     for step in steps if isinstance(steps, list) else ():
         if not isinstance(step, Mapping):
             continue
-        own = set(bound_names(str(step.get("step_id", "")), str(step.get("name", ""))))
+        own = set(bound_names(str(step.get("step_id", ""))))
         kinds = (
             ("generator", given.generators, given.step_generators),
             ("guard", given.guards, given.step_guards),

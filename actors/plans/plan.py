@@ -175,10 +175,9 @@ def _step_to_json(step: Step) -> dict[str, Any]:
     return value
 
 
-def bound_names(step_id: str, name: str) -> tuple[str, ...]:
-    """Return the names by which a tools file may bind a step, the closest first.
+def bound_names(step_id: str) -> tuple[str, str]:
+    """Return the names by which a tools file may bind a step: its id, and that without the number at its end.
 
-    They are its id, its title, and its id without the number at its end: one binding serves `move_1` and `move_2`.
+    So one binding serves `move_1` and `move_2`.
     """
-    plain = step_id.rstrip("0123456789").rstrip("_")
-    return tuple(dict.fromkeys(each for each in (step_id, name, plain) if each))
+    return step_id, step_id.rstrip("0123456789").rstrip("_")

@@ -1,7 +1,20 @@
-"""Fits a template's plan to facts that a run is given: it goes on from the state that holds, and repeats no work."""
+"""Fits a template's plan to what a run is given: the steps that its tools do, and the state that it goes on from."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from actors.rules.tables import TemplateStep
+
+
+def executable(step: TemplateStep, given: Mapping[str, Any]) -> bool:
+    """Return whether the tools of a run execute and check a step; any step may be where none are given."""
+    for name, names, steps in (
+        (step.generator, given.get("generators"), given.get("step_generators")),
+        (step.guard, given.get("guards"), given.get("step_guards")),
+    ):
+        if isinstance(names, Sequence) and name not in names and step.step_id not in (steps or ()):
+            return False
+    return True
 
 
 def continued(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,7 +80,6 @@ def analysis_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         "kind": rules.phrases.kind(kind),
         "second": rules.phrases.kind(others[0]) if others else "",
         "signals": names([f'"{signal}"' for signal in classification.signals[kind][:3]]),
-        "sure": f"{round(100 * classification.certainty)}",
     }
     return {
         "problem_type": kind,

@@ -174,7 +174,14 @@ def _stated(reading: _Reading, added: tuple[str, ...], kind: str, rules: Rules) 
     """Return what the text demands if the problem is of this kind."""
     known = (*reading.facts.steps, *(trace.text for trace in reading.facts.traces))
     stated = stated_in(
-        reading.text, added, known, reading.facts.title, kind=kind, patterns=rules.requirements, forms=rules.forms
+        reading.text,
+        added,
+        known,
+        reading.facts.title,
+        kind=kind,
+        patterns=rules.requirements,
+        forms=rules.forms,
+        mended=rules.phrases.mended,
     )
     if not reading.vague:
         return stated

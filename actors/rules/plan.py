@@ -12,9 +12,21 @@ from typing import Any
 
 from actors.plans.coverage import contributions
 from actors.plans.reader import read_draft
-from actors.rules.continued import continued
+from actors.rules.continued import continued, executable
+from actors.rules.facts import Facts
 from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of, requirements_of
-from actors.rules.slots import LIMITS, Item, fill, first, in_full, item_slots, lists_of, numbered, slots_of
+from actors.rules.slots import (
+    LIMITS,
+    Item,
+    failing_tests,
+    fill,
+    first,
+    in_full,
+    item_slots,
+    lists_of,
+    numbered,
+    slots_of,
+)
 from actors.rules.strategy import ranked
 from actors.rules.tables import RESERVED, Rules, Strategy, Template, TemplateStep
 from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX, shorten
@@ -45,6 +57,8 @@ class Choice:
     """The requirements that steps may take up."""
     implements: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The ids of the strategy's key steps that a template's step carries out, by the step's id."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The facts that the run is given, with the names that its tools implement."""
     optional: bool = True
     """Whether steps that the template marks as optional are included."""
     loops: bool = True
@@ -56,7 +70,8 @@ class Choice:
 
     def includes(self, step: TemplateStep) -> bool:
         """Return whether the step is part of the plan."""
-        applies = step.only_if is None or step.only_if in self.cues
+        applies = (step.only_if is None or step.only_if in self.cues) and step.unless not in self.cues
+        applies = applies and (step.needed or executable(step, self.given))
         return applies and bool(self.items(step)) and (self.optional or not step.optional)
 
 
@@ -76,14 +91,15 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     strategy = rules.strategies.get(strategy_id) if isinstance(strategy_id, str) else None
     strategy = strategy or rules.strategies[ranked(request, rules)[0]]
     kind = strategy.template or kind_of(request, rules)
-    lists = lists_of(request, facts, rules, kind, MORE_AFTER_CRITIQUE if points else 0)
+    lists = lists_of(request, facts, rules, MORE_AFTER_CRITIQUE if points else 0)
     requirements = requirements_of(request)
-    cues = request.classification.cues | (frozenset() if strategy.template else frozenset({"investigate"}))
+    cues = _cues(request, facts, strategy)
     slots = slots_of(request, facts, rules)
     steps: list[dict[str, Any]] = []
     for cut in range(min(request.retries, 2), 3):
         loops = cut < 2 and not request.strong
-        choice = Choice(cues, lists, requirements, _implemented(strategy, request), optional=cut < 1, loops=loops)
+        implemented = _implemented(strategy, request)
+        choice = Choice(cues, lists, requirements, implemented, request.given, optional=cut < 1, loops=loops)
         steps = list(_steps(rules.templates[kind], choice, slots, rules))
         if _budget(steps) <= request.r_max:
             break
@@ -93,6 +109,14 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     if requirements:
         plan["requirements"] = [requirement_to_json(item) for item in _with_tokens(plan, requirements)]
     return continued(plan, request.given) | {"basis": _basis(request, rules)} | doubts
+
+
+def _cues(request: ParsedRequest, facts: Facts, strategy: Strategy) -> frozenset[str]:
+    """Return the cues of the text, and those that no phrase shows (`COMPUTED_CUES`)."""
+    cues = request.classification.cues
+    if not strategy.template:
+        cues |= {"investigate"}
+    return cues | {"failing_test"} if failing_tests(request, facts) else cues
 
 
 def _implemented(strategy: Strategy, request: ParsedRequest) -> dict[str, list[str]]:
@@ -133,7 +157,7 @@ def _basis(request: ParsedRequest, rules: Rules) -> str:
 def template_plan(template: Template, request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     """Return a template's plan with one repetition of each repeated step, for a later step to refine."""
     facts = facts_of(request)
-    lists = lists_of(request, facts, rules, template.kind, -max(LIMITS.values()))
+    lists = lists_of(request, facts, rules, -max(LIMITS.values()))
     slots = slots_of(request, facts, rules)
     steps = list(_steps(template, Choice(frozenset(), lists), slots, rules))
     return _plan(template, steps, slots, lists, request.r_max)
@@ -167,6 +191,7 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: 
     count = {name: len(choice.items(step)) for name, step in kept.items()}
     effects = {token: count[step.step_id] for step in kept.values() for token in (*step.effects, *step.failure_effects)}
     known = {*effects, *template.initial_state}
+    needs = {token for step in kept.values() for token in step.preconditions}
 
     def tokens(patterns: Iterable[str], number: int | None) -> list[str]:
         """Return the tokens of the patterns; without tokens that no step produces and that do not hold at the start."""
@@ -195,8 +220,10 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: 
             step_slots = {**slots, **item_slots(item.text, number)} if step.for_each else slots
             taken = [requirement for requirement in choice.requirements if requirement.kind == step.takes_up]
             before = tokens(step.effects, number - 1) if chained else []
+            # A failure that no step of the plan takes up, or that would go back to a step left out, is handed over.
             goes_back = step.on_failure not in RESERVED
-            keeps_failure = choice.loops or not goes_back
+            taken_up = needs.intersection(step.failure_effects) or step.on_failure != "continue"
+            keeps_failure = taken_up and (not goes_back or (choice.loops and step.on_failure in kept))
             yield {
                 "step_id": f"{step.step_id}_{number}" if step.for_each else step.step_id,
                 "name": fill(step.name, step_slots),
@@ -211,7 +238,7 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: 
                 "effects": tokens(step.effects, repetition),
                 "delete_effects": tokens(step.delete_effects, repetition),
                 "on_failure": step.on_failure if keeps_failure else "escalate",
-                "failure_effects": tokens(step.failure_effects, repetition),
+                "failure_effects": tokens(step.failure_effects, repetition) if keeps_failure else [],
                 "failure_delete_effects": tokens(step.failure_delete_effects, repetition) if keeps_failure else [],
                 **_marks("satisfies", (*item.satisfies, *(requirement.id for requirement in taken))),
                 **_marks("implements", choice.implements.get(step.step_id, ())),

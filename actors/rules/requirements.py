@@ -11,7 +11,7 @@ from functools import cached_property
 
 from actors.files.config_model import Config
 from actors.guards.fields import folded
-from actors.rules.sentence_forms import INSTRUCTION, FormTable, form_of, is_proposal
+from actors.rules.sentence_forms import INSTRUCTION, STATEMENT, FormTable, form_of, is_proposal
 from actors.rules.text import Passage, Text, lower, sentences, shorten
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 
@@ -20,6 +20,7 @@ CLAUSE_LENGTH_MAX = 400  # patterns are tried on at most so many characters at o
 SENTENCES_READ_MAX = 4000  # sentences that are compared with the patterns: the reading stays below a second
 PARTS_MAX = 10  # sentences of a list item that are asked for their kind
 WISHES_WITHIN = 14  # in a feature request of at most so many sentences, a plain statement is a wish too
+MENDED_WITHIN = 40  # sentences at the beginning in which the right value of a failure is looked for
 TRACE_START = 60  # characters by which a sentence is recognised as a part of a stack trace
 END = " .;,"
 CAUSED = frozenset(("bug_fix", "performance"))  # kinds of problems that have a cause
@@ -30,6 +31,11 @@ _SENTENCE = re.compile(r"[.;] (?=\W?[A-Z`])")
 _BOX = re.compile(r"\[[ xX]\] +")
 _CLAUSES = re.compile(r"(?<=[a-z0-9)\"'`]); +|, (?=(?:and|but) )")
 _LINKING = re.compile(r"^(?:and|but|so|also) ")
+_INSTEAD = re.compile(r"\binstead(?: of)?\b|\b(?:as|than|not) expected\b|(?<!^)\bexpect(?:s|ed)?\b")
+_RIGHT = re.compile(
+    r"(?P<what>[^:;]{1,200}?) (?P<verb>gives|returns|shows|prints|yields|is|are|contains|sends|writes|has|gets) "
+    r"(?P<wrong>[^:;,]{1,80}?),? instead of (?P<right>[^;]{1,80})$"
+)
 _MODAL = re.compile(r"\b(?:should|must|shall|ought|has to|have to|target|goal|aim|want|wants|please)\b")
 
 
@@ -81,6 +87,8 @@ class RequirementPatterns(Config):
     def kind_of(self, clause: str, *, failure: bool = False) -> RequirementKind | None:
         """Return the kind that a clause's own words name, or None; `failure`: whether the text reports a failure."""
         small = lower(clause[:CLAUSE_LENGTH_MAX])
+        if failure:  # "6 instead of 3" says what is wrong there, not what is wanted.
+            small = _INSTEAD.sub(" ", small)
         kind = next((kind for kind, pattern in self.compiled.items() if pattern.search(small)), None)
         if kind is RequirementKind.GOAL and self.single["reported"].search(small):
             demanded = _MODAL.search(small)
@@ -115,12 +123,13 @@ def stated_in(
     kind: str,
     patterns: RequirementPatterns,
     forms: FormTable,
+    mended: str,
 ) -> Stated:
     """Return what the text demands.
 
     `added` are the requirements that the user has added since, `known` the stack traces and the steps to reproduce,
     `title` the text's title; `kind` is the kind of problem: in a feature request plain statements are wishes, in a bug
-    report they demand nothing.
+    report they demand nothing. `mended` is the phrase for the goal of a report that says none.
     """
     reader = _Reader(text, frozenset(map(folded, known)), title, kind, patterns, forms)
     distinct: dict[str, Requirement] = {}
@@ -130,6 +139,9 @@ def stated_in(
         if len(distinct) > REQUIREMENTS_MAX:
             break
         distinct.setdefault(requirement.id, requirement)
+    wanted = any(requirement.kind == RequirementKind.GOAL for requirement in distinct.values())
+    if kind == "bug_fix" and not wanted and (goal := reader.mended(mended)) is not None:
+        distinct = {goal.id: goal, **{name: each for name, each in distinct.items() if name != goal.id}}
     kept = tuple(distinct.values())
     more = len(kept) > REQUIREMENTS_MAX
     return Stated(kept[:REQUIREMENTS_MAX], reader.cause(), more, unread=next(unread, None) is None)
@@ -163,6 +175,21 @@ class _Reader:
                 if quote not in seen and (source := self._source(quote)) is not None:
                     yield _requirement(kind, quote, source)
                 seen.add(quote)
+
+    def mended(self, phrase: str) -> Requirement | None:
+        """Return what shall be true once a reported failure is mended: the right value, else that it is gone."""
+        pieces = list(self._pieces(MENDED_WITHIN))
+        for piece in pieces:
+            match = _RIGHT.search(piece.rstrip(END))
+            if match and (source := self._source(piece)) is not None:
+                said = f"{match['what'].strip()} {match['verb']} {match['right']}, not {match['wrong']}"
+                return Requirement(requirement_id(piece), str(RequirementKind.GOAL), said, piece, source)
+        quote = next((piece for piece in pieces if self.title and piece.startswith(self.title)), self.title)
+        source = self._source(quote) if quote else None
+        if source is None:
+            return None
+        said = phrase.replace("{failure}", quote.rstrip(END))
+        return Requirement(requirement_id(quote), str(RequirementKind.GOAL), said, quote, source)
 
     def cause(self) -> str:
         """Return the first cause that the text states, the plainest wording first; none for what is only wanted."""
@@ -208,7 +235,9 @@ class _Reader:
 
     def _of_item(self, whole: str, section: str, unread: Iterator[int]) -> Iterator[tuple[RequirementKind, str]]:
         """Yield what a list item states: all of it, or its sentences, if it is long or they state several kinds."""
-        default = self.patterns.sections.get(section, RequirementKind.GOAL)
+        # What a list in the report of a failure says is what happens, unless its words or its heading demand it.
+        plain = RequirementKind.SCOPE if self._reports(whole) else RequirementKind.GOAL
+        default = self.patterns.sections.get(section, plain)
         if whole in self.known or _NAMED_LINK.match(whole):
             default = RequirementKind.SCOPE
         parts = sentences(whole)
@@ -237,6 +266,8 @@ class _Reader:
     def _kind(self, clause: str, plain: bool) -> RequirementKind | None:
         """Return what a clause of prose states, or None for one that states no requirement."""
         small = lower(clause[:CLAUSE_LENGTH_MAX])
+        if self.kind == "bug_fix":
+            small = _INSTEAD.sub(" ", small)
         named, single = self._named(clause), self.patterns.single
         if named is not None:
             return named
@@ -248,6 +279,10 @@ class _Reader:
         if plain and not single["context"].search(small) and not small.endswith(":"):
             return RequirementKind.GOAL
         return None
+
+    def _reports(self, item: str) -> bool:
+        """Return whether a list item, by itself, reports a failure."""
+        return self.kind == "bug_fix" and form_of(item, self.forms) == STATEMENT and not _MODAL.search(lower(item))
 
     def _is_title(self, sentence: str) -> bool:
         """Return whether a sentence only repeats the title, and demands nothing by its own words."""

@@ -1,5 +1,6 @@
 """The values of templates' slots (`{name}`), and the lists that steps are repeated for, from a problem's facts."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ from actors.guards.fields import folded
 from actors.rules.facts import Facts
 from actors.rules.parsed_request import ParsedRequest, requirements_of
 from actors.rules.tables import SLOT, Rules
-from actors.rules.text import shorten
+from actors.rules.text import lower, sentences, shorten
 from actors.values.requirements import Requirement, RequirementKind
 
 NAMES_MAX = 4
@@ -23,6 +24,8 @@ SENTENCES_MAX = 12
 
 LIMITS: Mapping[str, int] = {"constraints": 5, "goals": 6, "moves": 5, "suspects": 3, "targets": 3}
 """The largest number of repetitions, for each list; a longer plan would be hard to read."""
+_FAILS = re.compile(r"\bfail(?:s|ed|ing)?\b(?! (?:if|unless)\b)")
+
 KEPT = (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
 """The kinds of requirements that are constraints."""
 
@@ -59,6 +62,7 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
         "files": names(sources(facts, rules)),
         "apis": names(_distinct(facts.apis)),
         "tests": names(_distinct(facts.tests)),
+        "failing": names(failing_tests(request, facts)),
         "benchmarks": names([file for file in facts.files if _is_benchmark(file, rules)]),
         "steps": numbered(facts.steps),
         "cause": request.stated.cause,
@@ -71,19 +75,16 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
     }
 
 
-def lists_of(
-    request: ParsedRequest, facts: Facts, rules: Rules, kind: str, more: int = 0
-) -> dict[str, tuple[Item, ...]]:
+def lists_of(request: ParsedRequest, facts: Facts, rules: Rules, more: int = 0) -> dict[str, tuple[Item, ...]]:
     """Return the lists that a step may be repeated for; only `constraints` and `goals` may be empty.
 
     `more` is added to the limits of their lengths, which are at least 1. Requirements are never left out: where there
-    are more than the limit, several share an item. What a feature is to do is a list of its own; a refactoring makes a
-    move of it, and any other kind checks it like a constraint.
+    are more than the limit, several share an item. What is to be built is a list of its own; a refactoring makes a
+    move of each of these goals.
     """
     requirements = requirements_of(request)
     goals = [requirement for requirement in requirements if requirement.kind == RequirementKind.GOAL]
     kept = [requirement for requirement in requirements if requirement.kind in KEPT]
-    checked = kept if kind in ("feature", "refactoring") else [*kept, *goals]
     targets = sources(facts, rules) or _distinct(facts.apis) or (_unknown_area(facts, rules),)
     limits = {name: max(1, limit + more) for name, limit in LIMITS.items()}
     cut = {
@@ -96,7 +97,7 @@ def lists_of(
         for name, items in cut.items()
     }
     others = tuple(Item(text) for text in _uncovered(facts.constraints, requirements))
-    lists["constraints"] = (*_shared(checked, limits["constraints"]), *others[: limits["constraints"]])
+    lists["constraints"] = (*_shared(kept, limits["constraints"]), *others[: limits["constraints"]])
     lists["goals"] = _shared(goals, limits["goals"])
     if goals:
         lists["moves"] = _shared(goals, limits["moves"])
@@ -151,6 +152,12 @@ def _enumerated(texts: Iterable[str]) -> str:
 def item_slots(item: str, number: int) -> dict[str, str]:
     """Return the values of the additional slots of a repeated step."""
     return {"item": item, "brief": _short(item, BRIEF_LENGTH_MAX), "n": str(number)}
+
+
+def failing_tests(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
+    """Return the tests of which a sentence of the text says that they fail."""
+    said = [part for passage in request.text.passages for part in sentences(passage.text) if _FAILS.search(lower(part))]
+    return tuple(test for test in _distinct(facts.tests) if any(test in part for part in said))
 
 
 def area_of(facts: Facts, rules: Rules) -> str:

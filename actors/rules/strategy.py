@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from actors.rules.continued import executable
 from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of
 from actors.rules.slots import fill, first, names, slots_of
 from actors.rules.tables import Rules
@@ -59,6 +60,8 @@ def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         "why": strategy.why,
         "evidence": names((*errors, *facts.files[:2], *facts.apis[:2], *facts.tests[:1])),
     }
+    template = rules.templates[strategy.template or kind_of(request, rules)]
+    planned = {step.step_id for step in template.steps if step.needed or executable(step, request.given)}
     rationale = first(rules.phrases.strategy_rationale, slots)
     if request.escalations or request.retries:
         rationale = f"{rules.phrases.strategy_changed} {rationale}"
@@ -68,7 +71,9 @@ def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         "rationale": rationale,
         "for_type": strategy.kinds[0] if len(strategy.kinds) == 1 else kind_of(request, rules),
         "key_steps": [
-            {"id": step.id, "text": text} for step in strategy.key_steps if (text := fill(step.text, slots)) is not None
+            {"id": step.id, "text": text}
+            for step in strategy.key_steps
+            if (text := fill(step.text, slots)) is not None and planned.intersection(step.steps)
         ],
         "expected_guards": list(strategy.expected_guards),
         "risk_factors": [text for risk in strategy.risk_factors if (text := fill(risk, slots)) is not None],

@@ -17,10 +17,12 @@ KINDS = ("bug_fix", "feature", "refactoring", "performance")
 """The kinds of problem."""
 LISTS = ("constraints", "goals", "moves", "suspects", "targets")
 """The lists that a step may be repeated for (`for_each`); `actors.rules.slots` fills them."""
+COMPUTED_CUES = frozenset(("failing_test", "investigate"))
+"""The cues that no phrase shows: the text says that a test fails which it names; the strategy looks first."""
 FILLED_SLOTS = frozenset(("area", "language", "location", "title"))
 """Slots that always have a value."""
 OPTIONAL_SLOTS = frozenset(
-    ("apis", "benchmarks", "cause", "constraints", "error", "files", "place", "steps", "tests", "wishes")
+    ("apis", "benchmarks", "cause", "constraints", "error", "failing", "files", "place", "steps", "tests", "wishes")
 )
 """Slots that are empty if the text has no such facts."""
 SLOT = re.compile(r"\{([a-z]+)\}")
@@ -220,6 +222,8 @@ class Phrases(Config):
     """How a step says which requirements it takes up, by their kind; `{items}` are the requirements."""
     others: str
     """What ends a list that is not shown in full; `{count}` is the number of the others."""
+    mended: str
+    """The goal of a text that only reports a failure; `{failure}` is its words."""
     nameless: str
     """The title of a problem without one."""
     nowhere: str
@@ -289,6 +293,10 @@ class TemplateStep(Config):
     failure_delete_effects: tuple[str, ...] = ()
     only_if: str | None = None
     """The cue that the text must contain; null is no condition."""
+    unless: str | None = None
+    """The cue that the text must not contain; null is no condition."""
+    needed: bool = False
+    """Whether the step stays where no tool of the run executes it or checks it; any other is left out then."""
     for_each: str | None = None
     """The list for whose items the step is repeated; null is no repetition."""
     takes_up: RequirementKind | None = None

@@ -18,6 +18,7 @@ from actors.rules.requirements import RequirementPatterns
 from actors.rules.sentence_forms import FormTable
 from actors.rules.subject import SubjectTable
 from actors.rules.tables import (
+    COMPUTED_CUES,
     FILLED_SLOTS,
     KINDS,
     LISTS,
@@ -146,6 +147,7 @@ def _key_step_errors(rules: Rules, strategy: Strategy) -> Iterator[tuple[KeyPath
 def _is_certain(step: TemplateStep, *, investigates: bool) -> bool:
     """Return whether a step is in every plan of its template; `investigates`: whether the strategy looks first."""
     applies = step.only_if is None or (step.only_if == "investigate" and investigates)
+    applies = applies and step.unless is None
     return applies and not step.optional and step.for_each not in MAY_BE_EMPTY
 
 
@@ -183,8 +185,11 @@ def _step_errors(
             yield ("on_failure",), f"{step.on_failure!r} is not in every plan, so nothing can go back to it"
     if step.guard not in GUARD_CATALOG:
         yield ("guard",), f"{step.guard!r} is not in the default catalogue{_nearest(step.guard, GUARD_CATALOG)}"
-    if step.only_if not in {None, "investigate", *rules.signals.cues}:
-        yield ("only_if",), f"{step.only_if!r} is no cue{_nearest(str(step.only_if), rules.signals.cues)}"
+    cues = {*COMPUTED_CUES, *rules.signals.cues}
+    for key in ("only_if", "unless"):
+        cue = getattr(step, key)
+        if cue is not None and cue not in cues:
+            yield (key,), f"{cue!r} is no cue{_nearest(cue, cues)}"
     if step.for_each not in {None, *LISTS}:
         yield ("for_each",), f"{step.for_each!r} is no list{_nearest(str(step.for_each), LISTS)}"
 

@@ -24,11 +24,17 @@ WRAPPED_LENGTH_MIN = 60
 """Characters of a list item's line below which its author has not wrapped it."""
 TITLE_LENGTH_MAX = 80
 """Characters of a title."""
+TITLE_LENGTH_MIN = 25
+"""Characters of a clause that may stand as a title by itself."""
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)\s{0,20}([\w#+.-]*)")
 _HEADING = re.compile(r"#{1,6} (.*)")
 _ITEM = re.compile(r"[ \t]{0,12}(?:[-*+•]|\d{1,3}[.)]|#\.|[a-z]\)) +(?=\S)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')`*]{0,3} (?=[\"'(`*]{0,3}[A-Z0-9])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[\"')`*]{0,3} (?=[\"'(`*]{0,3}[A-Z0-9])|(?<=\w [0-9]\.) (?=[a-z]{2})"  # "It gives 6, not 3. it should"
+)
+_CLAUSE_ENDS = ("; ", ": ", " - ", " \u2013 ", ", ", " (")
+_CUT_SHORT = re.compile(r" (?:[\d.,]+|an?|the|of|to|in|on|at|by|for|from|with|and|or|is|are|it|should|take)$")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+#-]*")
 _UNPRINTED = re.compile(r"[\x00\ud800-\udfff]")  # JSON, the journal and terminals cannot represent these.
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -142,7 +148,7 @@ class Text:
         for line in (*marked, *prose):
             plain = line.lstrip("#").strip(" *=_:")
             if plain and plain.lower() not in names:
-                return shorten(sentences(plain)[0].rstrip("."), TITLE_LENGTH_MAX)
+                return headline(sentences(plain)[0].rstrip("."))
         return ""
 
 
@@ -174,6 +180,24 @@ def shorten(text: str, length: int) -> str:
         return text
     head, blank, _ = text[: length + 1].rpartition(" ")
     return head if blank and head else text[:length]
+
+
+def headline(sentence: str) -> str:
+    """Return the beginning of a sentence that may stand as a title: whole, or cut after a clause, or else after a word.
+
+    It is a literal prefix, and no number is cut off from its unit.
+    """
+    if len(sentence) <= TITLE_LENGTH_MAX:
+        return sentence
+    head = sentence[:TITLE_LENGTH_MAX]
+    for mark in _CLAUSE_ENDS:
+        place = head.rfind(mark)
+        if place >= TITLE_LENGTH_MIN:
+            return head[:place]
+    head = shorten(sentence, TITLE_LENGTH_MAX)
+    while match := _CUT_SHORT.search(head):
+        head = head[: match.start()]
+    return head
 
 
 def find(text: str, phrase: str) -> list[tuple[int, int]]:

@@ -91,7 +91,7 @@ def understand(
 
 
 def basis(understanding: Understanding, classification: Classification, rules: Rules, kind: str, stated: Stated) -> str:
-    """Return what stands above a plan of this kind: what the text was taken for, how surely, and on which words."""
+    """Return what stands above a plan of this kind: which template it is, and by which words of the text."""
     phrases = rules.phrases
     signals = _quoted(classification.signals[kind][:SIGNALS_SHOWN])
     if kind != understanding.kind:
@@ -100,8 +100,7 @@ def basis(understanding: Understanding, classification: Classification, rules: R
         name = "told"
     else:
         name = "words" if signals and kind == classification.kind() else "changed"
-    sure = f"{round(100 * classification.certainty)}"
-    parts = [_fill(phrases.basis[name], kind=phrases.kind(kind), sure=sure, words=signals)]
+    parts = [_fill(phrases.basis[name], kind=phrases.kind(kind), words=signals)]
     if stated.cause:
         parts.append(_fill(phrases.basis["cause"], cause=stated.cause))
     parts.append(phrases.basis["template"])

@@ -30,7 +30,7 @@ class Uses:
     guards: Mapping[str, Use]
     """The uses of guards, by their names."""
     steps: Mapping[str, StepUses]
-    """The uses of single steps, by their ids or titles."""
+    """The uses of single steps, by their ids."""
 
 
 def bound(file: ToolsFile, document: Document) -> Uses:

@@ -334,4 +334,4 @@ class ToolsFile(Config):
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
     """The tool that checks the steps with a guard of this name. A name here means nothing under `generators`."""
     steps: dict[PlanName, StepBinding] = Field(default_factory=dict, max_length=1_000)
-    """The tools of single steps, by a step's id or title: `{generator, guard}`. They come before the two above."""
+    """The tools of single steps, by a step's id: `{generator, guard}`. They come before the two above."""

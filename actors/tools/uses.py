@@ -126,7 +126,7 @@ class ToolSet(Value):
     guards: Mapping[str, Use]
     """What each guard's name stands for; a name here means nothing among the generators."""
     steps: Mapping[str, StepUses] = {}
-    """What single steps are bound to, by their ids or titles (`bound_names`)."""
+    """What single steps are bound to, by their ids (`bound_names`)."""
 
     def generator_use(self, step: Step) -> Use:
         """Return what executes a step. Raises `KeyError` where its generator is not bound, which `unbound` reports."""
@@ -140,7 +140,7 @@ class ToolSet(Value):
 
     def _own(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
         """Return what a step is bound to by its own names; None where it is not."""
-        uses = (getattr(self.steps[name], what) for name in bound_names(step.step_id, step.name) if name in self.steps)
+        uses = (getattr(self.steps[name], what) for name in bound_names(step.step_id) if name in self.steps)
         return next((use for use in uses if use is not None), None)
 
     def step_names(self, what: Literal["generator", "guard"]) -> tuple[str, ...]:

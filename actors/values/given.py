@@ -37,9 +37,9 @@ class Given(Value):
     guards: tuple[str, ...] | None = None
     """The same for the guards of steps."""
     step_generators: tuple[str, ...] = ()
-    """Ids and titles of steps that tools execute, whatever their generator is."""
+    """Ids of steps that tools execute, whatever their generator is."""
     step_guards: tuple[str, ...] = ()
-    """Ids and titles of steps that tools check, whatever their guard is."""
+    """Ids of steps that tools check, whatever their guard is."""
     failure_summary: str = ""
     """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty where nothing failed."""
     achieved: tuple[str, ...] = ()

@@ -82,23 +82,23 @@ def test_a_name_stands_for_one_use_as_a_generator_and_for_another_as_a_guard():
     assert TOOLS.guard_use(s4) is None
 
 
-def test_a_step_is_bound_by_its_id_its_title_or_its_id_without_a_number_before_its_role_is():
+def test_a_step_is_bound_by_its_id_or_that_without_its_number_before_its_role_is():
     tools = TOOLS.model_copy(
         update={
             "steps": {
                 "s1": StepUses(guard=REVIEW),
-                "Mend the login": StepUses(generator=WRITE_FIX),
+                "mend": StepUses(generator=WRITE_FIX),
                 "move": StepUses(generator=RUN_TESTS, guard=RUN_TESTS),
             }
         }
     )
     assert (tools.generator_use(PLAN.steps[0]), tools.guard_use(PLAN.steps[0])) == (WRITE_FIX, REVIEW)
-    titled = Step("s9", "Mend the login", generator="Deployer", guard="human")
+    mended = Step("mend", generator="Deployer", guard="human")
     repeated = Step("move_12", generator="Deployer", guard="")
-    assert (tools.generator_use(titled), tools.guard_use(titled)) == (WRITE_FIX, REVIEW)
+    assert (tools.generator_use(mended), tools.guard_use(mended)) == (WRITE_FIX, REVIEW)
     assert (tools.generator_use(repeated), tools.guard_use(repeated)) == (RUN_TESTS, RUN_TESTS)
-    assert tools.unbound(Plan("p", (titled, repeated))) == ()
-    assert tools.step_names("generator") == ("Mend the login", "move")
+    assert tools.unbound(Plan("p", (mended, repeated))) == ()
+    assert tools.step_names("generator") == ("mend", "move")
     assert read_stored(tools.stored_form()) == tools
 
 

@@ -1,0 +1,79 @@
+"""`replan do -m rules` on a small repository with a failing test and a tool that mends it: a developer's story."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+WRONG = "def mean(numbers):\n    return sum(numbers) / (len(numbers) - 1)\n"
+RIGHT = WRONG.replace("(len(numbers) - 1)", "len(numbers)")
+TEST = "from calc import mean\n\n\ndef test_mean():\n    assert mean([2, 4]) == 3\n"
+PROBLEM = """\
+# mean() in calc.py returns a wrong value
+
+mean([2,4]) gives 6 instead of 3. tests in test_calc.py fail.
+"""
+TOOLS = """\
+tools:
+  tests:
+    command: [{python}, -m, pytest, -q, -p, "no:cacheprovider"]
+    environment: [PATH, HOME, PYTHONDONTWRITEBYTECODE=1, PYTEST_DISABLE_PLUGIN_AUTOLOAD=1]
+    repeatable: true
+    risk: none
+    broken_exit_codes: [2, 3, 4, 5]
+  fix: {{command: [git, apply, {patch}], repeatable: true, risk: none}}
+  look: {{command: [git, diff, --stat], repeatable: true, risk: none}}
+generators: {{tester: look}}
+guards:
+  test_fails: {{tool: tests, expect: failure}}
+  dynamic_test: tests
+  all_tests_pass: tests
+steps:
+  apply_fix: {{generator: fix, guard: tests}}
+"""
+STORY = """\
+Finished: success
+every token of the goal holds, and no step is ready
+
+Plan bug_fix_mean_in_calc_py_returns_a_wrong_value
+   ✓ reproduce  Reproduce: mean() in calc.py returns a wrong value  (its check failed, as it must)
+   ✓ apply_fix  Fix the cause in calc.py
+   ✓ verify_fix  See the reported case work
+   ✓ run_regression  Run all tests
+
+   goal achieved: mean([2,4]) gives 3, not 6
+"""
+
+
+@pytest.fixture
+def case(tmp_path, replan):
+    """Return a function that runs `do` on the repository, and the repository."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "calc.py").write_text(WRONG)
+    (work / "test_calc.py").write_text(TEST)
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], cwd=work, check=True)
+    (work / "calc.py").write_text(RIGHT)
+    patch = tmp_path / "fix.patch"
+    patch.write_bytes(subprocess.run(["git", "diff"], cwd=work, check=True, capture_output=True).stdout)
+    (work / "calc.py").write_text(WRONG)
+    (tmp_path / "tools.yaml").write_text(TOOLS.format(python=sys.executable, patch=patch))
+    (tmp_path / "problem.md").write_text(PROBLEM)
+
+    def call():
+        words = ["--tools", str(tmp_path / "tools.yaml"), "--workspace", str(work)]
+        return replan("do", str(tmp_path / "problem.md"), "-m", "rules", *words)
+
+    return call, work
+
+
+def test_the_story_is_reproduce_fix_and_passing_tests(case):
+    """A3 of the review: no step restates the bug, no person is needed, and the goal is what shall be true."""
+    call, work = case
+    result = call()
+    assert result.exit_code == 0, result.stderr
+    told = re.sub(r"  \([\d.]+ s\)|, [\d.]+ s(?=\))", "", result.stdout)
+    assert told.startswith(STORY), told
+    assert (work / "calc.py").read_text() == RIGHT
