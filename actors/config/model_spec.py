@@ -3,6 +3,7 @@
 import difflib
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
@@ -13,11 +14,15 @@ class Named:
     """A model of an OpenAI-compatible server, by the server's name for it."""
 
     name: str
+    reads_text: ClassVar[bool] = True
+    """Whether the author reads the text of the problem, as a language model does; one that fills templates does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The built-in model `rules`: deterministic and offline."""
+
+    reads_text: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class Simulated:
 
     profile: str
     seed: int = 0
+    reads_text: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class Scripted:
     """Replies from a YAML or JSON file."""
 
     path: str
+    reads_text: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,7 @@ class Replay:
     """The replies of a recorded run."""
 
     run: str
+    reads_text: ClassVar[bool] = True
 
 
 ModelSpec = Named | Rules | Simulated | Scripted | Replay

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.config.plugin_errors import guard_with_name
-from actors.config.workflow import Composite, Workflow
+from actors.config.workflow import STRICT_GUARD, Composite, Workflow
 from actors.guards import review
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite import composite
@@ -75,6 +75,8 @@ def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -
     }
     inherited = {key: shared[key] for key in sorted(definition_of(factory).workflow_settings)}
     pair = workflow.action_pairs[step]
+    if name == STRICT_GUARD and name not in pair.guards:
+        return inherited  # The option has added it; what the file sets is for the others.
     if not isinstance(pair.guard, Composite):
         return inherited | dict(pair.guard_config)
     members = {alias for member in guards_of(workflow, step) for alias in _aliases(workflow, step, member)}

@@ -67,6 +67,10 @@ _ROLES = {
 }
 
 
+STRICT_GUARD = "demands_planned"
+"""The guard that `strict` adds to the last steps that make a plan."""
+
+
 class Workflow(Config):
     """A workflow, with every default applied."""
 
@@ -105,6 +109,8 @@ class Workflow(Config):
     """The prompts: a name in `prompts`, or a path relative to this file."""
     constraints: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
     """Rules for the model, part of every prompt."""
+    strict: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Whether a plan is rejected that leaves a demand of the text in no step: adds the guard `demands_planned`."""
     questions_max: Count = 5
     """Questions that a run may ask the user; reviews by a `human_review` guard do not count."""
     question_expires_seconds: Annotated[float, Field(strict=True, gt=0, le=EXPIRY_MAX, allow_inf_nan=False)] | None = (
@@ -170,6 +176,19 @@ class Workflow(Config):
                 object.__setattr__(self, "target_guard_level", _LEVELS[max(levels)])
         return self
 
+    @model_validator(mode="after")
+    def _check_strict(self) -> "Workflow":
+        if not self.strict:
+            return self
+        plans = [step for step in self.leaves() if self.role(step) == "plan"]
+        if not plans:
+            raise config_error("strict needs a last step that makes a plan", ("strict",))
+        for step in plans:
+            guard = self.action_pairs[step].guard
+            if isinstance(guard, Composite) and guard.majority is not None:
+                raise config_error(f"strict needs a guard of step {step} that is no majority", ("strict",))
+        return self
+
     def changed(self, **keys: Any) -> "Workflow":
         """Return the workflow with other values for some keys.
 
@@ -224,9 +243,11 @@ class Workflow(Config):
     def effective_guard(self, step: str) -> str | Composite:
         """Return the guard that judges a step: on a leaf, plan guards are replaced by the one of the target level."""
         guard = self.action_pairs[step].guard
+        added = (STRICT_GUARD,) if self.strict and step in self.leaves() and self.role(step) == "plan" else ()
         if isinstance(guard, str):
-            return self.at_target_level(step, guard)
-        members = (self.at_target_level(step, member) for member in guard.members)
+            own = self.at_target_level(step, guard)
+            return Composite(all_of=(own, *added)) if added else own
+        members = (*(self.at_target_level(step, member) for member in guard.members), *added)
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
     def at_target_level(self, step: str, guard: str) -> str:

@@ -80,6 +80,10 @@ class DemandTable:
     unread: tuple[str, ...] = ()
     """Sentences about the parts of the texts that were not read; what they demand is in no row."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the table as the keys `demands` and `unread` of plain data."""
+        return {"demands": [row.to_json() for row in self.rows], "unread": list(self.unread)}
+
     @property
     def in_no_step(self) -> tuple[Row, ...]:
         """The demands that the plan ignores."""

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from actors.demands.table_lines import table_lines
 from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
+from actors.execution.demand_table import conclusion_of, demands_of
 from actors.plans.contingency import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
 from actors.plans.semantics import after_success, may_overlap, ready_steps
@@ -57,6 +59,7 @@ class Outline:
 
     def to_json(self) -> dict[str, Any]:
         """Return the outline as plain data, as `execute --dry-run --json` prints it."""
+        table = demands_of(self.config, self.plan.plan)
         return {
             "plan_id": self.plan.plan.plan_id,
             "assurance": self.config.assurance,
@@ -64,6 +67,8 @@ class Outline:
             "tools": self.config.tools.source or None,
             "approve": self.config.approval,
             "model": self.config.model,
+            **({} if table is None else table.to_json()),
+            "proved": conclusion_of(self.config, self.config.assurance, table).proved,
             "steps": [step.to_json() for step in self.steps],
         }
 
@@ -119,8 +124,8 @@ def outline_lines(outline: Outline) -> Iterator[Line]:
     """Yield the outline for people."""
     config, plan = outline.config, outline.plan.plan
     yield line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")
-    proved = f"proved at level {config.level.removeprefix('plan_')}"
-    yield indented(f"{proved}{f', assurance {config.assurance}' if config.assurance else ''}")
+    table = demands_of(config, plan)
+    yield indented(conclusion_of(config, config.assurance, table).text)
     yield indented(f"workspace {config.workspace}, tools {config.tools.source or 'none'}, model {config.model}")
     later = False
     for step in outline.steps:
@@ -129,6 +134,9 @@ def outline_lines(outline: Outline) -> Iterator[Line]:
             yield BLANK
             yield line("Only after a failure", "bold")
         yield from _step_lines(step, outline)
+    if table is not None:
+        yield BLANK
+        yield from table_lines(table)
 
 
 def _step_lines(shown: OutlinedStep, outline: Outline) -> Iterator[Line]:

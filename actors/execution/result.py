@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from actors.demands.table import DemandTable
+from actors.execution.config import ExecutionConfig
+from actors.execution.demand_table import conclusion_of, demands_of
 from actors.execution.goals import GoalStatus
 from actors.execution.state import State
 from actors.execution.story import (
@@ -16,6 +20,7 @@ from actors.execution.story import (
     shown_revisions,
     shown_steps,
 )
+from actors.plans.plan import Plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
 from actors.values.format import counted
@@ -53,6 +58,27 @@ class ExecutionResult(RunResult):
     """The folder that the tools work in."""
     plan_of: str
     """The id of the planning run that made the first plan; empty for a plan of a file."""
+
+    config: ExecutionConfig | None = None
+    """What it is pinned to; None before it has begun."""
+    plan: Plan | None = None
+    """The plan of the current revision."""
+    told_later: tuple[str, ...] = ()
+    """What the user has told the execution: requirements, then notes."""
+
+    @cached_property
+    def demands(self) -> DemandTable | None:
+        """What the current plan does about each demand of the user; None where nobody has said anything."""
+        if self.config is None or self.plan is None:
+            return None
+        return demands_of(self.config, self.plan, self.told_later)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the current plan is proved, no demand is in no step, and no step has violated a requirement."""
+        if self.config is None or self.violations:
+            return False
+        return conclusion_of(self.config, self.assurance, self.demands).proved
 
     @property
     def achieved(self) -> tuple[ShownGoal, ...]:
@@ -125,4 +151,7 @@ def result_of(view: RunView) -> ExecutionResult:
         plan_json=begun.plan.json,
         workspace=begun.config.workspace,
         plan_of=begun.plan_of,
+        config=begun.config,
+        plan=begun.plan.plan,
+        told_later=(*begun.run.texts_of("requirement"), *begun.run.texts_of("note")),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from actors.demands.table_lines import table_lines, table_texts
 from actors.execution.checklist import checklist_of, step_states
 from actors.execution.events import ExecutionEvent
 from actors.execution.record_text import news_text, record_text
@@ -20,7 +21,7 @@ from actors.run.questions import Question
 from actors.run.result import question_json
 from actors.run.views import Document, Tree, Views, budget_line
 from actors.values.flow import Flow
-from actors.values.lines import Line, LineTree, line
+from actors.values.lines import BLANK, Line, LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 
@@ -60,7 +61,8 @@ def _flow(_: ExecutionState, result: ExecutionResult) -> Flow | None:
 
 def _plan(_: Any, result: ExecutionResult, program: str) -> Document:
     value = _begun(result, "plan", program)
-    return Document(tuple(plan_lines(value)), value)
+    demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
+    return Document((*plan_lines(value), *demands), value)
 
 
 def _mermaid(_: Any, result: ExecutionResult, program: str) -> Document:
@@ -68,16 +70,22 @@ def _mermaid(_: Any, result: ExecutionResult, program: str) -> Document:
 
 
 def _markdown(_: Any, result: ExecutionResult, program: str) -> Document:
-    return Document(text=plan_markdown(_begun(result, "format markdown", program), _note(result)))
+    return Document(text=plan_markdown(_begun(result, "format markdown", program), _note(result), _demands(result)))
 
 
 def _checklist(_: Any, result: ExecutionResult, program: str) -> Document:
-    return Document(text=plan_checklist(_begun(result, "format github-checklist", program), _note(result)))
+    return Document(
+        text=plan_checklist(_begun(result, "format github-checklist", program), _note(result), _demands(result))
+    )
 
 
 def _note(result: ExecutionResult) -> str:
     """Return what run executes the plan, for a reader who has only the document."""
     return f"Revision {result.revision}, executed by run {result.run_id}."
+
+
+def _demands(result: ExecutionResult) -> tuple[str, ...]:
+    return () if result.demands is None else table_texts(result.demands)
 
 
 def _begun(result: ExecutionResult, view: str, program: str) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from actors.guards import (
     analysis,
     critique,
+    demands_planned,
     evidence_present,
     fits_problem_type,
     follows_critique,
@@ -23,6 +24,7 @@ from actors.guards.port import PureGuardFactory
 BUILT_IN: Mapping[str, PureGuardFactory] = {
     "analysis_valid": analysis.make,
     "critique_valid": critique.make,
+    "demands_planned": demands_planned.make,
     "evidence_present": evidence_present.make,
     "fits_problem_type": fits_problem_type.make,
     "follows_critique": follows_critique.make,

@@ -75,6 +75,8 @@ class RunOptions:
     """The least chance of success per call that a move of a belief policy must have, in place of the workflow's."""
     no_input: bool = False
     """Whether nobody is there to answer: a belief policy then weighs no question."""
+    strict: bool = False
+    """Whether a plan is rejected that leaves a demand of the text in no step; else as the workflow says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +323,7 @@ def _with_options(loaded: LoadedWorkflow, options: RunOptions) -> tuple[LoadedWo
     """
     keys = {"search": options.search, "max_total_calls": options.max_calls, "stop_below": options.stop_below}
     keys = {key: value for key, value in keys.items() if value is not None}
+    keys |= {"strict": True} if options.strict else {}
     given = [*keys]
     try:
         if keys:

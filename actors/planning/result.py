@@ -1,23 +1,25 @@
 """The result of a planning run: its plan, the accepted path and the findings. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from actors.config.model_spec import parse_model_spec
+from actors.demands.conclusion import Conclusion, conclusion
+from actors.demands.table import DemandTable, demand_table
+from actors.demands.table_lines import table_texts
+from actors.demands.told import Told, told
 from actors.guards.recon import normalised
 from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
 from actors.planning.state import Node, State
-from actors.plans.coverage import not_checked, not_taken_up
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.questions import Question
 from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
 from actors.search.moves import Search
 from actors.values.findings import Finding
-from actors.values.format import counted
-from actors.values.requirements import Requirement, requirement_to_json
 from runtime.models.replies import Parsed
 
 
@@ -57,6 +59,10 @@ class Result(RunResult):
     """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
     needed: NeededAnswer | None = None
     """The question that the run needed an answer to and may not ask, since its parent asks for it; else None."""
+    told: Told | None = None
+    """What the user has said, for the table of demands; None for a step of another run, whose table has it."""
+    reads_text: bool = True
+    """Whether the run's author reads the text, as a language model does."""
     output_tokens: int = 0
     """The token limit of the replies of the step that was rejected last; 0 where none was."""
 
@@ -68,34 +74,37 @@ class Result(RunResult):
     @cached_property
     def plan(self) -> ProvedPlan | None:
         """The proved plan; None if there is none, or if the accepted artifact is not a JSON object."""
-        return proved_plan(self.plan_json) if isinstance(self.plan_json, Mapping) else None
+        if not isinstance(self.plan_json, Mapping):
+            return None
+        texts = () if self.demands is None else table_texts(self.demands)
+        return proved_plan(self.plan_json, self.conclusion.text, texts)
 
     @cached_property
-    def not_taken_up(self) -> tuple[Requirement, ...] | None:
-        """The stated requirements that no step of the plan takes up; None where the plan lists no requirements."""
+    def demands(self) -> DemandTable | None:
+        """What the plan does about each demand of the user; None without a plan, and for a step of another run."""
         plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
-        return tuple(not_taken_up(plan)) if plan is not None and plan.requirements else None
-
-    @cached_property
-    def not_checked(self) -> tuple[Requirement, ...] | None:
-        """The stated requirements, those of recon included, that no guard can check; None where there are none."""
-        plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
-        if plan is None:
+        if plan is None or self.told is None:
             return None
         recon = (step.value for step in self.path if isinstance(step.value, Mapping) and "steps" not in step.value)
-        stated = with_stated(plan, next((value for value in recon if value.get("requirements")), None))
-        return tuple(not_checked(stated)) if stated.requirements else None
+        return demand_table(
+            self.told, with_stated(plan, next((each for each in recon if each.get("requirements")), None))
+        )
 
-    def remarks(self) -> Sequence[str]:
-        """Return a line for each requirement that no step takes up, and one that counts those that nothing checks."""
-        lines = [f"not taken up by a step: {missing.kind}: {missing.text}" for missing in self.not_taken_up or ()]
-        if self.not_checked:
-            lines.append(f"not checked by any guard: {counted(len(self.not_checked), 'requirement')}, as --full shows")
-        return lines
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """What may be said of the accepted plan, in words; that there is none, where there is none."""
+        if self.plan_json is None:
+            return Conclusion(False, "No plan")
+        guards = [step.guard for step in self.path if step.value == self.plan_json]
+        return conclusion(self.proof, self.demands, reads_text=self.reads_text, guard=guards[-1] if guards else "")
+
+    @property
+    def proved(self) -> bool:
+        """Whether the plan is proved, and no demand of the user is in no step."""
+        return self.conclusion.proved
 
     def details(self) -> Mapping[str, Any]:
         """Return the keys that `--json` prints for planning runs, in addition to those of every run."""
-        missing, unchecked = self.not_taken_up, self.not_checked
         return {
             "revision": self.revision,
             "plan": self.plan_json,
@@ -104,12 +113,6 @@ class Result(RunResult):
             ],
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
             **({} if self.needed is None else {"needs_answer": self.needed.model_dump(mode="json")}),
-            **(
-                {}
-                if missing is None
-                else {"not_taken_up": [requirement_to_json(requirement) for requirement in missing]}
-            ),
-            **({} if unchecked is None else {"not_checked": [requirement_to_json(item) for item in unchecked]}),
         }
 
 
@@ -135,9 +138,17 @@ def result_of(view: RunView) -> Result:
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=() if begun is None else _findings(begun, path, won=won),
+        told=None if begun is None or begun.run.child else said_to(begun),
+        reads_text=begun is None or parse_model_spec(begun.config.model).reads_text,
         needed=None if begun is None or begun.end is None else begun.end.question,
         output_tokens=0 if begun is None or rejected is None else begun.config.steps[rejected.step].output_tokens_max,
     )
+
+
+def said_to(state: State) -> Told:
+    """Return what the user of a run has said: the problem, what was told to it later, and the answers."""
+    later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
+    return told(state.specification, later, state.run.clarifications)
 
 
 def question_of(run: str, state: State, question: Question) -> OpenQuestion:

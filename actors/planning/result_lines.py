@@ -37,7 +37,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
         return [*_artifacts(result), *_warnings(result), used(result)]
     if result.succeeded:
         plan = plan_lines(result.plan_json) if full else plan_summary(result.plan_json)
-        return [*plan, BLANK, *_warnings(result), _proof(result), used(result)]
+        return [*plan, BLANK, *_warnings(result), _conclusion(result), used(result)]
     rows = list(heading(result, "No plan"))
     if any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.
@@ -110,16 +110,6 @@ def _path(result: Result) -> list[Line]:
     return [BLANK, line("Accepted so far", "bold"), *steps]
 
 
-def _proof(result: Result) -> Line:
-    """Return what the plan guard proved."""
-    facts = result.proof
-    if "level" not in facts:  # A guard of the user's own measures something else.
-        guards = [step.guard for step in result.path if step.value == result.plan_json]
-        return line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green")
-    text = f"Proved at level {facts['level']}"
-    if facts.get("assurance") is not None:
-        text += f", assurance {facts['assurance']}"
-    escalations = [str(step) for step in facts.get("escalations", ())]
-    if escalations:
-        text += f"; {', '.join(escalations[:8])} may hand over to a person"
-    return line(f"{text}.", "green")
+def _conclusion(result: Result) -> Line:
+    """Return what may be said of the plan: proved, or why not."""
+    return line(f"{result.conclusion.text}.", "green" if result.proved or result.demands is None else "yellow")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from actors.demands.table_lines import table_lines, table_texts
 from actors.planning.attempts import attempts
 from actors.planning.branch_stories import branch_lines, branch_stories
 from actors.planning.events import PlanningEvent
@@ -20,7 +21,7 @@ from actors.plans.plan_lines import plan_lines
 from actors.run.questions import Question
 from actors.run.views import Document, Tree, Views, budget_line
 from actors.values.flow import Flow
-from actors.values.lines import Line
+from actors.values.lines import BLANK, Line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 
@@ -52,7 +53,8 @@ def _flow(_: PlanningState, result: Result) -> Flow | None:
 
 def _plan(state: PlanningState, result: Result, program: str) -> Document:
     value = _proved(state, result, "plan", program)
-    return Document(tuple(plan_lines(value)), value)
+    demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
+    return Document((*plan_lines(value), *demands), value)
 
 
 def _mermaid(state: PlanningState, result: Result, program: str) -> Document:
@@ -60,17 +62,24 @@ def _mermaid(state: PlanningState, result: Result, program: str) -> Document:
 
 
 def _markdown(state: PlanningState, result: Result, program: str) -> Document:
-    return Document(text=plan_markdown(_proved(state, result, "format markdown", program), _note(result)))
+    return Document(
+        text=plan_markdown(_proved(state, result, "format markdown", program), _note(result), _demands(result))
+    )
 
 
 def _checklist(state: PlanningState, result: Result, program: str) -> Document:
-    return Document(text=plan_checklist(_proved(state, result, "format github-checklist", program), _note(result)))
+    return Document(
+        text=plan_checklist(_proved(state, result, "format github-checklist", program), _note(result), _demands(result))
+    )
 
 
 def _note(result: Result) -> str:
-    """Return what was proved about the plan, and by which run, for a reader who has only the document."""
-    level = result.proof.get("level")
-    return f"{f'Proved at level {level}' if level else 'Accepted'} by run {result.run_id}."
+    """Return what may be said of the plan, and which run made it, for a reader who has only the document."""
+    return f"Run {result.run_id}: {result.conclusion.text}."
+
+
+def _demands(result: Result) -> tuple[str, ...]:
+    return () if result.demands is None else table_texts(result.demands)
 
 
 def _proved(state: PlanningState, result: Result, view: str, program: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a plan does about its stated requirements: which a step takes up, which are covered, and which are not checked.
+"""What a plan does about its stated requirements: which are covered, which are kept, and which are not checked.
 
 Mechanical only: names and tokens are compared, and no text is interpreted.
 """
@@ -6,10 +6,9 @@ Mechanical only: names and tokens are compared, and no text is interpreted.
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from actors.plans.plan import Plan, Step
-from actors.plans.relevance import orphans
 from actors.values.requirements import Requirement, RequirementKind
 
 GOALS_MAX = 200
@@ -35,36 +34,6 @@ class Checked(NamedTuple):
     """What is known of it."""
     steps: tuple[str, ...]
     """The ids, sorted, of the steps that cover it, or that violate it."""
-
-
-def standing_text(standing: Standing, steps: Collection[str]) -> str:
-    """Return a requirement's standing in words; `steps` are the ids of the steps that cover or violate it."""
-    names = ", ".join(steps)
-    match standing:
-        case Standing.COVERED:
-            return f"covered by {names}"
-        case Standing.KEPT:
-            return "kept by every step"
-        case Standing.UNCOVERED:
-            return "not covered"
-        case Standing.VIOLATED:
-            return f"broken by {names}"
-        case Standing.NOT_CHECKED:
-            return "not checked"
-        case _:
-            assert_never(standing)
-
-
-def not_taken_up(plan: Plan) -> list[Requirement]:
-    """Return the requirements that no contributing step satisfies, in the order of the plan."""
-    idle = {step.step_id for step in orphans(plan)}
-    taken: set[str] = set().union(*(step.satisfies for step in plan.steps if step.step_id not in idle))
-    return [requirement for requirement in plan.requirements if requirement.id not in taken]
-
-
-def not_checked(plan: Plan) -> list[Requirement]:
-    """Return the requirements that no guard can check, in the order of the plan."""
-    return [each.requirement for each in checked(plan) if each.standing is Standing.NOT_CHECKED]
 
 
 def checked(plan: Plan) -> list[Checked]:

@@ -1,11 +1,10 @@
 """A plan as Markdown: a document to read, or a checklist for an issue. Pure; texts of models are escaped."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from actors.plans.contingency import contingent_steps
-from actors.plans.coverage import checked, standing_text
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
 from actors.plans.reader import read_plan
@@ -17,8 +16,11 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 
 
-def plan_markdown(value: Any, note: str = "") -> str:
-    """Return a plan as a document; `note` stands below its title. Raises `UsageProblem` for what is no plan."""
+def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
+    """Return a plan as a document; `note` stands below its title, and what it does about `demands` at its end.
+
+    Raises `UsageProblem` for what is no plan.
+    """
     plan, steps = _ordered(value)
     lines = [f"# {escaped(plan.goal or plan.plan_id)}", ""]
     lines += [escaped(note), ""] if note else []
@@ -37,19 +39,17 @@ def plan_markdown(value: Any, note: str = "") -> str:
         rules = [f"{_codes(invariant.must)} must hold"] if invariant.must else []
         rules += [f"never {_codes(invariant.must_not)}"] if invariant.must_not else []
         lines.append(f"- {when}{'; '.join(rules)}")
-    lines += _requirements(plan)
+    if demands:
+        lines += ["", "## Demands of the text", "", *(f"- {escaped(text)}" for text in demands)]
     return "\n".join(lines) + "\n"
 
 
-def _requirements(plan: Plan) -> Iterator[str]:
-    if plan.requirements:
-        yield from ("", "## Requirements", "")
-    for item, standing, steps in checked(plan):
-        yield f"- {escaped(item.kind)}, {escaped(standing_text(standing, steps))}: {escaped(item.text)}"
+def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
+    """Return a plan as a task list of GitHub: the steps to do, then those that only a failure makes necessary.
 
-
-def plan_checklist(value: Any, note: str = "") -> str:
-    """Return a plan as a task list of GitHub: the steps to do, then those that only a failure makes necessary."""
+    `note` stands below its title, and what it does about `demands` at its end.
+    Raises `UsageProblem` for what is no plan.
+    """
     plan, steps = _ordered(value)
     later = contingent_steps(plan)
     lines = [f"## {_for_github(escaped(plan.goal or plan.plan_id))}", ""]
@@ -60,6 +60,8 @@ def plan_checklist(value: Any, note: str = "") -> str:
     if len(nominal) < len(steps):
         lines += ["", "Only after a failure:", ""]
         lines += [_task(step, names) for step in steps if step.step_id in later]
+    if demands:
+        lines += ["", "Demands of the text:", "", *(f"- {_for_github(escaped(text))}" for text in demands)]
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from actors.plans.contingency import contingent_steps
-from actors.plans.coverage import Standing, checked, standing_text
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
 from actors.plans.reader import read_plan
@@ -29,7 +28,6 @@ def plan_lines(value: Any) -> list[Line]:
         lines.append(BLANK)
         lines += _step(number, step, contingent=step.step_id in later)
     lines += _invariants(plan)
-    lines += _requirements(plan)
     return lines
 
 
@@ -88,17 +86,6 @@ def _invariants(plan: Plan) -> Iterator[Line]:
         rules = [f"{_names(invariant.must)} must hold"] if invariant.must else []
         rules += [f"never {_names(invariant.must_not)}"] if invariant.must_not else []
         yield indented(f"{when}{'; '.join(rules)}")
-
-
-def _requirements(plan: Plan) -> Iterator[Line]:
-    """Yield what the guards know of each requirement; what none can check is never shown as proved."""
-    if plan.requirements:
-        yield BLANK
-        yield line("Requirements", "bold")
-    for item, standing, steps in checked(plan):
-        known = standing is not Standing.NOT_CHECKED
-        text = f"{standing_text(standing, steps)}: {item.text}"
-        yield indented(f"{item.kind}, {text}", "" if known else "yellow")
 
 
 def _field(name: str, values: Iterable[str]) -> Line:

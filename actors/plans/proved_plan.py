@@ -17,6 +17,11 @@ class ProvedPlan(Plan):
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The JSON object, with the keys that this version does not know."""
 
+    conclusion: str = field(default="", repr=False, compare=False)
+    """What the run says of it, such as `Proved at level medium`; empty where no run has accepted it."""
+    demands: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """What it does about each demand of the user, a line each."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return a copy of the JSON object, as its author wrote it; `replan.check` and `replan check` read it."""
         return copy.deepcopy(dict(self.source))
@@ -29,16 +34,17 @@ class ProvedPlan(Plan):
         from actors.plans.markdown import plan_markdown  # noqa: PLC0415 -- most callers take the plan as data
 
         try:
-            return plan_markdown(dict(self.source))
+            return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)
         except UsageProblem as problem:
             raise UsageProblem(problem.cause, place="plan", hint="to_dict() returns it as it is") from None
 
 
-def proved_plan(value: Mapping[str, Any]) -> ProvedPlan:
+def proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
     """Return the plan in a JSON object; a field of another type, which a guard of the user may allow, has its default.
 
-    Never raises.
+    `conclusion` and `demands` are what its run says of it. Never raises.
     """
     draft, _ = read_draft(dict(value))
     plan = Plan(PLAN_ID_DEFAULT, ()) if draft is None else draft
-    return ProvedPlan(**{each.name: getattr(plan, each.name) for each in fields(Plan)}, source=value)
+    typed = {each.name: getattr(plan, each.name) for each in fields(Plan)}
+    return ProvedPlan(**typed, source=value, conclusion=conclusion, demands=demands)

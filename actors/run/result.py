@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
+from actors.demands.table import DemandTable
 from actors.run import outage
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.inbox import Messages
@@ -91,6 +92,16 @@ class RunResult:
         """Whether a host should drive the run, and cannot; `why` says why."""
         return self.status == "running" and bool(self.why) and not self.cause
 
+    @property
+    def demands(self) -> DemandTable | None:
+        """What its plan does about each demand of the user; None where there is no plan, or no user's text."""
+        return None
+
+    @property
+    def proved(self) -> bool:
+        """Whether its plan is proved, and no demand of the user is in no step."""
+        return False
+
     def remarks(self) -> Sequence[str]:
         """Return what the kind tells people beside the result, on stderr, a line each."""
         return ()
@@ -111,6 +122,8 @@ class RunResult:
         if self.status == "finished" or self.why:
             shown["why"] = self.why
         shown |= {"calls": self.calls, "tokens": self.tokens, "cost_usd": self.cost_usd, **self.details()}
+        if self.demands is not None:
+            shown |= {**self.demands.to_json(), "proved": self.proved}
         if self.question is not None:
             shown |= {"question": self.question, "open_questions": list(self.open_questions)}
         if self.messages:

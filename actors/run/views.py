@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from actors.demands.table_lines import table_lines
 from actors.run import records
 from actors.run.advice import advice
 from actors.run.questions import Question
@@ -14,7 +15,7 @@ from actors.run.result import RunResult, RunView, common_lines, question_json, r
 from actors.run.traced import Tracing
 from actors.values.flow import Checklist, Flow
 from actors.values.format import counted, money
-from actors.values.lines import Line, LineTree, line
+from actors.values.lines import BLANK, Line, LineTree, line
 from runtime.core.cost import MICRO
 from runtime.core.events import Record
 
@@ -161,9 +162,11 @@ class Views(Generic[S, E]):
     tracing: Tracing[E] = field(default_factory=Tracing)
     """What traces and metrics show of its events, beside calls, tools, questions and waits."""
 
-    def lines(self, result: Any, program: str, *, full: bool) -> list[Line]:
-        """Return what a run came to, for people: in short, or in full."""
-        return (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
+    def lines(self, result: Any, program: str, *, full: bool, demands: bool = True) -> list[Line]:
+        """Return what a run came to, for people: in short, or in full; at the end the table of `demands`."""
+        lines = (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
+        table = result.demands if demands else None
+        return lines if table is None else [*lines, BLANK, *table_lines(table, full=full)]
 
 
 __all__ = ["Document", "Near", "SentPrompt", "Tree", "Views", "budget_line"]

@@ -79,6 +79,7 @@ class Code(StrEnum):
     VIOLATED = "requirement.violated"
     GOAL_CYCLE = "requirement.cycle"  # goals wait for each other
     NEARLY_VIOLATED = "requirement.nearly_violated"  # warning: the names differ in nothing but separators
+    DEMAND_IN_NO_STEP = "demand.in_no_step"  # what the user's text demands; `where` is the demand's id
     MANY_SATISFIED = "requirement.many_satisfied"  # warning: one step satisfies more than five
     # a guard that compares with the result of another step, which its step does not require
     NOTHING_TO_COMPARE = "guard.nothing_to_compare"  # warning

@@ -52,6 +52,7 @@ OPTIONS = {
     "active_seconds": "--active-time",
     "patience_seconds": "--patience",
     "stop_below": "--stop-below",
+    "strict": "--strict",
     "output_tokens": "--output-tokens",
     "timeout_seconds": "--timeout",
 }

@@ -57,6 +57,8 @@ class Plan(Ordered):
     """The name of a workflow; the resource replan://offer lists them."""
     stop_below: Worth | None = None
     """The least chance of success per call that a move of a belief policy must have; else the workflow's."""
+    strict: bool = False
+    """Whether a plan is rejected that leaves a demand of the problem in no step."""
     attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
 

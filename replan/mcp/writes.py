@@ -23,6 +23,7 @@ async def plan(call: Call, wanted: bodies.Plan) -> Mapping[str, Any]:
         workflow=wanted.workflow,
         uploads=files,
         stop_below=wanted.stop_below,
+        strict=wanted.strict,
         **_limited(wanted),
     )
     return await _started(call, wanted, "plan", lambda: planned(call.desk, order))

@@ -72,6 +72,8 @@ class Order(Limited):
     """Files, each by its name and its bytes."""
     stop_below: float | None = None
     """The least chance of success per call of a move of a belief policy; None for the server's or the workflow's."""
+    strict: bool = False
+    """Whether a plan is rejected that leaves a demand of the problem in no step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,9 @@ class Offer:
 
     def _options(self, order: Order) -> RunOptions:
         workflow = _named(order.workflow, self.workflows, "workflow") or ""
-        return RunOptions(workflow=workflow, stop_below=order.stop_below, **self._limits(order, None))
+        return RunOptions(
+            workflow=workflow, stop_below=order.stop_below, strict=order.strict, **self._limits(order, None)
+        )
 
     def _limits(self, order: Limited, calls: int | None) -> dict[str, Any]:
         """Return the limits of an order below the ceilings; `calls` is the usual limit, None where another decides."""

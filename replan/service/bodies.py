@@ -66,6 +66,8 @@ class StartRun(Limits):
     """The name of a workflow; `GET /api/offer` lists them."""
     model: Name = DEFAULT
     """The name of a model, likewise."""
+    strict: bool = False
+    """Whether a plan is rejected that leaves a demand of the problem in no step."""
     attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
 

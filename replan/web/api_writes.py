@@ -42,6 +42,7 @@ async def start_run(site: Site, request: Request, who: Principal, body: bodies.S
         workflow=body.workflow,
         uploads=files,
         stop_below=body.stop_below,
+        strict=body.strict,
         **_limited(body),
     )
     return await _started(site, request, who, body, lambda: planned(site, order))

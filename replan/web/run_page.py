@@ -10,6 +10,7 @@ from replan.runs.status import goes_on
 from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
+from replan.views.demand_rows import demand_rows
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.row_pages import RowPage, row_page, tree_page
@@ -70,6 +71,8 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "result_title": "Steps" if has_plan else "Result",
         "lines": some_lines,
         "lines_pages": _pages(run, "lines", some_lines),
+        "demands": None if parts.demands is None else demand_rows(parts.demands),
+        "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
         "takes_messages": not final,
         "limits_reopen": shown.result.reopened_by == "limits",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import trio
 
+from actors.demands.table import DemandTable
 from actors.run.rebuilt_prompt import calls_of
 from actors.run.views import Tree
 from actors.values.flow import Checklist, Flow
@@ -37,7 +38,9 @@ class RunParts:
     calls: Sequence[str]
     """The nodes of its calls of models, where the tree names none."""
     lines: Sequence[Line]
-    """What it came to."""
+    """What it came to, without the table of demands."""
+    demands: DemandTable | None
+    """What its plan does about each demand of the user; None for a run without a plan."""
 
 
 class PartsMaker:
@@ -73,7 +76,7 @@ def _made(shown: ShownRun) -> RunParts:
     interrupted = shown.status == "parked"
     tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
     flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
-    lines = views.lines(shown.result, program(), full=flow is not None)
+    lines = views.lines(shown.result, program(), full=flow is not None, demands=False)
     named = any(child.key for child in tree.tree.children)
     calls = () if named else tuple(dict.fromkeys(call.node for _, call in calls_of(loaded.records)))
-    return RunParts(tree, flow, draw(flow), checklist, calls, lines)
+    return RunParts(tree, flow, draw(flow), checklist, calls, lines, shown.result.demands)

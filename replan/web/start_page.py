@@ -22,7 +22,7 @@ from runtime.core.errors import UsageProblem
 KEY = "idempotency_key"
 LIMITS = ("model", "max_calls", "max_tokens", "max_cost_usd", "active_minutes", "deadline_hours")
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "planning": ("problem", "workflow", *LIMITS),
+    "planning": ("problem", "workflow", "strict", *LIMITS),
     "acquisition": ("profile", "goal", "documents", "given", *LIMITS),
     "execution": ("plan_of", "tools", *LIMITS),
 }
@@ -53,7 +53,8 @@ async def start_run(site: Site, request: Request, who: Principal, form: Form) ->
 
     async def prepare() -> PreparedRun:
         files, problem, workflow = await form.uploads("files"), form.text("problem"), form.text("workflow") or "search"
-        return planned(site, Order(problem=problem, workflow=workflow, uploads=files, **_limited(form)))
+        strict = form.text("strict") == "yes"
+        return planned(site, Order(problem=problem, workflow=workflow, uploads=files, strict=strict, **_limited(form)))
 
     return await _started(site, who, form, "planning", prepare)
 

@@ -1,9 +1,8 @@
-"""The stated requirements of a plan: how they are read and written, and which of them no step takes up."""
+"""The stated requirements of a plan: how they are read and written, and which of them no guard can check."""
 
 import pytest
 
-from actors.plans.coverage import GOALS_MAX, not_checked, not_taken_up
-from actors.plans.markdown import plan_markdown
+from actors.plans.coverage import GOALS_MAX, Standing, checked
 from actors.plans.plan import plan_to_json
 from actors.plans.plan_lines import plan_lines
 from actors.plans.reader import read_plan
@@ -24,12 +23,6 @@ VALUE = plan(
     requirements=[TAKEN, IDLE, LATE],
     basis="Taken for a wish.",
 )
-
-
-def test_what_only_an_orphan_satisfies_is_not_taken_up():
-    value, findings = read_plan(VALUE)
-    assert findings == ()
-    assert [item.text for item in not_taken_up(value)] == ["run far", "by Friday"]
 
 
 def test_requirements_survive_writing_and_reading():
@@ -71,33 +64,16 @@ def test_a_step_that_uses_satisfies_for_something_else_is_still_accepted():
     assert warnings(verdict) == [("field.type", "steps[0].satisfies")]
 
 
-def plain(lines):
-    return "\n".join(line.plain for line in lines)
-
-
-def test_people_see_what_is_covered_and_what_is_not_checked():
-    """What no guard can check is never shown as proved."""
-    taken = TAKEN | {"tokens": ["goal"]}
-    forbids = requirement("no shell", "must_avoid") | {"tools": ["shell"]}
-    value = {**VALUE, "requirements": [taken, IDLE, LATE, forbids]}
-    shown = plain(plan_lines(value))
-    for text in (
-        "goal, covered by work: run fast",
-        "goal, not covered: run far",
-        "deadline, not checked: by Friday",
-        "must_avoid, kept by every step: no shell",
-    ):
-        assert text in shown
-        assert text.replace("_", "\\_") in plan_markdown(value)
-    assert "proved" not in shown.lower()
-    assert "Requirements" not in plain(plan_lines(plan(step("work", "start", "goal"))))
-
-
 def test_only_what_no_guard_can_check_is_not_checked():
     value, _ = read_plan({**VALUE, "requirements": [TAKEN | {"tokens": ["goal"]}, IDLE, LATE]})
-    assert [item.text for item in not_checked(value)] == ["by Friday"]
+    assert not_checked(value) == ["by Friday"]
     many = [requirement(f"goal {number}") for number in range(GOALS_MAX + 1)]
     assert len(not_checked(read_plan({**VALUE, "requirements": many})[0])) == 1
+
+
+def not_checked(value):
+    """Return the texts of the requirements that no guard can check."""
+    return [each.requirement.text for each in checked(value) if each.standing is Standing.NOT_CHECKED]
 
 
 def test_all_fields_of_a_requirement_survive_writing_and_reading():

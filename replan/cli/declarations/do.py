@@ -49,6 +49,7 @@ _DO = examples(
 @click.option("--search", shell_complete=complete_search, help="How the next attempt is chosen while planning.")
 @click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
 @limit_options
+@click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step.")
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for work."
 )
@@ -72,6 +73,7 @@ def do(
     files: tuple[str, ...],
     repository: str | None,
     grace: float | None,
+    strict: bool,
     dry_run: bool,
     no_input: bool,
     as_json: bool,
@@ -86,7 +88,7 @@ def do(
     from replan.cli.commands.do import Do, do_problem
     from replan.runs.executing import ExecutionOptions
 
-    limits = run_options(values, workflow=values["workflow"], search=values["search"], no_input=no_input)
+    limits = run_options(values, workflow=values["workflow"], search=values["search"], no_input=no_input, strict=strict)
     options = ExecutionOptions(
         tools=values["tools"], workspace=values["workspace"], approval=values["approve"], limits=limits
     )

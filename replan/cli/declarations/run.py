@@ -48,6 +48,7 @@ _RUN = examples(
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
 @click.option("--patience", type=Duration(), help="Wait at most this long for a provider that is down; default 10m.")
 @click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
+@click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step.")
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for replies."
 )
@@ -81,6 +82,7 @@ def run(
     active_time: float | None,
     patience: float | None,
     stop_below: float | None,
+    strict: bool,
     grace: float | None,
     output_tokens: int | None,
     timeout: float | None,
@@ -115,6 +117,7 @@ def run(
         active_seconds=active_time,
         patience_seconds=patience,
         stop_below=stop_below,
+        strict=strict,
         output_tokens=output_tokens,
         timeout_seconds=timeout,
         no_input=no_input,

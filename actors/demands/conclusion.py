@@ -1,0 +1,59 @@
+"""What may be said of a plan that its guards have accepted: proved, or consistent and why not more. Pure.
+
+"Proved" needs the guard's proof, an author that reads the text, texts that the program has read whole, and no demand
+that is in no step.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actors.demands.table import DemandTable
+from actors.values.format import counted
+
+ESCALATIONS_MAX = 8
+"""Steps that may hand over to a person and are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What is known of an accepted plan."""
+
+    proved: bool
+    """Whether it is proved, and does something about each demand."""
+    text: str
+    """The same in words, without a full stop."""
+
+
+def conclusion(
+    facts: Mapping[str, Any], table: DemandTable | None, *, reads_text: bool = True, guard: str = ""
+) -> Conclusion:
+    """Return what may be said of a plan.
+
+    `facts` are those of the verdict that accepted it, `table` the demands of the user, or None where another run
+    compares them; `reads_text` says whether the author reads the text, and `guard` names what accepted the plan where
+    its facts state no level.
+    """
+    level = facts.get("level")
+    known = f"level {level}" if level is not None else f"accepted by {guard or 'its guard'}"
+    if facts.get("assurance") is not None:
+        known += f", assurance {facts['assurance']}"
+    escalations = [str(step) for step in facts.get("escalations", ())]
+    if escalations:
+        known += f"; {', '.join(escalations[:ESCALATIONS_MAX])} may hand over to a person"
+    reason = _reason(table, reads_text=reads_text)
+    if reason:
+        return Conclusion(False, f"Consistent, but {reason} ({known})")
+    if level is None:
+        return Conclusion(False, f"{known[0].upper()}{known[1:]}")
+    return Conclusion(True, f"Proved at {known}") if table is not None else Conclusion(False, f"Consistent at {known}")
+
+
+def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
+    """Return why a plan is no more than consistent; empty where nothing is against more."""
+    missing = 0 if table is None else len(table.in_no_step)
+    if missing:
+        return f"{counted(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"
+    if table is not None and table.unread:
+        return "a part of the text was not read"
+    return "" if reads_text else "its author fills templates and does not read the text"

@@ -1,0 +1,48 @@
+"""The table of demands for people: one line for each demand, with what the plan does about it. Pure."""
+
+from actors.demands.table import DemandTable, Row, Standing, standing_text
+from actors.values.format import counted
+from actors.values.lines import Line, Style, indented, line
+
+HEADING = "Demands of the text"
+NONE_FOUND = "No demand was found in the text."
+ROWS_BRIEF = 12
+"""Rows of the short form that are in a step, checked or declared; those in no step are always shown."""
+QUOTE_MAX = 200
+"""Characters of a quote that one line shows."""
+
+_STYLES: dict[Standing, Style] = {
+    Standing.IN_STEP: "",
+    Standing.CHECKED: "",
+    Standing.DECLARED: "dim",
+    Standing.IN_NO_STEP: "yellow",
+}
+
+
+def row_text(row: Row) -> str:
+    """Return a row as one line of text."""
+    quote = row.quote if len(row.quote) <= QUOTE_MAX else f"{row.quote[: QUOTE_MAX - 1]}…"
+    return f"{standing_text(row)}: {quote}"
+
+
+def table_texts(table: DemandTable) -> tuple[str, ...]:
+    """Return the whole table as lines of text, with what was not read at the end."""
+    rows = tuple(row_text(row) for row in table.rows)
+    return (*(rows or (NONE_FOUND,)), *table.unread)
+
+
+def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
+    """Return the table; without `full`, rows beyond `ROWS_BRIEF` are counted, but for demands in no step."""
+    if not table.rows:
+        return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
+    lines, left, hidden = [line(HEADING, "bold")], ROWS_BRIEF, 0
+    for row in table.rows:
+        if not full and row.standing is not Standing.IN_NO_STEP:
+            left -= 1
+            if left < 0:
+                hidden += 1
+                continue
+        lines.append(indented(row_text(row), _STYLES[row.standing]))
+    if hidden:
+        lines.append(indented(f"{counted(hidden, 'demand')} more, in a step, checked or declared", "dim"))
+    return [*lines, *(indented(text, "yellow") for text in table.unread)]
