@@ -5,9 +5,22 @@ import json
 
 import yaml
 
+from actors.values.requirements import requirement_id
+
 PROBLEM = (
     "# Login fails\n\nThe login fails with a timeout when the session store is slow. It must take less than 1 s.\n"
 )
+
+DEMANDED = "It must take less than 1 s"
+"""The one demand of the sample problem."""
+GOAL = {
+    "id": requirement_id(DEMANDED),
+    "kind": "goal",
+    "text": "less than 1 s",
+    "quote": DEMANDED,
+    "source": "problem",
+    "tokens": ["fixed"],
+}
 
 PLAN = {
     "plan_id": "p1",
@@ -15,6 +28,7 @@ PLAN = {
     "initial_state": ["bug"],
     "goal_state": ["fixed"],
     "total_retry_budget": 6,
+    "requirements": [GOAL],
     "steps": [
         {
             "step_id": "find",
@@ -47,6 +61,7 @@ PLAN = {
             "dependencies": ["find"],
             "preconditions": ["known"],
             "effects": ["fixed"],
+            "satisfies": [GOAL["id"]],
         },
     ],
 }
@@ -73,7 +88,7 @@ RECON = {
     "test_references": [],
     "reproduction_steps": ["log in"],
     "constraints_mentioned": [],
-    "requirements": [],
+    "requirements": [GOAL],
 }
 STRATEGY = {
     "strategy_id": "S1_locate_and_fix",
@@ -92,6 +107,9 @@ BACKTRACKS = {
 """A script with one partial replan to recon, one retry, then a plan."""
 
 RESULT_KEYS = {"run_id", "status", "calls", "tokens", "cost_usd", "revision", "plan", "path", "findings"}
+"""The keys of every result of a planning run as JSON."""
+DEMAND_KEYS = {"demands", "unread", "proved"}
+"""The keys that a result with a plan has too."""
 
 
 def distinct(plan, count):

@@ -10,7 +10,17 @@ from click.testing import CliRunner
 
 from actors.values.format import clock, stamp
 from replan.cli.app import app
-from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, delayed_reply, distinct, write_script
+from tests.cli.samples import (
+    BACKTRACKS,
+    DEMAND_KEYS,
+    LOST,
+    PLAN,
+    PROBLEM,
+    RESULT_KEYS,
+    delayed_reply,
+    distinct,
+    write_script,
+)
 from tests.cli.test_bad_input import assert_refused
 
 
@@ -55,7 +65,7 @@ def test_the_doctor_counts_the_runs(replan, finished):
 
 def test_show_prints_the_result_as_run_did(replan, finished):
     shown = json.loads(replan("show", finished, "--json").stdout)
-    assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
+    assert set(shown) == {*RESULT_KEYS, *DEMAND_KEYS, "outcome", "why"}
     assert "Plan p1" in replan("show", finished).stdout
 
 

@@ -12,6 +12,7 @@ from tests.cli.conftest import run_id
 from tests.cli.samples import (
     ANALYSIS,
     BACKTRACKS,
+    DEMAND_KEYS,
     LOST,
     PLAN,
     RESULT_KEYS,
@@ -45,7 +46,7 @@ def test_json_prints_exactly_one_object(replan, problem, scripted):
     shown = json.loads(result.stdout)
     assert result.exit_code == 0
     assert result.stderr == ""
-    assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
+    assert set(shown) == {*RESULT_KEYS, *DEMAND_KEYS, "outcome", "why"}
     assert (shown["status"], shown["outcome"], shown["calls"], shown["revision"]) == ("finished", "success", 8, 1)
     assert shown["plan"] == PLAN
     assert [step["step"] for step in shown["path"]] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
