@@ -10,6 +10,7 @@ from actors.acquisition.config import RunConfig
 from actors.acquisition.messages import Begin
 from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile import Profile
+from actors.acquisition.profile_check import unused_fields
 from actors.acquisition.profile_files import load_profile
 from actors.acquisition.schema import Schema
 from actors.acquisition.values import FieldValue
@@ -141,6 +142,8 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
         patience_seconds=request.patience_seconds,
     )
     given = given_values(loaded.profile, request.given)
+    if unused := unused_fields(loaded.profile):
+        notices += (f"in no formula of {loaded.profile.name}: {', '.join(unused)}; filled, and changes no result",)
     return PreparedAcquisition(request.goal, pinned, limits, given, loaded.source, notices)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from actors.acquisition.checks import names_of
 from actors.acquisition.gate_schema import require_node
 from actors.acquisition.profile import Calculator, Check, Decomposition, FieldSpec, Profile
 from actors.acquisition.schema import SLOT, Schema, names_in
@@ -195,3 +196,18 @@ def _decomposition(path: str, made_of: Decomposition, units: Mapping[str, str], 
 def _check(check: Check, key: KeyPath, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
     if problem := check_dimensions(check.check, units, table):
         yield key, problem, "such as sales.share <= 1"
+
+
+def unused_fields(profile: Profile) -> tuple[str, ...]:
+    """Return the numbers that no formula and no check of a profile uses: they are filled, and change no result.
+
+    Without a calculator the filled schema is the result, so nothing is unused.
+    """
+    if profile.calculator is None:
+        return ()
+    checks = [*profile.calculator.preconditions, *profile.stop_when]
+    formulas = [each.formula for each in profile.calculator.results.values()]
+    formulas += [spec.formula for spec in profile.fields.values() if spec.formula]
+    used = {name for formula in formulas for name in names_in(formula)}
+    used |= {name for check in checks for name in names_of(check)}
+    return tuple(path for path, spec in profile.fields.items() if spec.type == "number" and path not in used)

@@ -51,7 +51,7 @@ _YEAR_NAME = re.compile(r"\b(?:year|jahr|année|año|date|datum|period)\b", re.I
 _COLON = re.compile(
     r"[)\]]?[ \u00a0]?[:=][ \u00a0]?(?:(?:about|around|approx\.|ca\.|circa|rund|env\.|environ)[ \u00a0])?$"
 )
-_SENTENCE = re.compile(r"[.!?](?:[ \u00a0]|$)|[\n|]")
+_SENTENCE = re.compile(r"(?<!\bMio)(?<!\bMrd)(?<!\bTsd)(?<!\bca)(?<!\bmln)[.!?](?:[ \u00a0]|$)|[\n|]")
 _LEADING = re.compile(r"^(?:(?:in|en)[ \u00a0])?(?:de[ \u00a0]|d['\u2019]|of[ \u00a0])?", re.IGNORECASE)
 _BETWEEN = re.compile(r"[ \u00a0]*(?:(?:de|of)[ \u00a0]+|d['\u2019])?", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\s\d/,;:|()]+")

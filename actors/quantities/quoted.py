@@ -80,7 +80,7 @@ def quoted_value(
     within = [each for each in numbers if any(start < each.end and each.start < end for start, end in spans)]
     meant = [each for each in within if _names(value, given, text, each)]
     if not meant:
-        cut = next((each for each in within if not _held(each.start, each.end, spans)), None)
+        cut = next((each for each in within if not _held(text, each.start, each.end, spans)), None)
         if cut is not None:
             return _cut(text, cut.start, cut.end)
         message = f"the quote does not state {shortened(value)!r}"
@@ -106,10 +106,10 @@ class _Reader:
 
     def read(self, text: str, number: WrittenNumber) -> Found | Refusal:
         """Return the quantity that a number belongs to, or why it cannot be taken."""
-        if not _held(number.start, number.end, self.spans):
+        if not _held(text, number.start, number.end, self.spans):
             return _cut(text, number.start, number.end)
         whole = whole_quantity(text, number, self.table, mark=self.mark, language=self.source.language)
-        if not _held(whole.start, whole.core_end, self.spans):
+        if not _held(text, whole.start, whole.core_end, self.spans):
             return _cut(text, whole.start, whole.core_end)
         if whole.doubt:
             return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=f"{_words(text, whole)!r}: {whole.doubt}")
@@ -151,8 +151,9 @@ def _words(text: str, whole: Whole) -> str:
     return shortened(text[whole.start : whole.end])
 
 
-def _held(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a quote holds a part of the text."""
+def _held(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a quote holds a part of the text; the point of an abbreviation at its end may be missing."""
+    end -= text[end - 1 : end] == "."
     return any(first <= start and end <= last for first, last in spans)
 
 

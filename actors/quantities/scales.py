@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 _WORDS: Mapping[float, str] = {
-    12: "dozen Dutzend douzaine docena docenas",
+    12: "dozen dozens Dutzend douzaine douzaines docena docenas",
     1e2: "hundred hundreds",
     1e3: "thousand thousands mil tausend tsd mille mila duizend tys тыс тысяч тысячи k 千 천",
     1e4: "万 萬 만",
@@ -34,6 +34,8 @@ _ANY_WORD = "|".join(_BY_LENGTH).replace(" ", "[ \u00a0]")
 _WORD = re.compile(rf"[ \u00a0\u202f-]?(?P<word>{_ANY_WORD})(?:\.(?=\s|$))?", re.IGNORECASE)
 _LETTER = re.compile(r"[ \u00a0\u202f]?(?P<word>[MmBbTt])(?![^\W\d_])")
 _LETTERS: Mapping[str, float] = {"m": 1e6, "b": 1e9, "t": 1e12}
+_ABBREVIATED = frozenset({"mio", "mrd", "mln", "mld", "mia", "mn", "bn", "tsd", "tys", "тыс", "млн", "млрд"})
+"""Words behind which a point is no end of a sentence."""
 _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 
 
@@ -46,15 +48,16 @@ def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int,
     match = _WORD.match(text, start)
     if match and _ends(text, match.end("word")):
         word = match["word"].lower().replace("\u00a0", " ")
+        end = match.end() if word in _ABBREVIATED else match.end("word")
         single = len(word) == 1 and word.isascii()
         if word in _TWO_WORDS:
-            return match.end(), (1e9,)
+            return end, (1e9,)
         if word in _SHORT_SCALE:
             short, long = _SHORT_SCALE[word]
-            return match.end(), (short, long) if language in _LONG_SCALE else (short,)
+            return end, (short, long) if language in _LONG_SCALE else (short,)
         length = word == "mm" and match["word"] != "MM"
         if not length and (not single or money or match.start("word") == start):
-            return match.end(), (SCALES[word],)
+            return end, (SCALES[word],)
     match = _LETTER.match(text, start)
     if match and (money or (match["word"] == "M" and match.start("word") == start)):
         letter = match["word"].lower()

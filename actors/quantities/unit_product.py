@@ -20,12 +20,10 @@ _PER = re.compile(
 _FOR_NUMBER = re.compile(
     rf"{_SPACE}+(?:for every|für je|auf|aux|a los|a las|cada|for each|every)(?={_SPACE}+\d){_SPACE}+", re.IGNORECASE
 )
-_A_TIME = re.compile(
-    rf"{_SPACE}+(?:a|an|each|every|im|am|in der|die|pro|jede[nrs]?|au|à la|(?:à |de )?l['\u2019]|la|el|al|a la|cada"
-    rf"|chaque)"
-    rf"(?:{_SPACE}+|(?<=['\u2019]))",
-    re.IGNORECASE,
+_ARTICLES = (
+    "a la|an?|each|every|im|am|in der|die|das|der|pro|jede[nrs]?|au|à la|(?:à |de )?l['\u2019]|le|la|el|al|cada|chaque"
 )
+_ARTICLE = re.compile(rf"{_SPACE}+(?:{_ARTICLES})(?:{_SPACE}+|(?<=['\u2019]))", re.IGNORECASE)
 _AND = re.compile(rf"{_SPACE}+(?:and|und|et|y|e)(?:{_SPACE}+(?:per|pro|je|par|por))?{_SPACE}+", re.IGNORECASE)
 _ADVERBS = {
     "day": "daily täglich quotidien quotidienne quotidiens diario diaria diarios diarias par_jour",
@@ -103,8 +101,8 @@ def _rate(text: str, place: int, table: UnitTable, mark: DecimalMark, language: 
         return Rates(match.end(), f"/({ADVERBS[match['word'].lower()]})")
     if match := _PER.match(text, place) or _FOR_NUMBER.match(text, place):
         return _after_per(text, match.end(), table, mark, language)
-    if match := _A_TIME.match(text, place):
-        found = time_word(text, match.end())
+    if match := _ARTICLE.match(text, place):
+        found = time_word(text, match.end()) or unit_word(text, match.end(), table)
         if found and len(text[match.end() : found.end]) > 1:
             return Rates(found.end, f"/({found.unit})", 1 / found.factor)
     if joined and (match := _AND.match(text, place)):

@@ -101,7 +101,7 @@ STOP = frozenset(word for row in _STOP_ROWS for word in row.split())
 
 _LETTER = "[^\\W\\d_²³½¼¾⅓⅔]"
 _WORD = re.compile(rf"{_LETTER}+|[°µΩ]{_LETTER}*")
-_POWER = re.compile(r"²|³|(?:\^|\*\*)(?P<number>-?\d{1,2})(?!\d)|(?P<plain>[23])(?![\d.,])")
+_POWER = re.compile(r"²|³|(?:\^|\*\*)(?P<number>-?\d{1,2})(?!\d)|(?P<plain>[23])(?!\d|[.,]\d)")
 _GROUP = re.compile(r"\((?P<unit>[^()\n|]{1,40})\)")
 TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 """The units of time that rates name."""

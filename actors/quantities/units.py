@@ -4,7 +4,6 @@ Physical units are those of pint. A currency is a unit of its own that never con
 such as `apartment`, which convert into nothing else either.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,9 @@ from actors.quantities.unit_text import EXPONENT_MAX, UnitUnreadable, unit_names
 
 DECLARED_MAX = 200
 """Units that one profile may declare."""
+
+FACTOR_MAX = 1e150
+"""The most base units that a unit may have, and the most of it that a base unit may have: quotients stay numbers."""
 
 Dimensions = tuple[tuple[str, int | float], ...]
 """What a unit measures: base units with their exponents, sorted by name; empty for a plain number."""
@@ -54,7 +56,7 @@ class Unit:
             factor = self.factor * other.factor**exponent
         except (OverflowError, ZeroDivisionError):
             raise UnitUnreadable("the unit is too large or too small") from None
-        if not math.isfinite(factor) or factor <= 0:
+        if not 1 / FACTOR_MAX <= factor <= FACTOR_MAX:
             raise UnitUnreadable("the unit is too large or too small")
         return Unit(factor, tuple(sorted((name, power) for name, power in total.items() if power)))
 

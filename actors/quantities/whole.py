@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass
 
 from actors.quantities.currencies import MINOR
-from actors.quantities.headings import heading_before
+from actors.quantities.headings import heading_before, shown
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
 from actors.quantities.unit_product import ADVERBS, product_at, rates_at
-from actors.quantities.unit_words import STOP, unit_word
+from actors.quantities.unit_words import STOP, time_word, unit_word
 from actors.quantities.units import UnitTable, tidy
 from actors.quantities.written import WrittenNumber
 
@@ -106,6 +106,14 @@ _FUNCTION_WORDS = STOP | frozenset(
         "until",
     ]
 )
+_CHANGES = (
+    "rose rise rises risen fell fall falls fallen grew grow grows grown increase increased increases decrease",
+    "decreased decreases dropped drop drops up down reduced raised lowered cut cheaper dearer higher lower",
+    "stieg sank gestiegen gesunken erhöht gesenkt augmenté baissé diminué subió bajó aumentó",
+)
+_CHANGE = "|".join(word for row in _CHANGES for word in row.split())
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_THE = re.compile(rf"{_SPACE}+(?:an?|the|le|la|les|el|das|der|die|den){_SPACE}+[^\W\d_]", re.IGNORECASE)
 _DOUBTS_AFTER = (
     re.compile(
         rf"{_SPACE}*(?:for|für|pour|para){_SPACE}+(?:\d|(?:an?|the|each|every|all|one|two|three|four|five|six|ten|eine?n?"
@@ -122,15 +130,12 @@ _DOUBTS_AFTER = (
         re.IGNORECASE,
     ),
     re.compile(rf"{_SPACE}*(?:points?|Punkte|percentage|Prozentpunkte|puntos)\b"),
-    re.compile(r"(?:st|nd|rd|th)\b"),
+    re.compile(rf"{_SPACE}*(?:±|\+/-)"),
+    re.compile(
+        rf"{_SPACE}*(?:{_CHANGE}|growth|discount|Anstieg|Rabatt|Zuwachs|hausse|baisse|aumento)\b", re.IGNORECASE
+    ),
     re.compile(rf"{_SPACE}*(?:pro|je|per|par|por)\b", re.IGNORECASE),
 )
-_CHANGES = (
-    "rose rise rises risen fell fall falls fallen grew grow grows grown increase increased increases decrease",
-    "decreased decreases dropped drop drops up down reduced raised lowered cut cheaper dearer higher lower",
-    "stieg sank gestiegen gesunken erhöht gesenkt augmenté baissé diminué subió bajó aumentó",
-)
-_CHANGE = "|".join(word for row in _CHANGES for word in row.split())
 _CHANGED_BY = re.compile(
     rf"\b(?:{_CHANGE})\b(?:{_SPACE}+(?!to\b|auf\b|à\b|a\b)\w+){{0,3}}{_SPACE}+(?:by|um|de|en){_SPACE}+(?:about{_SPACE}+)?$",
     re.IGNORECASE,
@@ -138,6 +143,7 @@ _CHANGED_BY = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _PER_WORD = re.compile(r"\b(?:per|pro|je|par|por|each|every|pro)\b[ \u00a0]+(?:and[ \u00a0]+)?", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
+_SHORT = 2  # Letters of words that are symbols of times in one language, and other words in another.
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +190,8 @@ def whole_quantity(
     rates = rates_at(text, end, table, mark, language)
     counted = not units and not noun
     end = core_end if noun and not rates.text and not rates.doubt else rates.end
-    taken = _doubt(text, number, core_end, end, rates.doubt, spaced=bool(units or noun or rates.text))
+    money = any(table.currencies(each) for each in units)
+    taken = _doubt(text, number, core_end, end, rates.doubt, spaced=bool(units or noun or rates.text), money=money)
     if head.doubt and not (units and counted):
         taken = taken or head.doubt
     if head.says and not head.doubt:
@@ -246,12 +253,16 @@ def _counted(text: str, end: int) -> tuple[int, str]:
     return (place, " ".join(words)) if words else (end, "")
 
 
-def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str, *, spaced: bool) -> str:
+def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str, *, spaced: bool, money: bool) -> str:
     """Return which words beside a number are not understood; empty for none."""
     if rates:
         return f"{rates!r} is not understood"
     if number.spaced and not spaced:
         return f"{text[number.start : number.end]!r} may be one number or two"
+    if _ORDINAL.match(text, number.end) or text[: number.start].rstrip(" \u00a0").endswith(("±", "+/-")):
+        return "it is no number of its own"
+    if money and _THE.match(text, end):
+        return f"{shown(text[end : end + 20])} is not understood as what it is per"
     if core_end == number.end and not number.share and (match := _ATTACHED.match(text, core_end)):
         return f"{text[number.start : match.end() + 8].split(chr(10), maxsplit=1)[0]!r} is not understood"
     if re.match(rf"{_SPACE}\d", text[end : end + 2]) or re.search(rf"\d{_SPACE}?/?$|\d/$", text[: number.start][-3:]):
@@ -286,8 +297,11 @@ def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], 
             units.append(found.unit)
         elif word := _WORD.match(text, match.end()):
             unknown.append(word[0])
-    words = [each[0] for each in _WORD.finditer(text, begins, ends) if not whole.start <= each.start() < whole.end]
-    units += filter(None, map(_adjective, words))
+    for match in _WORD.finditer(text, begins, ends):
+        if whole.start <= match.start() < whole.end:
+            continue
+        time = time_word(text, match.start()) if len(match[0]) > _SHORT else None
+        units += [time.unit] if time else filter(None, [_adjective(match[0])])
     return units, unknown
 
 

@@ -1,8 +1,11 @@
 """Profiles as data: shipped ones load, wrong ones are refused with file, key and line."""
 
+import json
+
 import pytest
 import yaml
 
+from actors.acquisition.profile_check import unused_fields
 from actors.acquisition.profile_files import load_profile, shipped_profiles
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
@@ -138,3 +141,14 @@ def test_a_wrong_limit_names_its_option(option, value):
     with pytest.raises(UsageProblem) as caught:
         prepared(**{option: value})
     assert caught.value.place == option
+
+
+@pytest.mark.parametrize("name", ["market_size", "cloud_cost"])
+def test_a_shipped_profile_has_no_number_that_is_in_no_formula(name):
+    assert unused_fields(load_profile(name, data_root()).profile) == ()
+
+
+def test_a_number_in_no_formula_is_told_before_the_run_starts(tmp_path):
+    fields = {**SMALL["fields"], "market.idle": {"label": "idle shops", "unit": "shop"}}
+    path = profile_file(tmp_path, json.dumps({**SMALL, "fields": fields}))
+    assert any("market.idle" in notice for notice in prepared(path).notices)
