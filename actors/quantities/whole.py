@@ -112,6 +112,10 @@ _CHANGES = (
     "stieg sank gestiegen gesunken erhöht gesenkt augmenté baissé diminué subió bajó aumentó",
 )
 _CHANGE = "|".join(word for row in _CHANGES for word in row.split())
+_CHANGE_AFTER = re.compile(
+    rf"{_SPACE}*(?:{_CHANGE}|growth|discount|Anstieg|Rabatt|Zuwachs|hausse|baisse|aumento)\b", re.IGNORECASE
+)
+_TO = re.compile(r"\b(?:to|auf|à|a|at|bei)[ \u00a0]+$", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _THE = re.compile(rf"{_SPACE}+(?:an?|the|le|la|les|el|das|der|die|den){_SPACE}+[^\W\d_]", re.IGNORECASE)
 _DOUBTS_AFTER = (
@@ -131,9 +135,6 @@ _DOUBTS_AFTER = (
     ),
     re.compile(rf"{_SPACE}*(?:points?|Punkte|percentage|Prozentpunkte|puntos)\b"),
     re.compile(rf"{_SPACE}*(?:±|\+/-)"),
-    re.compile(
-        rf"{_SPACE}*(?:{_CHANGE}|growth|discount|Anstieg|Rabatt|Zuwachs|hausse|baisse|aumento)\b", re.IGNORECASE
-    ),
     re.compile(rf"{_SPACE}*(?:pro|je|per|par|por)\b", re.IGNORECASE),
 )
 _CHANGED_BY = re.compile(
@@ -270,7 +271,8 @@ def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str
     for pattern in _DOUBTS_AFTER:
         if match := pattern.match(text, end):
             return f"{' '.join(text[end : match.end() + 20].split())!r} is not understood as a part of it"
-    if _CHANGED_BY.search(text[: number.start][-60:]):
+    after = _CHANGE_AFTER.match(text, end) and not _TO.search(text[: number.start][-8:])
+    if after or _CHANGED_BY.search(text[: number.start][-60:]):
         return "it is a change, and no level"
     return ""
 

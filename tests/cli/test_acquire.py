@@ -127,9 +127,11 @@ def test_a_cloud_bill_is_estimated_with_the_range_of_its_load_test(replan):
     per_second = 80_000 * number_in(CLOUD, "analytics.md", "on average", "requests per month") / (hours * 3600)
     price = number_in(CLOUD, "prices.md", "type m4 is 0.", "USD/hour") / 10_000
     storage = 12_000 * number_in(CLOUD, "prices.md", "storage price is 0.0", "USD per GB") / 1000
+    sent = number_in(CLOUD, "analytics.md", "outbound traffic is", "GB/month") * 0.09
     shown = results(result)["total_cost"]
+    assert results(result)["transfer_cost"]["value"] == pytest.approx(sent)
     for bound, capacity in (("value", 50), ("low", 55), ("high", 45)):
-        assert shown[bound] == pytest.approx(per_second / (capacity * 0.4) * hours * price + storage)
+        assert shown[bound] == pytest.approx(per_second / (capacity * 0.4) * hours * price + storage + sent)
 
 
 PROFILE = """
