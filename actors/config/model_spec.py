@@ -90,6 +90,11 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     return Named(text)
 
 
+def is_deterministic(model: str) -> bool:
+    """Return whether a model, as after `--model`, always writes the same for the same prompt."""
+    return model.strip() == "rules"
+
+
 def near_built_in(name: str) -> str:
     """Return the form of the built-in model whose name is near to this one, or an empty text."""
     near = difflib.get_close_matches(name.lower(), _BUILT_IN, n=1, cutoff=0.75)

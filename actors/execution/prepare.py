@@ -98,9 +98,10 @@ class PreparedExecution:
         """Return the execution for a codec: before codec 2 the policy of its replans has no belief."""
         before = self.config.planning
         planning = before and before.in_codec(codec)
-        if planning is before:
+        if planning is None or planning is before:
             return self
-        return replace(self, config=self.config.model_copy(update={"planning": planning}))
+        limits = self.limits.model_copy(update={"stop_below": planning.stop_below})
+        return replace(self, config=self.config.model_copy(update={"planning": planning}), limits=limits)
 
     def first(self, run: str, at: float) -> StartExecution:
         """Return the message that starts it."""

@@ -7,7 +7,7 @@ from actors.execution.events import ReplanRequested
 from actors.execution.goals import GoalStatus, goals_of, statuses
 from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Replan, State
-from actors.planning.briefs import ChildBrief
+from actors.planning.briefs import ChildBrief, stop_below_of_child
 from actors.planning.replanning import replan_brief as child_brief
 from actors.plans.plan import plan_to_json
 from actors.policy.table import BacktrackLevel
@@ -35,6 +35,7 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
             active_seconds=None if seconds_left is None else max(0.001, seconds_left),
             deadline=limits.deadline,
             patience_seconds=limits.patience_seconds,
+            stop_below=stop_below_of_child(limits, planning),
         ),
         given=given_facts(state, replan),
         change=state.run.changes,

@@ -2,7 +2,7 @@
 
 from actors.planning.call_events import ArtifactProduced, FailureClassified, GenerationRequested
 from actors.planning.events import PlanningEvent, RunFinished, RunStarted, VerdictReached
-from actors.planning.given_plans import content_made, with_given_findings
+from actors.planning.given_plans import content_made, with_remarks
 from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import read_cause
@@ -69,7 +69,7 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
 
 def _earlier(state: State, node: str, step: str, content: str, finish_reason: str) -> str | None:
     """Return the first attempt at the step, in the node's branch, that brought the same."""
-    content, _ = content_made(state, step, content, finish_reason)
+    content = content_made(state, step, content, finish_reason).content
     for name in state.branch_of(node).attempts[step]:
         artifact = state.nodes[name].artifact
         if artifact is not None and artifact.content == content:
@@ -81,7 +81,7 @@ def _judged(state: State, message: Judged) -> VerdictReached | None:
     request = state.judgements.get(message.request_id)
     if request is None or state.run.finished is not None:
         return None
-    verdict = with_given_findings(state, request.node, message.verdict)
+    verdict = with_remarks(state, request.node, message.verdict)
     return VerdictReached(
         node=request.node,
         at=message.at,

@@ -96,10 +96,16 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
             active_seconds=None if seconds_left is None else max(0.001, seconds_left),
             deadline=limits.deadline,
             patience_seconds=limits.patience_seconds,
+            stop_below=stop_below_of_child(limits, pinned),
         ),
         change=state.run.changes,
         given=state.given,
     )
+
+
+def stop_below_of_child(limits: Limits, pinned: RunConfig) -> float | None:
+    """Return the limit `stop_below` of a child run: its own, or 0 where the run that starts it never stops early."""
+    return 0.0 if limits.stop_below == 0.0 and pinned.stop_below is not None else pinned.stop_below
 
 
 def _options(state: State, request: PlanningCall) -> CallOptions:

@@ -73,18 +73,25 @@ def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) 
 def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
     """Return the state after a reply became an artifact, to be judged next."""
     node, used = state.nodes[event.node], event.used
-    content, replaced = content_made(state, node.step, event.content, event.finish_reason)
+    made = content_made(state, node.step, event.content, event.finish_reason)
     artifact = Artifact(
         artifact_id=node.node,
         step=node.step,
-        content=content,
+        content=made.content,
         node=node.node,
         previous_attempt_id=node.previous,
         parents=node.parents,
         usage=event.usage,
         finish_reason=event.finish_reason,
     )
-    attempt = changed(node, artifact=artifact, repeats=event.repeats, replaced=replaced, used=node.used + used)
+    attempt = changed(
+        node,
+        artifact=artifact,
+        repeats=event.repeats,
+        replaced=made.replaced,
+        notes=made.notes,
+        used=node.used + used,
+    )
     config = state.config
     # Where no other guard judges, the person is asked at once.
     unseen = node.step in config.reviewed and config.workflow.effective_guard(node.step) == review.NAME

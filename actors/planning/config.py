@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
+from actors.config.model_spec import is_deterministic
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
 from actors.guards import review
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 WEIGHS = 2
 """The codec from which on runs have a policy with a belief, and the limit `stop_below` (`runtime.journal.versions`)."""
+
+
+STOP_BELOW = 0.01
+"""The least chance of success per call of a move of a belief policy where no workflow and no person says another."""
 
 
 class StepConfig(NamedTuple):
@@ -69,6 +74,8 @@ class RunConfig(Value):
     """The model's price; None when it is unknown; a free model has a price of zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the runs that its steps start, by the name after `workflow:`."""
+    deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
+    """Whether the model always writes the same for the same prompt: it is never asked for what it wrote before."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
     """Whether nobody is there to answer, so that a belief policy weighs no question; False with other policies."""
 
@@ -102,8 +109,17 @@ class RunConfig(Value):
             model=event.model or self.model,
             price=event.price if event.model is not None else self.price,
             children={name: child.with_settings(event) for name, child in self.children.items()},
+            deterministic=is_deterministic(event.model) if event.model is not None else self.deterministic,
             no_input=self.no_input,
         )
+
+    def keeps_trying(self) -> "RunConfig":
+        """Return the configuration with the limit `stop_below` 0; unchanged for a policy that weighs no moves."""
+        if self.policy.belief is None:
+            return self
+        # `model_copy` would also copy the cached properties, which were computed from the old values.
+        changes = {"workflow": self.workflow.changed(stop_below=0.0)}
+        return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields} | changes)
 
     @property
     def most_calls(self) -> int:
@@ -162,6 +178,13 @@ class RunConfig(Value):
         changes = {"workflow": workflow, "policy": self.policy.rows_alone(), "children": children, "no_input": False}
         # `model_copy` would also copy the cached properties, which were computed from the old values.
         return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields} | changes)
+
+    @property
+    def stop_below(self) -> float | None:
+        """The limit `stop_below` of its runs where nobody sets another; None for a policy that weighs no moves."""
+        if self.policy.belief is None:
+            return None
+        return STOP_BELOW if self.workflow.stop_below is None else self.workflow.stop_below
 
     @cached_property
     def classifier(self) -> Template:

@@ -122,6 +122,8 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
             return changed(state, run=evolve_run(run, event), judgements={} if event.final else state.judgements)
         case SettingsChanged():
             after = changed(state, run=evolve_run(run, event), config=state.config.with_settings(event))
+            if event.model is not None:
+                after = changed(after, of_former_model=frozenset(after.nodes))
             return after if event.output_tokens_max is None else with_new_limit(after)
         case RunResumed():
             after = changed(state, run=evolve_run(run, event))

@@ -1,42 +1,74 @@
-"""What given facts change in a planning run: the plans that are made, and questions, which end the run. Pure."""
+"""What the program changes in the plans that a run's model writes, before a guard judges them. Pure.
 
+It sets what only it needs (`actors.plans.mending`) and the facts that the run was given (`actors.plans.given_facts`). A
+run that is given facts and asks nobody ends with its first question.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from actors.planning.events import NeededAnswer, Outcome, RunFinished
 from actors.planning.state import State
 from actors.plans.given_facts import replaced_findings, unbound_findings, with_given
+from actors.plans.mending import mended
 from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import ended_early, indented_json
-from actors.values.findings import Verdict
+from actors.values.findings import Finding, Verdict
 from runtime.models.replies import Parsed, read_reply
 
 PLAN = "plan"
 """The role of the steps whose artifacts are plans."""
 
 
-def content_made(state: State, step: str, content: str, finish_reason: str) -> tuple[str, tuple[str, ...]]:
-    """Return a reply as the content of its artifact, and the keys of a plan that given facts have replaced.
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A reply as the content of its artifact."""
 
-    What is no plan, and a reply whose end is missing, is returned as it is: the guard rejects it.
+    content: str
+    """The content, with what the program has set in a plan."""
+    replaced: tuple[str, ...] = ()
+    """The keys of a plan that said something else than a given fact."""
+    notes: tuple[Finding, ...] = ()
+    """The warnings about what the program has set."""
+
+
+def content_made(state: State, step: str, content: str, finish_reason: str) -> Made:
+    """Return a reply as the content of its artifact.
+
+    What is no plan, and a reply whose end is missing, is left as it is: the guard rejects it.
     """
-    if state.given is None or state.config.roles.get(step) != PLAN or ended_early(content, finish_reason):
-        return content, ()
+    if state.config.roles.get(step) != PLAN or ended_early(content, finish_reason):
+        return Made(content)
+    made = _mended(content)
+    if state.given is None or made is None:
+        return Made(content) if made is None else made[1]
+    plan, replaced = with_given(made[0], state.given)
+    return made[1] if plan is made[0] else Made(indented_json(plan), replaced, made[1].notes)
+
+
+@lru_cache(maxsize=64)  # A reply is read when it comes and when it is stored.
+def _mended(content: str) -> tuple[Any, Made] | None:
+    """Return the plan in a reply with what the program sets, as a value and as a text; None where there is no JSON."""
     value = read_reply(content)
     if not isinstance(value, Parsed):
-        return content, ()
-    plan, replaced = with_given(value.value, state.given)
-    return (content, ()) if plan is value.value else (indented_json(plan), replaced)
+        return None
+    plan, notes = mended(value.value)
+    return plan, Made(content if plan is value.value else indented_json(plan), notes=notes)
 
 
-def with_given_findings(state: State, name: str, verdict: Verdict) -> Verdict:
-    """Return a guard's verdict on an artifact with what given facts add: warnings, and errors that reject a plan."""
+def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
+    """Return a guard's verdict on an artifact with what the program adds: warnings, and errors that reject a plan."""
     node = state.nodes[name]
-    if state.given is None or node.artifact is None or state.config.roles.get(node.step) != PLAN:
+    if node.artifact is None or state.config.roles.get(node.step) != PLAN:
         return verdict
-    unbound, replaced = tuple(unbound_findings(node.artifact.parsed, state.given)), replaced_findings(node.replaced)
-    if not (unbound or replaced):
+    unbound: tuple[Finding, ...] = ()
+    if state.given is not None:
+        unbound = tuple(unbound_findings(node.artifact.parsed, state.given))
+    replaced = replaced_findings(node.replaced)
+    if not (unbound or replaced or node.notes):
         return verdict
-    update: dict[str, Any] = {"findings": (*verdict.findings, *unbound, *replaced)}
+    update: dict[str, Any] = {"findings": (*verdict.findings, *unbound, *replaced, *node.notes)}
     if unbound:
         update |= {"passed": False, "score": min(verdict.score, 0.99)}
     return verdict.model_copy(update=update)

@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.config.belief_check import SEARCHES, check_belief
 from actors.config.loader import LoadedWorkflow
-from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
+from actors.config.model_spec import ModelSpec, Scripted, is_deterministic, parse_model_spec
 from actors.config.step_guards import GuardRefused, guard_for
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import check_workflow
@@ -73,6 +73,8 @@ class RunOptions:
     """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
     stop_below: float | None = None
     """The least chance of success per call that a move of a belief policy must have, in place of the workflow's."""
+    keep_trying: bool = False
+    """Whether the run goes on while a move is allowed, whatever it is worth: the same as `stop_below` 0."""
     no_input: bool = False
     """Whether nobody is there to answer: a belief policy then weighs no question."""
     strict: bool = False
@@ -107,8 +109,8 @@ class RunRequest:
     """The facts that the run is given, such as the names that tools implement; None for none."""
 
     def in_codec(self, codec: int) -> "RunRequest":
-        """Return the run for a codec (see `RunConfig.in_codec`); unchanged if it has the limit `stop_below`."""
-        pinned = self.pinned if self.limits.stop_below else self.pinned.in_codec(codec)
+        """Return the run for a codec (see `RunConfig.in_codec`); unchanged if `stop_below` is given."""
+        pinned = self.pinned.in_codec(codec)
         if pinned is self.pinned:
             return self
         return replace(self, pinned=pinned, limits=self.limits.model_copy(update={"stop_below": None}))
@@ -156,8 +158,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     setup.check_price(limited=options.max_cost_usd is not None)
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input)
     limits = limits_of(options, loaded.workflow.max_total_calls, setup.now)
-    if policy.belief is not None:
-        limits = limits.model_copy(update={"stop_below": loaded.workflow.stop_below or 0.0})
+    limits = limits.model_copy(update={"stop_below": pinned.stop_below})
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
@@ -201,6 +202,11 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
     if options.stop_below is not None and policy.belief is None:
         cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
+    if options.keep_trying and options.stop_below is not None:
+        raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
+    if options.keep_trying and policy.belief is not None:
+        loaded = replace(loaded, workflow=loaded.workflow.changed(stop_below=0.0))
+        given = (*given, "stop_below")
     for checked, decides in (loaded, policy), *_below(loaded):
         check_belief(checked, decides)
         _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
@@ -298,6 +304,7 @@ def pin(
         model=model,
         price=price,
         children=children,
+        deterministic=is_deterministic(model),
         no_input=no_input and policy.belief is not None,
     )
 

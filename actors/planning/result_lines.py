@@ -7,6 +7,7 @@ from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
 from actors.plans.plan_summary import plan_summary
 from actors.run.advice import advice
+from actors.run.ending import EARLY
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.lines import BLANK, Line, Span, indented, line
 
@@ -39,7 +40,8 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
         plan = plan_lines(result.plan_json) if full else plan_summary(result.plan_json)
         return [*plan, BLANK, *_warnings(result), _conclusion(result), used(result)]
     rows = list(heading(result, "No plan"))
-    if any(finding.message[:100] in result.why for finding in result.findings):
+    early = result.why.partition(":")[0] in EARLY
+    if not early and any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.
     rows += [*question_lines(result, program), *message_lines(result), *_path(result)]
     if result.findings and result.question is None:

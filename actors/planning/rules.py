@@ -1,7 +1,9 @@
 """The rules of a planning run, each a decision that may follow from a state; `advance` has them in one table. Pure."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from actors.planning import early_ends
 from actors.planning.agreement import came_again
 from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
 from actors.planning.cut_rules import in_same_visit, is_held, reject_cut
@@ -12,7 +14,8 @@ from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
 from actors.planning.strategy_view import chosen, tree_of, won
 from actors.policy.classification import worth_classifying
-from actors.policy.decision import Decision, Failure, Situation, decide, summary
+from actors.policy.decision import Failure, Situation, decide, summary
+from actors.policy.table import BacktrackLevel
 from actors.run import ending
 from actors.run.ending import exhausted
 from actors.run.ids import step_of
@@ -86,7 +89,13 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         state, branch, node, decide(failure, situation, None if classified is None else classified.cause)
     )
     if decision.not_worth_it:
-        return _not_worth_it(state, decision)
+        return early_ends.not_worth_it(state, node, decision)
+    if early_ends.is_stuck(state, branch, node, decision):
+        return early_ends.stuck(state, node, decision)
+    if decision.level is BacktrackLevel.GIVE_UP and situation.graph is not config.graph:
+        every = decide(failure, replace(situation, graph=config.graph))
+        if every.level is not BacktrackLevel.GIVE_UP:
+            return early_ends.used_up(state, node, decision)
     classifications_left = config.workflow.classifications_max - state.classifications
     if classified is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
         if run.saving:
@@ -101,7 +110,7 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
     """Return all that a decision about a failure of a step in a branch depends on, besides the failure."""
     config = state.config
     return Situation(
-        graph=config.graph,
+        graph=early_ends.without_moves(config.graph, early_ends.asked_no_more(state, branch)),
         progress=branch.progress,
         roles=config.roles,
         policy=config.policy,
@@ -113,23 +122,6 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
         weighs_questions=not config.no_input,
         stop_below=state.run.ledger.limits.stop_below or 0.0,
     )
-
-
-def _not_worth_it(state: State, decision: Decision) -> ending.RunFinished | None:
-    """End the run where no move is worth its calls, unless an answer may change what is known.
-
-    The failure stays undecided: a run that is reopened by a lower limit decides about it then.
-    """
-    if state.run.open_questions:
-        return None
-    assert decision.weighing is not None
-    best = decision.weighing.options[0]
-    move, calls = " ".join((best.move, *best.targets)), f"{best.calls:g} call{'' if best.calls == 1 else 's'}"
-    why = (
-        f"{ending.NOT_WORTH_IT}: the best move left, {move}, has a chance of {best.chance:.1%} in {calls},"
-        f" less than {state.run.ledger.limits.stop_below:g} a call"
-    )
-    return ending.RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
 
 
 def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:

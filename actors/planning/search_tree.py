@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.planning.attempts import Attempt, roots
 from actors.planning.call_events import FailureClassified
-from actors.policy.belief_choice import Weighing
+from actors.policy.belief_choice import Weighing, counted_calls
 from actors.policy.decision import Decision
 from actors.values.findings import Finding
 from actors.values.format import counted, spent
@@ -117,8 +117,11 @@ def _classified(classification: FailureClassified, decision: Decision) -> str:
 def _weighed(weighing: Weighing) -> str:
     """Return where the belief saw the mistake before and after the rejection, and the value of the two best moves."""
     places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
-    moves = [f"{' '.join((one.move, *one.targets))} ({one.chance:.1%} in {one.calls:g})" for one in weighing.options]
-    chosen = f"success in calls: {', next best '.join(moves)}" if moves else "no move is left"
+    moves = [
+        f"{' '.join((one.move, *one.targets))} {one.value:.2%} ({one.chance:.1%} in {counted_calls(one.calls)})"
+        for one in weighing.options
+    ]
+    chosen = f"success per call: {', next best '.join(moves)}" if moves else "no move is left"
     return f"the mistake lies in {places}; {chosen}"
 
 

@@ -17,7 +17,7 @@ from actors.run.state import NotStarted, RunState
 from actors.search.progress import Progress
 from actors.values.artifacts import Artifact
 from actors.values.attachments import Attachment
-from actors.values.findings import ReasonTag, Verdict
+from actors.values.findings import Finding, ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.copies import changed
@@ -73,6 +73,8 @@ class Node:
     """The rejections of the visit that ended with it, itself included, oldest first; set when the search goes back."""
     replaced: tuple[str, ...] = ()
     """The keys of its plan that said something else than a given fact, which has replaced it."""
+    notes: tuple[Finding, ...] = ()
+    """The warnings about what the program has set in its plan."""
     used: Amount = ZERO
     """The calls, tokens and micro-dollars of its tries and of a classification of its rejection."""
 
@@ -176,6 +178,8 @@ class State:
     """Whether a requirement has changed and the search has not gone back for it yet."""
     forgiven: frozenset[str] = frozenset()
     """The nodes with a cut reply that count no more, because a person has resumed the run after them."""
+    of_former_model: frozenset[str] = frozenset()
+    """The nodes that another model has written, before a person changed it: no repeat of theirs counts."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """The seconds that the policy delays the retry of a rejected attempt, by its node, until the wait has ended."""
     attachments: tuple[Attachment, ...] = ()

@@ -39,10 +39,12 @@ class Option(Value):
     """The probability that the next attempt at the leaf is accepted, three decimals."""
     calls: float
     """The calls until then, with the price of a question, three decimals."""
+    value: float
+    """The chance per call, which the policy compares, five decimals."""
 
 
 class Weighing(Value):
-    """What a belief policy went by: at most 12 numbers."""
+    """What a belief policy went by: at most 15 numbers."""
 
     places: tuple[Place, ...]
     """The likeliest places of the mistake, at most three."""
@@ -60,6 +62,8 @@ class Bounds:
     """The steps to go back to while one of them has a visit left (`escalate_to`, `escalate_by_guard`); empty: any."""
     may_ask: bool
     """Whether a question is left."""
+    graph: Graph | None = None
+    """The budgets that bound the moves; None for those of the model, which count the calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,18 @@ class Weighed:
         """The candidate as a decision records it."""
         targets = self.move.targets if isinstance(self.move, Redo) else ()
         name: Literal["retry", "redo", "ask"] = "ask" if self.move is None else "redo" if targets else "retry"
-        return Option(move=name, targets=targets, chance=round(self.chance, 3), calls=round(self.calls, 3))
+        return Option(
+            move=name,
+            targets=targets,
+            chance=round(self.chance, 3),
+            calls=round(self.calls, 3),
+            value=round(self.value, 5),
+        )
 
 
 def weigh(model: BeliefModel, belief: Belief, progress: Progress, failed: str, bounds: Bounds) -> list[Weighed]:
     """Return the allowed moves after a rejection, the most valuable first; equal ones in the order of `_moves`."""
-    graph = model.graph
+    graph = model.graph if bounds.graph is None else bounds.graph
     leaf = failed if failed in graph.leaves else next(step for step in graph.below[failed] if step in graph.leaves)
     odds = model.odds(belief)
     candidates = []
@@ -148,6 +158,11 @@ def _moves(graph: Graph, progress: Progress, failed: str, bounds: Bounds) -> Ite
         yield Redo(roots)
     if not retry and can_redo(graph, progress, failed):
         yield Redo((failed,))
+
+
+def counted_calls(calls: float) -> str:
+    """Return a number of calls, which may be a mean, in words."""
+    return f"{calls:.3g} call{'' if calls == 1 else 's'}"
 
 
 def _best_first(candidates: list[Weighed]) -> list[Weighed]:

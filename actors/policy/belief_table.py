@@ -55,6 +55,8 @@ class BeliefTable(Config):
 
     rules: tuple[str, ...]
     """The ids of the rows that decide as in a rule table, because chance has no part in them."""
+    mends: Mapping[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
+    """By row, the most failures of a visit that are answered by a retry before the belief decides about one."""
     causes: Mapping[str, Share]
     """The weight of each role as the cause, of `other` for further roles, and of `unsolvable`; they need no sum."""
     easy: Chance
@@ -98,5 +100,6 @@ class BeliefTable(Config):
     def rows_named(self) -> Iterator[tuple[tuple[str, ...], Iterable[str]]]:
         """Yield the ids of rows that the table names, after the path of the key that names them."""
         yield ("rules",), self.rules
+        yield ("mends",), self.mends
         for place, row in self.codes.items():
             yield ("codes", place), row

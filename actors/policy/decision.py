@@ -11,13 +11,14 @@ from typing import assert_never
 
 from actors.policy.belief import BeliefModel
 from actors.policy.belief_choice import Bounds, Weighing, known_right, shown, weigh
+from actors.policy.belief_rows import belief_row, matched_row, mends_left
 from actors.policy.cause import Cause, row_for
 from actors.policy.history import NOTHING, Came, Past, places_up, signature
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
 from actors.policy.targets import BELIEF, resolved, root_above
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
-from actors.search.progress import Progress, cleared
+from actors.search.progress import Progress, can_retry, cleared
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
@@ -185,24 +186,33 @@ def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> De
 
 def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
     """Return the decision of a belief policy; None if the policy has no belief, or a rule decides about this row."""
-    model, graph = situation.belief, situation.graph
-    row = belief_row(failure.verdict, situation.policy)
-    if model is None or not row:
+    model, graph, policy = situation.belief, situation.graph, situation.policy
+    if model is None:
+        return None
+    matched = matched_row(failure.verdict, policy)
+    retry = can_retry(graph, situation.progress, failure.step)
+    if retry and mends_left(failure.step, matched.id, policy.belief, situation.history):
+        errors = failure.verdict.errors
+        finding = next((error for error in errors if matched.matches(error)), next(iter(errors), None))
+        return _decision(failure, graph, _proposal(matched, failure, situation, finding, 1), Retry())
+    row = belief_row(failure.verdict, policy)
+    if not row and matched.id not in model.table.mends:
         return None
     history = tuple(situation.history)
     before = model.after(history, failure.came)
     again = Past(failure.step, signature(failure.verdict), row=row).is_again(history)
     if right := known_right(graph, situation.progress):
         before = model.settled(before, right)
-        after = model.rejected(before, failure.step, row, again=again)
+        after = model.rejected(before, failure.step, row, again=again) if row else before
     else:
-        after = model.rejected_after(history, failure.came, failure.step, row, again)
+        after = model.rejected_after(history, failure.came, failure.step, row, again) if row else before
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
         after = model.pointed_out(after, resolved(named, failure.step, graph, situation.roles))
     bounds = Bounds(
         may_escalate=not _used_up(failure, situation),
         only=_configured(failure, situation.escalation),
         may_ask=situation.questions_left > 0 and situation.weighs_questions,
+        graph=graph,
     )
     weighed = weigh(model, after, situation.progress, failure.step, bounds)
     weighing = shown(model.places(before), model.places(after), weighed)
@@ -217,22 +227,6 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     return _decision(failure, graph, proposal, (weighed[0].move if weighed else None) or stuck(graph, failure.step))
 
 
-def belief_row(verdict: Verdict, policy: Policy) -> str:
-    """Return the row by which a belief reads a rejection; empty where one of its rules decides about it.
-
-    The rows about repeated failures are left out, since the belief counts repeats itself.
-    """
-    if policy.belief is None:
-        return ""
-    errors = verdict.errors
-    for row in policy.rows:
-        if row.repeated or row.repeats:
-            continue
-        if any(map(row.matches, errors)) or (row.fatal and verdict.fatal) or row.always:
-            return "" if row.id in policy.belief.rules else row.id
-    raise AssertionError("a policy's last row matches everything")
-
-
 def remembered(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
     """Return a decided failure as the history keeps it."""
     up = places_up(graph, decision.step, decision.targets)
@@ -240,7 +234,8 @@ def remembered(verdict: Verdict, decision: Decision, graph: Graph, policy: Polic
         return Past(decision.step, signature(verdict), up)
     targets = decision.targets if decision.level in REPLANS else (decision.step,)
     redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared(graph, targets)
-    return Past(decision.step, signature(verdict), up, belief_row(verdict, policy), redone, came)
+    mended = decision.rule if decision.rule in policy.belief.mends else ""
+    return Past(decision.step, signature(verdict), up, belief_row(verdict, policy), redone, came, mended)
 
 
 def _configured(failure: Failure, escalation: Escalation) -> tuple[str, ...]:

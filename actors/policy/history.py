@@ -40,6 +40,8 @@ class Past:
     """With a belief policy, the steps that the decision redid, the failed one included."""
     came: Came = NOTHING
     """With a belief policy that goes by agreement, what the steps above brought before the failure."""
+    mended: str = ""
+    """With a belief policy, the row by which it was retried before the belief was asked; else empty."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
         """Return whether the last earlier failure of the step was the same; None if there was none.

@@ -1,6 +1,6 @@
 """The next step after a run of any kind that has no success: what its user can do so that it goes on. Pure."""
 
-from actors.run.ending import NOT_WORTH_IT
+from actors.run.ending import EARLY
 from actors.run.provider_advice import provider_advice
 from actors.run.result import RunResult
 
@@ -10,7 +10,6 @@ _FLAGS = {
     "no money left": "--max-cost USD",
     "no active time left": "--active-time 1h",
     "the deadline has passed": "--deadline 1h",
-    NOT_WORTH_IT: "--stop-below 0",
 }
 """The option that raises the limit that ran out, by what the run says at its end, up to a colon."""
 
@@ -32,6 +31,9 @@ def advice(result: RunResult, program: str) -> str:
         return "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller"
     if result.cause == "home_budget":
         return f"on the next day (UTC), or with a larger `home_budget` in config.yaml, {resume} goes on"
+    if result.outcome == "budget_exhausted" and result.why.partition(":")[0] in EARLY:
+        told = f"`{program} tell {result.run_id} TEXT --as requirement` says more or drops a demand"
+        return f"{resume[:-1]} -m MODEL` asks another model, {told}, {resume[:-1]} --keep-trying` goes on as it is"
     if result.outcome == "budget_exhausted":
         flag = _FLAGS.get(result.why.partition(":")[0], "--max-calls N")
         return f"`{program} resume {result.run_id} {flag}` goes on with all that was accepted"

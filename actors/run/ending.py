@@ -56,6 +56,11 @@ class RunFinished(Event):
             return "resume"
         return "limits" if self.outcome == Outcome.BUDGET_EXHAUSTED else "requirement"
 
+    @property
+    def early(self) -> bool:
+        """Whether it ended with calls unspent: another model or another requirement lets it go on too."""
+        return self.outcome == Outcome.BUDGET_EXHAUSTED and self.why.partition(":")[0] in EARLY
+
 
 _RAN_OUT = {
     Limit.CALLS: "no calls left",
@@ -68,6 +73,10 @@ _RAN_OUT = {
 
 NOT_WORTH_IT = "not_worth_it"
 """What a run says at its end, up to a colon, that has no move whose value reaches its limit `stop_below`."""
+STUCK = "stuck"
+"""What a run says at its end, up to a colon, whose model writes again what was rejected."""
+EARLY = (NOT_WORTH_IT, STUCK)
+"""The reasons of a run that ends with calls unspent, because another call would probably be lost."""
 
 
 def exhausted(limit: Limit) -> RunFinished:

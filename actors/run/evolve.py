@@ -101,7 +101,7 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             left = waits.ended(run.waits, expiry_id(event.question_id))
             return changed(run, questions=questions.closed(run.questions, event), waits=left)
         case NoteTold() | RequirementTold():
-            wanted = isinstance(event, RequirementTold) and _reopened_by(run, "requirement")
+            wanted = isinstance(event, RequirementTold) and (_reopened_by(run, "requirement") or _ended_early(run))
             return changed(run, messages=inbox.told(run.messages, event), reopening=run.reopening or wanted)
         case SettingsChanged():
             return _with_settings(run, event)
@@ -126,12 +126,17 @@ def _reopened_by(run: RunState[C], what: ReopenedBy) -> bool:
     return run.finished is not None and run.finished.reopened_by == what
 
 
+def _ended_early(run: RunState[C]) -> bool:
+    return run.finished is not None and run.finished.early
+
+
 def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     """Return the state with changed settings; a provider that is no longer the run's is not waited for."""
     run = changed(run, changes=settings.for_children(run.changes, run.ledger.limits, event))
     if event.model is not None:
         again = pauses.up(run.calls) if PROVIDER in run.waits else run.calls
-        run = changed(run, waits=waits.without_provider(run.waits), calls=again, renewing=True)
+        left = waits.without_provider(run.waits)
+        run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:
         return run
     kept = waits.ended(run.waits, DEADLINE) if event.limits.deadline != run.ledger.limits.deadline else run.waits

@@ -54,6 +54,8 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | 
     unknown = given.keys() - Limits.model_fields.keys()
     if unknown:
         raise UsageProblem("there is no such limit", place=min(unknown))
+    if ledger.limits.stop_below is None and given.get("stop_below") == 0 and len(body.keys() - {"kind"}) > 1:
+        del given["stop_below"]  # A run that weighs no moves never stops early.
     if "stop_below" in given and ledger.limits.stop_below is None:
         raise UsageProblem("the run's policy weighs no moves, so it has no such limit", place="stop_below")
     if "stop_below" in given and given["stop_below"] is None:
@@ -103,6 +105,8 @@ def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChan
             value = getattr(event.limits, key)
             if value != getattr(before, key):
                 message[key] = value
+        if event.limits.stop_below == 0.0 != before.stop_below:
+            message["stop_below"] = 0.0
     return message if len(message) > 1 else {}
 
 

@@ -43,6 +43,7 @@ class Code(StrEnum):
     UNKNOWN_KEY_STEP = "plan.unknown_key_step"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
     GIVEN_REPLACED = "plan.given_replaced"  # warning: a given fact replaced what the plan said
+    SET_BY_PROGRAM = "plan.set_by_program"  # warning: the program has set what only it needs
     UNBOUND = "plan.unbound"  # no tool implements the name of a generator or guard
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"

@@ -49,6 +49,7 @@ def start(
     patience_seconds: float | None = None,
     stop_below: float | None = None,
     strict: bool = False,
+    keep_trying: bool = False,
     timeout_seconds: float | None = None,
     output_tokens: int | None = None,
     attach: Sequence[Path | str] = (),
@@ -69,8 +70,9 @@ def start(
     A limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards
     work; waiting for people does not count. `timeout_seconds` limits each call, `output_tokens` each reply. A
     provider that stays down for `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`.
-    `stop_below` is the least chance of success per call of a move of a belief policy. With `strict`, a plan that
-    leaves a demand of the problem in no step is rejected. `attach` names text files and
+    `stop_below` is the least chance of success per call of a move of a belief policy, and `keep_trying` sets it to 0,
+    so that the run also goes on where its model repeats itself. With `strict`, a plan that leaves a demand of the
+    problem in no step is rejected. `attach` names text files and
     `repo` a repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators`
     are functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None
     for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text,
@@ -93,6 +95,7 @@ def start(
         patience_seconds=patience_seconds,
         stop_below=stop_below,
         strict=strict,
+        keep_trying=keep_trying,
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
     )
@@ -133,6 +136,7 @@ def drive(
     active_seconds: float | None = None,
     patience_seconds: float | None = None,
     stop_below: float | None = None,
+    keep_trying: bool = False,
     timeout_seconds: float | None = None,
     output_tokens: int | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
@@ -159,6 +163,7 @@ def drive(
         active_seconds=active_seconds,
         patience_seconds=patience_seconds,
         stop_below=stop_below,
+        keep_trying=keep_trying,
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
         model=model,

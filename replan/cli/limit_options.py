@@ -19,6 +19,7 @@ _NAMES = {
     "deadline": "deadline_seconds",
     "active_time": "active_seconds",
     "patience": "patience_seconds",
+    "keep_trying": "keep_trying",
     "output_tokens": "output_tokens",
     "timeout": "timeout_seconds",
 }
@@ -40,6 +41,11 @@ def limit_options(function: F) -> F:
             ),
             click.option(
                 "--patience", type=Duration(), help="Wait at most this long for a provider that is down; default 10m."
+            ),
+            click.option(
+                "--keep-trying",
+                is_flag=True,
+                help="Plan on where no move is worth its calls, or the model repeats itself.",
             ),
             click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most."),
             click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take."),

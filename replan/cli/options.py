@@ -53,6 +53,7 @@ OPTIONS = {
     "patience_seconds": "--patience",
     "stop_below": "--stop-below",
     "strict": "--strict",
+    "keep_trying": "--keep-trying",
     "output_tokens": "--output-tokens",
     "timeout_seconds": "--timeout",
 }

@@ -239,8 +239,8 @@ def _prepared_arm(
     if arm.pipeline.policy is not None:
         policy = load_policy(arm.pipeline.policy, installation.root, folder)
     pinned = _with_changes(request.pinned, arm, policy, arm.cap or max(experiment.caps, default=None))
-    stop_below = None if pinned.policy.belief is None else pinned.workflow.stop_below or 0.0
-    changes = {"calls": min(request.limits.calls, pinned.workflow.max_total_calls), "stop_below": stop_below}
+    calls = min(request.limits.calls, pinned.workflow.max_total_calls)
+    changes = {"calls": calls, "stop_below": pinned.stop_below}
     request = replace(request, pinned=pinned, limits=request.limits.model_copy(update=changes))
     return PreparedArm(arm, request, profile, installation.registry)
 

@@ -59,6 +59,8 @@ class Plan(Ordered):
     """The least chance of success per call that a move of a belief policy must have; else the workflow's."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
+    keep_trying: bool = False
+    """Whether the run goes on where no move is worth its calls, or its model repeats itself: as `stop_below` 0."""
     attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
 

@@ -24,6 +24,7 @@ async def plan(call: Call, wanted: bodies.Plan) -> Mapping[str, Any]:
         uploads=files,
         stop_below=wanted.stop_below,
         strict=wanted.strict,
+        keep_trying=wanted.keep_trying,
         **_limited(wanted),
     )
     return await _started(call, wanted, "plan", lambda: planned(call.desk, order))

@@ -36,6 +36,8 @@ class Changes:
     """Seconds of pauses in which a process stays for the provider."""
     stop_below: float | None = None
     """The least chance of success per call that a move of a belief policy must have."""
+    keep_trying: bool = False
+    """Whether the run goes on while a move is allowed, whatever it is worth: the same as `stop_below` 0."""
     timeout_seconds: float | None = None
     """The time limit of a call."""
     output_tokens: int | None = None
@@ -46,11 +48,19 @@ class Changes:
     @property
     def raises_limits(self) -> bool:
         """Whether a limit is among them."""
-        return any(getattr(self, name) is not None for name in _LIMITS)
+        return self.keep_trying or any(getattr(self, name) is not None for name in _LIMITS)
+
+    @property
+    def least_value(self) -> float | None:
+        """The limit `stop_below` that they set; None where it stays. Raises `UsageProblem` if both say one."""
+        if self.keep_trying and self.stop_below is not None:
+            raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
+        return 0.0 if self.keep_trying else self.stop_below
 
     def __bool__(self) -> bool:
         """Tell whether anything changes."""
-        return any(getattr(self, field.name) is not None for field in fields(self))
+        given = (getattr(self, field.name) for field in fields(self) if field.name != "keep_trying")
+        return self.keep_trying or any(value is not None for value in given)
 
 
 _LIMITS = {
@@ -87,7 +97,7 @@ def _message_of(changes: Changes, result: RunResult, now: float, environment: Ma
     """Return changes as the run's inbox takes them. Raises `UsageProblem`, whose place is the name in Python."""
     body: dict[str, Any] = {}
     for name, key in _LIMITS.items():
-        value = getattr(changes, name)
+        value = changes.least_value if name == "stop_below" else getattr(changes, name)
         if value is None:
             continue
         if not 0 <= value <= LIMIT_MOST.get(name, 10**12):

@@ -108,6 +108,7 @@ def prepare_to_execute(
     workspace = check_workspace(options.workspace, home.folder)
     tools, remarks = tools_of(options.tools, home, workspace, environment)
     _check_writer(source, tools, choice)
+    planning = planning_for(source, options, setup, tools)
     request = ExecutionInput(
         plan=source.plan,
         tools=tools,
@@ -118,8 +119,8 @@ def prepare_to_execute(
         r_max=source.r_max if options.r_max is None else options.r_max,
         problem=source.problem,
         plan_of=source.plan_of,
-        planning=planning_for(source, options, setup, tools),
-        limits=limits,
+        planning=planning,
+        limits=limits.model_copy(update={"stop_below": planning.stop_below}),
     )
     if options.limits.timeout_seconds is not None:
         request = replace(request, timeout_seconds=options.limits.timeout_seconds)
@@ -171,6 +172,8 @@ def planning_for(source: PlanToExecute, options: ExecutionOptions, setup: Setup,
             timeout_seconds=limits.timeout_seconds,
         )
         made = planning_config(named, setup)
+    if limits.keep_trying:
+        made = made.keeps_trying()
     return with_guards(made, tools)
 
 

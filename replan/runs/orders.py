@@ -74,6 +74,8 @@ class Order(Limited):
     """The least chance of success per call of a move of a belief policy; None for the server's or the workflow's."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
+    keep_trying: bool = False
+    """Whether the run goes on while a move is allowed: the same as `stop_below` 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,11 @@ class Offer:
     def _options(self, order: Order) -> RunOptions:
         workflow = _named(order.workflow, self.workflows, "workflow") or ""
         return RunOptions(
-            workflow=workflow, stop_below=order.stop_below, strict=order.strict, **self._limits(order, None)
+            workflow=workflow,
+            stop_below=order.stop_below,
+            keep_trying=order.keep_trying,
+            strict=order.strict,
+            **self._limits(order, None),
         )
 
     def _limits(self, order: Limited, calls: int | None) -> dict[str, Any]:
@@ -221,7 +227,9 @@ class Offer:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
                 raise UsageProblem(f"the most that clients may ask for is {ceiling:,}", place=name, hint=hint)
         least = self.config.clients.stop_below
-        worth = wanted.stop_below if isinstance(wanted, Order | Changes) else None
+        worth = None
+        if isinstance(wanted, Order | Changes):
+            worth = 0.0 if wanted.keep_trying else wanted.stop_below
         if worth is not None and least is not None and not worth >= least:
             hint = "clients.stop_below in the server's config.yaml; the command line may go below it"
             raise UsageProblem(f"the least that clients may ask for is {least:g}", place="stop_below", hint=hint)

@@ -52,6 +52,8 @@ class ChangedLimits(Limits):
 
     stop_below: Worth | None = None
     """The least chance of success per call that a move of a belief policy must have."""
+    keep_trying: bool = False
+    """Whether the run goes on where no move is worth its calls, or its model repeats itself: as `stop_below` 0."""
 
 
 class StartRun(Limits):
@@ -59,6 +61,8 @@ class StartRun(Limits):
 
     stop_below: Worth | None = None
     """The least chance of success per call that a move of a belief policy must have; else the workflow's."""
+    keep_trying: bool = False
+    """Whether the run goes on where no move is worth its calls, or its model repeats itself: as `stop_below` 0."""
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
     """The problem, as plain text."""

@@ -43,6 +43,7 @@ async def start_run(site: Site, request: Request, who: Principal, body: bodies.S
         uploads=files,
         stop_below=body.stop_below,
         strict=body.strict,
+        keep_trying=body.keep_trying,
         **_limited(body),
     )
     return await _started(site, request, who, body, lambda: planned(site, order))

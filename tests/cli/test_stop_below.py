@@ -33,10 +33,13 @@ def test_a_run_stops_when_no_move_is_worth_its_calls_and_goes_on_with_a_lower_li
     run, calls = result["run_id"], result["calls"]
     shown = replan("show", run)
     assert "not_worth_it: the best move left, " in shown.stdout
-    assert f"replan resume {run} --stop-below 0" in shown.stdout + shown.stderr
+    told = shown.stdout + shown.stderr
+    assert f"replan resume {run} --keep-trying" in told
+    assert f"replan resume {run} -m MODEL" in told
+    assert f"replan tell {run} TEXT --as requirement" in told
     again = json.loads(replan("resume", run, "--max-calls", "60", "--json").stdout)
     assert (again["outcome"], again["calls"]) == ("budget_exhausted", calls)
-    done = replan("resume", run, "--stop-below", "0", "--json")
+    done = replan("resume", run, "--keep-trying", "--json")
     assert json.loads(done.stdout)["calls"] > calls
     assert "not_worth_it" not in replan("show", run).stdout
 
@@ -66,10 +69,13 @@ def test_a_policy_of_rows_refuses_the_limit(replan, problem, workflow):
 def test_the_workflow_gives_the_limit_and_the_option_replaces_it(replan, problem, workflow):
     workflow.write_text(WORKFLOW + "stop_below: 0.2\n")
     limits = []
-    for options in ((), ("--stop-below", "0.3"), ("--stop-below", "0")):
+    for options in ((), ("--stop-below", "0.3"), ("--stop-below", "0"), ("--keep-trying",)):
         done = replan("run", problem, "-w", workflow, "-m", "rules", "--no-input", "--json", *options)
         limits.append(started(replan, json.loads(done.stdout)["run_id"])["limits"]["stop_below"])
-    assert limits == [0.2, 0.3, 0.0]
+    assert limits == [0.2, 0.3, 0.0, 0.0]
+    done = replan("run", problem, "-w", workflow, "-m", "rules", "--keep-trying", "--stop-below", "0.1", "--dry-run")
+    assert (done.exit_code, "--keep-trying" in done.stderr) == (2, True)
+    assert replan("run", problem, "-w", "option_a", "-m", "rules", "--keep-trying", "--dry-run").exit_code == 0
 
 
 def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, workflow):
@@ -79,7 +85,7 @@ def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, wor
         done = replan("run", problem, "-m", "rules", "--json", "--max-calls", "20", *options)
         start = started(replan, json.loads(done.stdout)["run_id"])
         pinned.append((json.loads(start["pinned"]).get("no_input"), start["limits"].get("stop_below")))
-    assert pinned == [(True, 0.0), (None, 0.0), (None, None)]
+    assert pinned == [(True, 0.01), (None, 0.01), (None, None)]
 
 
 def test_below_codec_2_the_rows_decide_alone_until_the_journal_is_upgraded(replan, home, problem, workflow):

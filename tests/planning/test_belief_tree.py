@@ -19,7 +19,7 @@ def lines_of(tree):
 
 def test_the_tree_and_its_json_say_what_a_decision_went_by():
     """Where the mistake is believed to lie before and after, then the chosen move and the next best."""
-    judge = lambda request, _: passed() if request.node.startswith("strategy") else rejected("plan.cycle")  # noqa: E731
+    judge = lambda request, _: passed() if request.node.startswith("strategy") else rejected("plan.goal_unreachable")  # noqa: E731
     made = World(pinned(CHAIN, policy="belief"), judge=judge)
     made.begin()
     for name in ("strategy/v1.a1", "plan/v1.a1"):
@@ -30,6 +30,7 @@ def test_the_tree_and_its_json_say_what_a_decision_went_by():
     (line,) = [text for text in lines_of(tree) if "mistake" in text]
     weighing = next(each.node.decision.weighing for each in shown if each.node.decision)
     places, options = weighing.places, weighing.options
-    assert line.startswith(f"the mistake lies in plan {places[0].before:.0%} -> {places[0].after:.0%}, strategy ")
-    chances = [f"{option.chance:.1%} in {option.calls:g}" for option in options]
-    assert line.endswith(f"success in calls: retry ({chances[0]}), next best redo strategy ({chances[1]})")
+    first = places[0]
+    assert line.startswith(f"the mistake lies in strategy {first.before:.0%} -> {first.after:.0%}, unsolvable ")
+    chances = [f"{one.value:.2%} ({one.chance:.1%} in {one.calls:g} call" for one in options]
+    assert line.endswith(f"success per call: redo strategy {chances[0]}s), next best retry {chances[1]})")

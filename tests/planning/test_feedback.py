@@ -8,7 +8,6 @@ import pytest
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import (
-    PREVIEW_MAX,
     context_for,
     escalation_feedback,
     escalations,
@@ -77,7 +76,7 @@ def test_the_attempted_path_is_told_with_previews():
     (entry,) = context_for(state, state.latest, "g_strategy").escalation
     previews = [line for line in entry.text.splitlines() if line.endswith("...")]
     assert [line.split("/")[0] for line in previews] == ["g_analysis", "g_recon", "g_strategy"]
-    assert all(len(line.partition(": ")[2]) == PREVIEW_MAX + 3 for line in previews)
+    assert all(len(line.partition(": ")[2]) == len("...") + 200 for line in previews)
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])

@@ -156,13 +156,6 @@ def after(*codes):
     return tuple(pasts)
 
 
-def test_a_slip_of_the_plan_is_retried():
-    """A code that slips of the plan give makes the plan the likeliest place."""
-    decision = decided(failure("plan.precondition_unordered"))
-    assert (decision.level, decision.rule) == ("local_retry", "belief")
-    assert decision.weighing.places[0].step == "plan"
-
-
 def test_repeated_failures_move_the_belief_up():
     """After failed retries the mistake lies above, and all roots are redone when none stands out."""
     decision = decided(

@@ -35,6 +35,9 @@ _RESUME = examples(
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work, over the whole run.")
 @click.option("--patience", type=Duration(), help="Wait at most this long for a provider that is down, such as 10m.")
 @click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
+@click.option(
+    "--keep-trying", is_flag=True, help="Go on where no move is worth its calls, or the model repeats itself."
+)
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on, for every step.")
 @click.option(
@@ -60,6 +63,7 @@ def resume(
     active_time: float | None,
     patience: float | None,
     stop_below: float | None,
+    keep_trying: bool,
     timeout: float | None,
     output_tokens: int | None,
     grace: float | None,
@@ -84,6 +88,7 @@ def resume(
         active_seconds=active_time,
         patience_seconds=patience,
         stop_below=stop_below,
+        keep_trying=keep_trying,
         timeout_seconds=timeout,
         output_tokens=output_tokens,
         model=model,

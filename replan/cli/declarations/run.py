@@ -50,6 +50,9 @@ _RUN = examples(
 @click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
 @click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step.")
 @click.option(
+    "--keep-trying", is_flag=True, help="Go on where no move is worth its calls, or the model repeats itself."
+)
+@click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for replies."
 )
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
@@ -83,6 +86,7 @@ def run(
     patience: float | None,
     stop_below: float | None,
     strict: bool,
+    keep_trying: bool,
     grace: float | None,
     output_tokens: int | None,
     timeout: float | None,
@@ -118,6 +122,7 @@ def run(
         patience_seconds=patience,
         stop_below=stop_below,
         strict=strict,
+        keep_trying=keep_trying,
         output_tokens=output_tokens,
         timeout_seconds=timeout,
         no_input=no_input,

@@ -1,0 +1,158 @@
+"""Ends of a run with calls unspent: no move is worth its calls, or the model writes again what was rejected. Pure."""
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from actors.config.workflow import MODEL_GENERATORS
+from actors.planning.given_plans import PLAN
+from actors.planning.state import Branch, Node, State
+from actors.policy.belief_choice import counted_calls
+from actors.policy.decision import Decision, summary
+from actors.policy.table import BacktrackLevel
+from actors.run import ending
+from actors.run.ending import NOT_WORTH_IT, STUCK, Outcome
+from actors.search.graph import Graph
+from actors.values.artifacts import Artifact
+from runtime.models.replies import Parsed
+
+REPEATS_MAX = 3
+"""How often a step's model writes the same rejected artifact in a round before the run ends."""
+_WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
+"""The keys of a plan that no guard reads: two plans that differ in nothing else are the same."""
+
+
+def not_worth_it(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
+    """End the run where no move is worth its calls, unless an answer may change what is known.
+
+    The failure stays undecided: a run that is reopened decides about it then.
+    """
+    if state.run.open_questions:
+        return None
+    assert decision.weighing is not None
+    assert node.verdict is not None
+    best = decision.weighing.options[0]
+    move, calls = " ".join((best.move, *best.targets)), counted_calls(best.calls)
+    least = state.run.ledger.limits.stop_below
+    chance = f"the best move left, {move}, has a chance of {best.chance:.1%} in {calls}, less than {least:g} a call"
+    return _ended(f"{NOT_WORTH_IT}: {chance}; {summary(decision, node.verdict)}")
+
+
+def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
+    """Return whether a rejected artifact is the third of its step in this round that says the same.
+
+    A question is asked all the same, since its answer begins a new round. A run that keeps trying is never stuck.
+    """
+    if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
+        return False
+    rejected = [
+        earlier.artifact
+        for earlier in state.attempts_at(branch, node.step)
+        if earlier.artifact is not None
+        and earlier.verdict is not None
+        and not earlier.verdict.passed
+        and earlier.round == node.round
+        and earlier.node not in state.of_former_model
+    ]
+    if node.artifact is None or len(rejected) < REPEATS_MAX:
+        return False
+    is_plan = state.config.roles.get(node.step) == PLAN
+    own = meaning(node.artifact, plan=is_plan)
+    return sum(meaning(artifact, plan=is_plan) == own for artifact in rejected) >= REPEATS_MAX
+
+
+def stuck(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
+    """End the run whose model repeats itself, unless an answer may change what is known; nothing is decided."""
+    if state.run.open_questions:
+        return None
+    assert node.verdict is not None
+    return _ended(f"{STUCK}: {node.step} was written {REPEATS_MAX} times alike; {summary(decision, node.verdict)}")
+
+
+def used_up(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
+    """End the run whose deterministic model has nothing new to write, likewise."""
+    if state.run.open_questions:
+        return None
+    assert node.verdict is not None
+    cause = f"the model {state.config.model} always writes the same for the same prompt"
+    return _ended(f"{STUCK}: {cause}; {summary(decision, node.verdict)}")
+
+
+def _ended(why: str) -> ending.RunFinished:
+    return ending.RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
+
+
+def asked_no_more(state: State, branch: Branch) -> frozenset[str]:
+    """Return the steps that a deterministic model has written alike before, from what is accepted above them now.
+
+    It writes for the number of rejections, so that one repeat says that more of them change nothing.
+    """
+    config = state.config
+    if not config.deterministic:
+        return frozenset()
+    return frozenset(step for step in config.graph.steps if _repeats_itself(state, branch, step))
+
+
+def _repeats_itself(state: State, branch: Branch, step: str) -> bool:
+    config = state.config
+    pair = config.workflow.action_pairs[step]
+    if config.graph.budgets[step].deterministic or not (pair.child or pair.generator in MODEL_GENERATORS):
+        return False
+    attempts = state.attempts_at(branch, step)
+    last = next((node for node in attempts if node.artifact is not None), None)
+    if last is None:
+        return False
+    now = [_content(state, branch.progress[upper].accepted) for upper in config.graph.requires[step]]
+    return any(
+        node.repeats is not None
+        and node.round == state.round
+        and state.nodes[node.repeats].round == node.round
+        and node.node not in state.of_former_model
+        and [_content(state, parent) for parent in node.parents] == now
+        for node in attempts
+    )
+
+
+def _content(state: State, name: str | None) -> str | None:
+    artifact = None if name is None else state.nodes[name].artifact
+    return None if artifact is None else artifact.content
+
+
+def without_moves(graph: Graph, steps: frozenset[str]) -> Graph:
+    """Return the graph in which nothing is gained by asking these steps again."""
+    if not steps:
+        return graph
+    budgets = {
+        step: replace(budget, deterministic=True) if step in steps else budget for step, budget in graph.budgets.items()
+    }
+    return Graph(requires=graph.requires, budgets=budgets)
+
+
+@lru_cache(maxsize=256)
+def meaning(artifact: Artifact, *, plan: bool) -> str:
+    """Return a text that two artifacts have in common if they say the same, whatever their white space.
+
+    Of a plan, the names for people and the order of its lists do not count, since no guard reads them.
+    """
+    value = artifact.value
+    if not isinstance(value, Parsed):
+        return " ".join(artifact.content.split())
+    return json.dumps(_canonical(value.value, plan=plan), sort_keys=True)
+
+
+def _canonical(value: Any, *, plan: bool) -> Any:
+    match value:
+        case str():
+            return " ".join(value.split())
+        case list():
+            items = [_canonical(item, plan=plan) for item in value]
+            return sorted(items, key=lambda item: json.dumps(item, sort_keys=True)) if plan else items
+        case dict():
+            return {
+                key: _canonical(item, plan=plan)
+                for key, item in value.items()
+                if not (plan and key in _WORDS_OF_A_PLAN)
+            }
+        case _:
+            return value

@@ -1,0 +1,114 @@
+"""Sets in a plan's JSON what only the program needs: sums, whole numbers, lists, copies. Total, pure.
+
+It is applied to the plans that a run's model writes, before a guard judges them, and never to a plan in a file: there
+the guard says what is wrong. Nothing that its author has to decide is changed; what is wrong in another way is left as
+it is, and the guard rejects it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from actors.plans.formatting import describe_value, printable
+from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
+from actors.values.findings import Code, Finding
+
+TOTAL = "total_retry_budget"
+BUDGET = "retry_budget"
+LISTS = ("dependencies", "preconditions", "effects", "delete_effects", "failure_effects", "failure_delete_effects")
+"""The lists of a step that are sets of names."""
+OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", BUDGET)
+"""The fields of a step that may be missing; null says the same."""
+NUMBER_MAX = 1_000_000
+"""The largest budget that is set or read from a text."""
+STEPS_MAX = 10_000
+"""The most steps of a plan that is mended; a guard rejects a larger one."""
+_DIGITS = len(str(NUMBER_MAX))
+
+
+def mended(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
+    """Return a plan's JSON value with what the program sets, and a warning for each place that it has changed.
+
+    A value without a list of steps is returned as it is. The value itself is not changed.
+    """
+    if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list) or len(plan["steps"]) > STEPS_MAX:
+        return plan, ()
+    notes: list[Finding] = []
+    steps = [_step(step, f"steps[{index}]", notes) for index, step in enumerate(plan["steps"])]
+    result = {**plan, "steps": list(_without_copies(steps, notes))}
+    _set_total(result, notes)
+    return (result, tuple(notes)) if notes else (plan, ())
+
+
+def _step(step: Any, where: str, notes: list[Finding]) -> Any:
+    if not isinstance(step, Mapping):
+        return step
+    result = dict(step)
+    for key in OPTIONAL:
+        if key in result and result[key] is None:
+            del result[key]
+            notes.append(_note(f"{where}.{key}", f"{where}.{key} was null and is left out"))
+    for key in LISTS:
+        name = result.get(key)
+        if isinstance(name, str) and name and "," not in name and not any(map(str.isspace, name)):
+            result[key] = [name]
+            notes.append(_note(f"{where}.{key}", f"{where}.{key} was one name and is a list of it now"))
+    if BUDGET in result:
+        number = _whole(result[BUDGET])
+        if number == 0:
+            number = 1  # It counts the first attempt too, so that no retries are one attempt.
+        if number is not None and not _is(result[BUDGET], number):
+            was = describe_value(result[BUDGET])
+            result[BUDGET] = number
+            notes.append(_note(f"{where}.{BUDGET}", f"{where}.{BUDGET} was {was} and is {number} now"))
+    return result
+
+
+def _without_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
+    """Yield the steps without those that say the same as an earlier one with their id."""
+    first: dict[str, Any] = {}
+    for index, step in enumerate(steps):
+        name = step.get("step_id") if isinstance(step, Mapping) else None
+        if isinstance(name, str) and first.setdefault(name, step) is not step and first[name] == step:
+            text = f"the step {printable(name, 60)} stood there twice and is kept once"
+            notes.append(_note(f"steps[{index}]", text))
+        else:
+            yield step
+
+
+def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
+    """Set the total of the attempts where it is missing or no number, or below the sum of the steps'."""
+    budgets: list[Any] = [
+        step.get(BUDGET, RETRY_BUDGET_DEFAULT) if isinstance(step, Mapping) else None for step in plan["steps"]
+    ]
+    if not all(type(budget) is int and 1 <= budget <= NUMBER_MAX for budget in budgets):
+        return
+    needed, written = sum(budgets), plan.get(TOTAL)
+    number = max(needed, TOTAL_RETRY_BUDGET_DEFAULT) if written is None else _whole(written)
+    if number is None or needed > NUMBER_MAX:
+        return
+    number = max(number, needed)
+    said = TOTAL_RETRY_BUDGET_DEFAULT if TOTAL not in plan else written
+    if not _is(said, number):
+        was = "missing" if written is None else describe_value(written).removeprefix("the number ")
+        plan[TOTAL] = number
+        notes.append(
+            _note(TOTAL, f"{TOTAL} was {was} and is {number} now; the steps' retry budgets add up to {needed}")
+        )
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number from 0 on, also one that is written as a text or with `.0`; None for all else."""
+    if isinstance(value, str) and len(text := value.strip()) <= _DIGITS and text.isascii() and text.isdigit():
+        value = int(text)
+    if isinstance(value, float) and 0 <= value <= NUMBER_MAX and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= NUMBER_MAX else None
+
+
+def _is(value: Any, number: int) -> bool:
+    return type(value) is int and value == number
+
+
+def _note(where: str, text: str) -> Finding:
+    message = f"set by the program: {text}."
+    return Finding(code=Code.SET_BY_PROGRAM, where=where, message=message, severity="warning")

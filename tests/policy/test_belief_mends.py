@@ -1,0 +1,71 @@
+"""What a belief policy does before and beside its weighing: slips are mended, and escalations may be used up."""
+
+from dataclasses import replace
+
+import pytest
+
+from actors.policy.decision import decide, remembered
+from actors.policy.history import Past
+from tests.policy.situations import SEEDS, failure, situation
+from tests.policy.test_belief import BELIEF, TABLE, after, decided, model
+
+SLIPS = (
+    "plan.cycle",
+    "plan.unknown_dependency",
+    "plan.duplicate_id",
+    "plan.unknown_guard",
+    "plan.precondition_unordered",
+    "plan.unbound",
+)
+
+
+@pytest.mark.parametrize("code", [*SLIPS, "field.missing", "reply.not_json"])
+def test_a_slip_is_mended_where_it_was_made_while_the_step_has_attempts(code):
+    """However often it is found, and however sure the belief is of another place; after that the belief decides."""
+    history = after(*["plan.goal_unreachable"] * 6)
+    for attempt in (1, 2):
+        decision = decided(failure(code), history=history, attempt=attempt)
+        rule = "structure" if code in SLIPS else "malformed"
+        assert (decision.level, decision.rule, decision.weighing) == ("local_retry", rule, None)
+    decision = decided(failure(code), history=history, attempt=3)
+    assert (decision.level, decision.rule) == ("full_replan", "belief")
+    assert decision.weighing.options
+
+
+def test_what_is_malformed_says_nothing_about_the_place_of_the_mistake():
+    """With its attempts used up, the belief decides by what it knew before."""
+    decision = decided(failure("reply.not_json"), attempt=3)
+    assert decision.rule == "belief"
+    assert all(place.before == place.after for place in decision.weighing.places)
+
+
+def test_a_row_is_mended_as_often_as_the_table_says_and_anew_after_a_step_back():
+    """With one retry for a row, the second failure of the visit is the belief's."""
+    table = TABLE.model_copy(update={"mends": {"wrong_strategy": 1}})
+    policy = BELIEF.model_copy(update={"belief": table})
+    given = {"policy": policy, "belief": model(table=table)}
+    failed, history, rules = failure("plan.goal_unreachable"), (), []
+    for _ in range(2):
+        decision = decide(failed, situation(history=history, **given))
+        rules.append(decision.rule)
+        history = (*history, remembered(failed.verdict, decision, SEEDS, policy))
+    assert rules == ["wrong_strategy", "belief"]
+    assert history[-1].up > 0
+    assert decide(failed, situation(history=history, **given)).rule == "wrong_strategy"
+
+
+def test_escalations_that_are_used_up_leave_a_belief_the_step_itself_and_a_question():
+    """`e_max` under a belief: no step above is a candidate, however likely; without a move left, the end names it."""
+    history = after(*["plan.goal_unreachable"] * 2)
+    back = Past("plan", frozenset(), up=2, row="wrong_strategy", redone=("recon", "strategy", "plan"))
+    failed = failure("plan.goal_unreachable", where="s9")
+    free = replace(situation().escalation, e_max=2)
+    assert decided(failed, history=(*history, back), escalation=free).level in ("partial_replan", "full_replan")
+    used = replace(situation().escalation, e_max=1)
+    decision = decided(failed, history=(*history, back), escalation=used, questions_left=0)
+    assert (decision.level, decision.targets) == ("local_retry", ("plan",))
+    assert [option.move for option in decision.weighing.options] == ["retry"]
+    asked = decided(failed, history=(*history, back), escalation=used)
+    assert {option.move for option in asked.weighing.options} == {"retry", "ask"}
+    ended = decided(failed, history=(*history, back), escalation=used, questions_left=0, attempt=3)
+    assert (ended.level, ended.rule) == ("give_up", "e_max")
