@@ -4,6 +4,7 @@ A step costs few records: the requests and results of its phases, and `StepSettl
 ids are explained in `actors.execution.ids`. What every kind of agent has is in `actors.run`.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
@@ -53,6 +54,8 @@ class Cause(StrEnum):
     REQUIREMENT_VIOLATED = "requirement_violated"  # a step did what a requirement forbids
     REQUIREMENTS_CHANGED = "requirements_changed"  # the user has said so
     REPLAN_FAILED = "replan_failed"  # no new plan was found or proved
+    STEP_FORBIDDEN = "step_forbidden"  # a step that is ready uses what a requirement forbids
+    PLAN_REJECTED = "plan_rejected"  # the new plan of a replan does not pass the proof, or cannot be executed
     PLANNER_ASKS = "planner_asks"  # the planning run of a replan has a question
 
 
@@ -200,6 +203,8 @@ class TroubleDecided(Event):
     """The question that a person has answered; None for a decision of the policy."""
     asks: bool = False
     """Whether a person is asked before anything follows."""
+    constraints: tuple[Mapping[str, Any], ...] = ()
+    """Where the user has changed the requirements: what was read in that which every plan keeps to, as JSON objects."""
     delay_seconds: Seconds = 0.0
     """The back-off before a local retry, in seconds."""
 

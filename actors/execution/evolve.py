@@ -20,6 +20,7 @@ from actors.execution.events import (
     TroubleDecided,
 )
 from actors.execution.state import ExecutionState, State
+from actors.plans.constraints import constraints_of
 from actors.plans.semantics import ready_steps
 from actors.run import tools
 from actors.run.calls import CallFailed, Settled
@@ -150,7 +151,7 @@ def _closed(
 def _started(event: ExecutionStarted) -> State:
     config = read_config(event.pinned)
     plan = ready_plan(config.plan)
-    return State(
+    state = State(
         run=RunState(event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits)),
         config=config,
         plan=plan,
@@ -162,3 +163,4 @@ def _started(event: ExecutionStarted) -> State:
         replans_left=config.replans_max,
         questions_left=config.questions_max,
     )
+    return evolve_steps.constrained(state, constraints_of(plan.json))

@@ -9,16 +9,18 @@ from actors.execution.attempts import (
     after_answer,
     after_file,
     after_tool,
+    failed,
     next_attempt,
     opened,
     phases_of,
     tool_use,
 )
 from actors.execution.events import AttemptDecided, Cause, FileReplied, StepOutcome, StepSettled
-from actors.execution.forbidden import broken_tokens
+from actors.execution.forbidden import broken_tokens, forbidden_uses
 from actors.execution.goals import blocked_by, goals_of, statuses
 from actors.execution.ids import WORKSPACE_START, place_of, tool_node
 from actors.execution.state import Attempt, Phase, State, StepResult, Trouble
+from actors.plans.constraints import Constraints
 from actors.plans.semantics import (
     FAIL,
     OK,
@@ -39,6 +41,27 @@ from runtime.core.copies import changed, without
 
 FEEDBACK_WINDOW = 5
 """The rejections of a step that the prompt of a model shows."""
+
+
+def constrained(state: State, constraints: Constraints) -> State:
+    """Return the state with what every plan keeps to, and without the steps at work that this forbids.
+
+    An attempt whose request is open is brought to the end of that request, and no further.
+    """
+    tools, steps = state.config.tools, state.plan.program.steps
+    barred = frozenset(
+        index for index, step in enumerate(steps) if forbidden_uses(constraints.requirements, step, tools)
+    )
+    state = changed(state, constraints=constraints, barred=barred)
+    return changed(state, active={name: _unless_barred(state, attempt) for name, attempt in state.active.items()})
+
+
+def _unless_barred(state: State, attempt: Attempt) -> Attempt:
+    """Return an attempt, or its end where its step may not go on."""
+    if state.plan.index[attempt.step] not in state.barred or attempt.open or attempt.unsure or attempt.result:
+        return attempt
+    found = forbidden_uses(state.constraints.requirements, state.plan.by_id[attempt.step], state.config.tools)
+    return replace(failed(attempt, *found), skipped=True)
 
 
 def with_attempt(state: State, attempt: Attempt) -> State:
@@ -136,6 +159,7 @@ def rested(state: State, wait: WaitRequested) -> State:
 
 def _told(state: State, attempt: Attempt) -> State:
     """Return the state with an attempt, and with what its next prompt has to say where it failed."""
+    attempt = _unless_barred(state, attempt)
     state = with_attempt(state, attempt)
     if attempt.result != "failed":
         return state
@@ -201,7 +225,7 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
         return state
     held = broken_invariants(state.plan.program, before)
     broken = [each for each in broken_invariants(state.plan.program, state.now) if each not in held]
-    wrong = _violations(state, before, event.step) if state.plan.plan.requirements else ()
+    wrong = _violations(state, before, event.step)
     goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
     if event.handed_over:
         findings = (*event.findings, *goals)
@@ -220,9 +244,12 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
 
 def _violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
     """Return the requirements on tokens that a step has violated, and that were kept before."""
-    value, tokens = state.plan.plan, state.unnamed.union(state.plan.program.names(before.tokens))
-    earlier = {finding.message for finding in broken_tokens(value, tokens, step)}
-    return tuple(found for found in broken_tokens(value, state.tokens, step) if found.message not in earlier)
+    kept = [item for item in state.constraints.requirements if item.tokens]
+    if not kept:
+        return ()
+    tokens = state.unnamed.union(state.plan.program.names(before.tokens))
+    earlier = {finding.message for finding in broken_tokens(kept, tokens, step)}
+    return tuple(found for found in broken_tokens(kept, state.tokens, step) if found.message not in earlier)
 
 
 def _cause(state: State, event: StepSettled) -> Cause:

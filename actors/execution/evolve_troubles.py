@@ -1,8 +1,9 @@
 """What events do to the troubles of an execution, its replans and its revisions. Pure."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from actors.execution import faults
 from actors.execution.attempts import Answer
@@ -18,17 +19,26 @@ from actors.execution.events import (
     ReplanRequested,
     TroubleDecided,
 )
-from actors.execution.evolve_steps import begun, with_configuration
+from actors.execution.evolve_steps import begun, constrained, with_configuration
 from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Attempt, Ending, Replan, Revision, Settled, State, Trouble
 from actors.execution.trouble_rules import reason
+from actors.planning.events import Outcome
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
+from actors.plans.constraints import Constraints, constraints_of, with_constraints
 from actors.plans.reader import read_plan
 from actors.plans.semantics import Configuration, ready_steps
 from actors.policy.table import BacktrackLevel
 from actors.run import calls, tools, waits
 from actors.run.questions import ClarificationAnswered, ClarificationRequested
+from actors.values.findings import Finding
+from actors.values.requirements import requirements_in
 from runtime.core.copies import changed
+
+NO_PLAN_EXISTS = frozenset({Outcome.ALL_PRUNED, Outcome.BACKTRACK_CEILING})
+"""The outcomes of a planning run that has tried all it may: for these goals it finds no plan, whatever is paid."""
+REJECTIONS_MAX = 20
+"""The findings about a rejected plan that the next planning run is told."""
 
 
 def decided(state: State, event: TroubleDecided) -> State:
@@ -37,6 +47,7 @@ def decided(state: State, event: TroubleDecided) -> State:
     if new:
         told = len(state.run.texts_of("requirement"))
         state = changed(_anew(state), told=told, history=(), trouble=None, replan=None, ending=None)
+        state = constrained(state, state.constraints.joined(Constraints(tuple(requirements_in(event.constraints)))))
     state = _without_revocable(state)
     if event.question_id is None:
         state = changed(state, history=(*state.history, Settled(event.step, signature_of(event.findings))))
@@ -141,13 +152,14 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
     reply = read_replan(event.content)
     match reply:
         case NewPlan():
-            plan, findings = read_plan(reply.plan)
+            value = _kept(state, replan, reply.plan)
+            plan, findings = read_plan(dict(value))
             if plan is None:
-                return _failed(state, replan, f"it cannot be read: {reason(findings)}")
+                return _rejected(state, replan, "it cannot be read", findings)
             unbound = state.config.tools.unbound(plan)
             if unbound:
-                return _failed(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
-            return changed(state, replan=replace(replan, plan=json.dumps(reply.plan, sort_keys=True)))
+                return _rejected(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
+            return changed(state, replan=replace(replan, plan=json.dumps(value, sort_keys=True)))
         case NeedsAnswer():
             finding = faults.planner_asks(reply.question.text, reply.question.answer_schema)
             before = replan.trouble
@@ -155,15 +167,37 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
             trouble = Trouble(Cause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)
             return changed(state, replan=None, trouble=trouble)
         case NoPlan():
-            return _failed(state, replan, f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why)
+            why = f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why
+            return _failed(state, replan, reply.outcome, why)
         case _:
             assert_never(reply)
 
 
-def _failed(state: State, replan: Replan, why: str) -> State:
+def _kept(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a new plan with what every plan keeps to; a partial replan keeps the text of the goal too."""
+    value, goal = with_constraints(plan, state.constraints), state.plan.plan.goal
+    if replan.level is BacktrackLevel.PARTIAL_REPLAN and goal and value.get("goal") != goal:
+        value = {**value, "goal": goal}
+    return value
+
+
+def _failed(state: State, replan: Replan, outcome: str, why: str) -> State:
+    """Return the state after the planning run has found no plan."""
     before = replan.trouble
     findings = (faults.replan_failed(why), *before.findings)
-    trouble = Trouble(Cause.REPLAN_FAILED, before.step, findings, root=before.why)
+    infeasible = replan.level is BacktrackLevel.PARTIAL_REPLAN and outcome in NO_PLAN_EXISTS
+    level = BacktrackLevel.FULL_REPLAN if infeasible else BacktrackLevel.CLARIFY
+    trouble = Trouble(Cause.REPLAN_FAILED, before.step, findings, level=level, root=before.why)
+    return changed(state, replan=None, trouble=trouble)
+
+
+def _rejected(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
+    """Return the state after a new plan was found that may not be executed: the next planning run is told why."""
+    before = replan.trouble
+    said = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
+    known = [found for found in before.findings if found.where != faults.REPLAN]
+    found = (said, *(each.model_copy(update={"where": faults.REPLAN}) for each in findings[:REJECTIONS_MAX]), *known)
+    trouble = Trouble(Cause.PLAN_REJECTED, before.step, found, level=replan.level, root=before.why)
     return changed(state, replan=None, trouble=trouble)
 
 
@@ -176,7 +210,7 @@ def proof(state: State, event: ProofRequested | ProofReached) -> State:
         return changed(state, replan=replace(replan, proving=True))
     if event.verdict.passed:
         return changed(state, replan=replace(replan, proving=False, verdict=event.verdict))
-    return _failed(state, replan, f"the guard rejects it: {reason(event.verdict.errors)}")
+    return _rejected(state, replan, "it does not pass the proof", event.verdict.errors)
 
 
 def revised(state: State, event: PlanRevised) -> State:
@@ -186,7 +220,7 @@ def revised(state: State, event: PlanRevised) -> State:
     held = sum(1 << bit for bit, token in enumerate(program.tokens) if token in tokens)
     now = Configuration(program.initial.pending, held)
     over = Revision(state.revision, state.plan, state.results, state.trace, event.why, event.level)
-    return changed(
+    after = changed(
         state,
         plan=plan,
         now=now,
@@ -205,6 +239,7 @@ def revised(state: State, event: PlanRevised) -> State:
         earlier=(*state.earlier, over),
         replan=None,
     )
+    return constrained(after, state.constraints.joined(constraints_of(plan.json)))
 
 
 def reopened(state: State) -> State:

@@ -14,6 +14,8 @@ from actors.values.findings import Code, Finding, ReasonTag
 
 MESSAGE_MAX = 2_000
 """Characters of a finding's message: the end of a tool's output, where its summary stands."""
+REPLAN = "replan"
+"""The place of findings about the planning run of a replan, and about its plan."""
 _TOOL = (ReasonTag.TOOL_FAILURE,)
 _WORDS = {Phase.PRE_CHECK: "the pre-check", Phase.CHECK_PRE: "the pre-check of the check", Phase.CHECK: "the check"}
 
@@ -139,12 +141,18 @@ def requirements_changed(texts: Iterable[str]) -> Finding:
 
 def replan_failed(why: str) -> Finding:
     """Return the finding that no new plan was found or proved."""
-    return Finding(code=Code.CHILD_UNSUCCESSFUL, message=f"there is no new plan: {why}"[:MESSAGE_MAX], where="replan")
+    return Finding(code=Code.CHILD_UNSUCCESSFUL, message=f"there is no new plan: {why}"[:MESSAGE_MAX], where=REPLAN)
+
+
+def plan_rejected(why: str) -> Finding:
+    """Return the finding that a new plan was found and may not be executed."""
+    message = f"a new plan was rejected: {why}"[:MESSAGE_MAX]
+    return Finding(code=Code.CHILD_UNSUCCESSFUL, message=message, where=REPLAN)
 
 
 def planner_asks(text: str, schema: Mapping[str, Any]) -> Finding:
     """Return the finding that the planning run of a replan needs an answer of a person."""
-    return Finding(code=Code.OPEN_QUESTION, message=text, where="replan", answer_schema=dict(schema))
+    return Finding(code=Code.OPEN_QUESTION, message=text, where=REPLAN, answer_schema=dict(schema))
 
 
 def _finding(attempt: Attempt, code: Code, message: str, tags: tuple[ReasonTag, ...] = ()) -> Finding:

@@ -1,11 +1,14 @@
 """The guard that a plan passes before it is executed, at the start of a run and at every replan. Pure."""
 
 from actors.execution.config import ExecutionConfig
+from actors.execution.forbidden import broken_by_plan
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.guards.port import Guard
+from actors.plans.reader import read_draft
 from actors.tools.uses import ToolSet
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
+from actors.values.verdict_limits import limited
 
 LEVELS = {
     "plan_minimal": plan_minimal.make,
@@ -16,9 +19,22 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return a guard with the names that the tools implement beside the usual ones, and the limits of a run."""
-    settings = {"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max}
-    return LEVELS[level](settings)
+    """Return a guard with the names that the tools implement beside the usual ones, and the limits of a run.
+
+    A plan that does what one of its own requirements forbids does not pass; all its names are bound.
+    """
+    proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        verdict = proves(artifact, context)
+        plan = read_draft(artifact.parsed)[0] if verdict.passed else None
+        broken = () if plan is None or tools.unbound(plan) else tuple(broken_by_plan(plan, tools))
+        if not broken:
+            return verdict
+        update = {"passed": False, "score": 0.99, "findings": tuple(limited([*broken, *verdict.findings]))}
+        return verdict.model_copy(update=update)
+
+    return guard
 
 
 def plan_guard(config: ExecutionConfig) -> Guard:

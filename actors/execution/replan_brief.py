@@ -9,6 +9,7 @@ from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Replan, State
 from actors.planning.briefs import ChildBrief, stop_below_of_child
 from actors.planning.replanning import replan_brief as child_brief
+from actors.plans.constraints import requirements_json, with_constraints
 from actors.plans.plan import plan_to_json
 from actors.policy.table import BacktrackLevel
 from actors.run.questions import Status
@@ -43,15 +44,20 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
 
 
 def given_facts(state: State, replan: Replan) -> Given:
-    """Return the facts that a new plan starts from: all tokens; in a partial replan also the goals and invariants."""
+    """Return the facts that a new plan starts from: all tokens, and what every plan keeps to.
+
+    In a partial replan the goals and all requirements of the plan are given too.
+    """
     value: Mapping[str, Any] = plan_to_json(state.plan.plan)
-    keeps = replan.level is BacktrackLevel.PARTIAL_REPLAN
-    requirements = state.plan.json.get("requirements")
+    keeps, constraints = replan.level is BacktrackLevel.PARTIAL_REPLAN, state.constraints
+    requirements = with_constraints(state.plan.json, constraints).get("requirements")
     return Given(
         initial_state=tuple(sorted(state.tokens)),
         goal_state=tuple(value["goal_state"]) if keeps else None,
         invariants=tuple(value.get("invariants", ())) if keeps else None,
         requirements=tuple(requirements) if keeps and isinstance(requirements, list) else None,
+        kept_requirements=() if keeps else requirements_json(constraints.requirements),
+        kept_invariants=() if keeps else constraints.invariants,
         generators=tuple(sorted(state.config.tools.generators)),
         guards=tuple(sorted(state.config.tools.guards)),
         step_generators=state.config.tools.step_names("generator"),

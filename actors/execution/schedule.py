@@ -20,7 +20,7 @@ def next_step(state: State) -> int | None:
         return None
     program, index = state.plan.program, state.plan.index
     at_work = [index[attempt.step] for attempt in state.active.values()]
-    free = [step for step in state.ready if step not in at_work]
+    free = [step for step in state.ready if step not in at_work and step not in state.barred]
     free.sort(key=lambda step: (_last_start(state, step), program.steps[step].step_id))
     for step in free:
         if all(may_overlap(program, step, other) for other in at_work):

@@ -1,7 +1,7 @@
 """The state of an execution: a frozen value that only `evolve` makes anew.
 
-What survives every replan: the tokens, the goals as a projection of them (`actors.execution.goals`), the history of
-failures, the revision, and what was settled in earlier revisions.
+What survives every replan: the tokens, what every plan keeps to (`actors.plans.constraints`), the goals as a
+projection of the tokens (`actors.execution.goals`), the history of failures, the revision, and what was settled before.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import Cause, ExecutionCall, StepOutcome
 from actors.execution.ids import attempt_node, phase_node
+from actors.plans.constraints import Constraints
 from actors.plans.semantics import Configuration
 from actors.policy.table import BacktrackLevel
 from actors.run.state import NotStarted, RunState
@@ -267,6 +268,10 @@ class State:
     """The id of the snapshot that was taken before the first step; empty for none."""
     not_compared: int = 0
     """The snapshots of which nobody knows which paths have changed."""
+    constraints: Constraints = field(default_factory=Constraints)
+    """What every plan keeps to: it survives every replan."""
+    barred: frozenset[int] = frozenset()
+    """The indices of the steps of the plan that use what a constraint forbids: none of them begins."""
     told: int = 0
     """The user's requirements that the current plan takes into account, as their number."""
 

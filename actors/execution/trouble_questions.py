@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from actors.execution import faults
 from actors.execution.events import Cause
 from actors.execution.state import State, Trouble
 from actors.policy.table import BacktrackLevel
 from actors.values.answers import choice
+from actors.values.format import counted
 
 TRY_AGAIN = "try the step again"
 """The answer by which the step has a further visit."""
@@ -43,8 +45,12 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
     """
     found = trouble.findings[0]
     if trouble.cause is Cause.PLANNER_ASKS:
-        return found.message, dict(found.answer_schema or {"type": "string", "minLength": 1})
-    text = f"{_what(state, trouble)} {found.message}\nWhat follows?"
+        text = f"{_reason(trouble)}\nFor a new plan this must be known: {found.message}"
+        return text, dict(found.answer_schema or {"type": "string", "minLength": 1})
+    if trouble.cause in (Cause.PLAN_REJECTED, Cause.REPLAN_FAILED):
+        text = f"{_reason(trouble)}\n{_what(trouble)} {_tried(state)}\nWhat follows?"
+    else:
+        text = f"{_what(trouble)} {found.message}\nWhat follows?"
     options: list[str] = []
     if trouble.cause is Cause.UNKNOWN_OUTCOME:
         options += [BY_HAND, TRY_AGAIN] if again else [BY_HAND]
@@ -58,7 +64,18 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
     return text, choice([*options, GIVE_UP])
 
 
-def _what(state: State, trouble: Trouble) -> str:
+def _reason(trouble: Trouble) -> str:
+    """Return what made a new plan necessary; what guards have found about new plans is for models."""
+    first = next((found for found in trouble.findings if found.where != faults.REPLAN), trouble.findings[-1])
+    place = f"At the step {trouble.step!r}: " if trouble.step else ""
+    return f"{place}{first.message}"
+
+
+def _tried(state: State) -> str:
+    return f"{counted(state.replans, 'attempt')} to plan anew so far."
+
+
+def _what(trouble: Trouble) -> str:
     step = repr(trouble.step)
     match trouble.cause:
         case Cause.ESCALATED:
@@ -78,7 +95,11 @@ def _what(state: State, trouble: Trouble) -> str:
         case Cause.REQUIREMENTS_CHANGED:
             return "What is asked for has changed, and no new plan can be made here:"
         case Cause.REPLAN_FAILED:
-            return f"Planning anew for revision {state.revision + 1} has failed:"
+            return "No new plan was found."
+        case Cause.STEP_FORBIDDEN:
+            return f"The step {step} would do what a requirement forbids, and was not begun:"
+        case Cause.PLAN_REJECTED:
+            return "The last new plan that was found may not be executed: it does not keep to what a plan must here."
         case Cause.PLANNER_ASKS:
             return ""
         case _:

@@ -2,12 +2,15 @@
 
 from actors.execution import faults
 from actors.execution.choice import choose, streak
+from actors.execution.constraints_told import constraints_told
 from actors.execution.events import Cause, StepOutcome, StepSettled, TroubleDecided
+from actors.execution.forbidden import forbidden_uses
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
 from actors.execution.state import State, Trouble
 from actors.execution.trouble_questions import BY_HAND, LEVELS, question_of
 from actors.guards import review
+from actors.plans.constraints import requirements_json
 from actors.plans.semantics import Configuration, goal_holds, is_ready
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ending import Outcome, RunFinished
@@ -20,7 +23,11 @@ NOTHING_LEFT = "budget"
 """The rule of a decision that follows because nothing else is left."""
 ONLY_A_PERSON = "only_a_person"
 """The rule of a question about what no table can say."""
-_ASKS_AT_ONCE = frozenset({Cause.PLANNER_ASKS, Cause.REPLAN_FAILED, Cause.UNKNOWN_OUTCOME})
+PLANS_AGAIN = "plans_again"
+"""The rule of a replan that follows from the end of the one before: a rejected plan, or goals without a plan."""
+_GOES_ON = frozenset({Cause.PLAN_REJECTED, Cause.REPLAN_FAILED})
+"""The troubles after which a further replan is made by itself, at the level that the trouble says."""
+_ASKS_AT_ONCE = frozenset({Cause.PLANNER_ASKS, Cause.PLAN_REJECTED, Cause.REPLAN_FAILED, Cause.UNKNOWN_OUTCOME})
 """The troubles about which only a person knows more; a step that a person has refused is another one."""
 
 
@@ -29,15 +36,27 @@ def decide(state: State) -> TroubleDecided | StepSettled | None:
     told = state.run.texts_of("requirement")
     if len(told) > state.told:  # Whatever is decided or asked, the user has said something else since.
         finding = faults.requirements_changed(told[state.told :])
-        return _by_table(state, Trouble(Cause.REQUIREMENTS_CHANGED, "", (finding,)))
+        read = constraints_told(told[state.told :], state.config.tools.names)
+        event = _by_table(state, Trouble(Cause.REQUIREMENTS_CHANGED, "", (finding,)))
+        return event.model_copy(update={"constraints": requirements_json(read)}) if read else event
     if state.replan is not None or state.ending is not None:
         return None
-    trouble = state.trouble or _dead_end(state)
+    trouble = state.trouble or _forbidden(state) or _dead_end(state)
     if trouble is None:
         return None
     if trouble.number:
         return None if trouble.answer is None else _answered(trouble, trouble.answer)
     return _by_table(state, trouble)
+
+
+def _forbidden(state: State) -> Trouble | None:
+    """Return the trouble that a step is ready which a requirement forbids, and nothing else is at work or may begin."""
+    barred = [index for index in state.ready if index in state.barred]
+    if not barred or state.active or len(barred) < len(state.ready):
+        return None
+    step = state.plan.program.steps[barred[0]]
+    found = forbidden_uses(state.constraints.requirements, step, state.config.tools)
+    return Trouble(Cause.STEP_FORBIDDEN, step.step_id, found)
 
 
 def _dead_end(state: State) -> Trouble | None:
@@ -50,22 +69,26 @@ def _dead_end(state: State) -> Trouble | None:
 def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     """Return what the policy says, or the next level farther back that the budgets allow."""
     told = trouble.cause is Cause.REQUIREMENTS_CHANGED
-    repeated = not told and streak(state.history, trouble.step, trouble.findings) >= state.config.r_patience
+    in_a_row = streak(state.history, trouble.step, trouble.findings)
+    repeated = not told and in_a_row >= state.config.r_patience
     chosen = choose(state.config.policy, trouble.findings, repeated=repeated)
     level, rule = chosen.level, chosen.row.id
     refused = any(finding.code == Code.NOT_APPROVED for finding in trouble.findings)
-    if refused or trouble.cause in _ASKS_AT_ONCE:
+    if trouble.cause in _GOES_ON and trouble.level in REPLANS:
+        level, rule = trouble.level, PLANS_AGAIN
+    elif refused or trouble.cause in _ASKS_AT_ONCE:
         level, rule = BacktrackLevel.CLARIFY, ONLY_A_PERSON
     if level is BacktrackLevel.LOCAL_RETRY and not may_try_again(state, trouble):
         level = BacktrackLevel.PARTIAL_REPLAN
     if level in REPLANS and not may_replan(state, trouble):
         level = BacktrackLevel.CLARIFY
-    by_the_users_word = level is BacktrackLevel.FULL_REPLAN and trouble.cause is not Cause.REQUIREMENTS_CHANGED
+    decided = trouble.cause is Cause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
+    by_the_users_word = level is BacktrackLevel.FULL_REPLAN and not decided
     asks = by_the_users_word or level is BacktrackLevel.CLARIFY
     if asks and questions_left(state, trouble) < 1:
         asks, rule = False, NOTHING_LEFT
         level = BacktrackLevel.PARTIAL_REPLAN if by_the_users_word else BacktrackLevel.GIVE_UP
-    delay = chosen.delay_seconds(0) if level is BacktrackLevel.LOCAL_RETRY else 0.0
+    delay = chosen.delay_seconds(in_a_row - 1) if level is BacktrackLevel.LOCAL_RETRY else 0.0
     return _decided(trouble, level, rule, chosen.finding.code, asks=asks, delay_seconds=delay)
 
 
@@ -111,7 +134,7 @@ def may_try_again(state: State, trouble: Trouble) -> bool:
 
 def is_ready_again(state: State, trouble: Trouble) -> bool:
     """Return whether the step of a trouble would be ready if it were pending; False for a trouble of no step."""
-    if not trouble.step:
+    if not trouble.step or trouble.cause is Cause.STEP_FORBIDDEN:
         return False
     index, now = state.plan.index[trouble.step], state.now
     return is_ready(state.plan.program, Configuration(now.pending | 1 << index, now.tokens), index)

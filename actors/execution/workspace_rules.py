@@ -48,7 +48,7 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     if taken.changed is None:
         state = changed(state, not_compared=state.not_compared + 1)
     state = changed(state, snapshot=taken.id or state.snapshot)
-    found = changed_paths(state.plan.plan, taken.changed or (), attempt.step)
+    found = changed_paths(state.constraints.requirements, taken.changed or (), attempt.step)
     if not found:
         return state, passed(attempt)
     return changed(state, violations=(*state.violations, *found)), replace(failed(attempt, *found), skipped=True)

@@ -6,23 +6,28 @@ Names that no tool implements cannot be replaced: they are errors, beside those 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from actors.plans.constraints import Constraints, with_constraints
 from actors.plans.formatting import printable, quoted_list
 from actors.plans.plan import bound_names
 from actors.values.findings import Code, Finding
 from actors.values.given import Given
+from actors.values.requirements import requirements_in
 
 
 def with_given(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose value they replaced.
 
-    A key that the author left out is filled in, and is not among the replaced ones. A value without a list of steps is
-    returned as it is: the guard rejects it.
+    A key that the author left out is filled in, and is not among the replaced ones. Requirements and invariants that
+    every plan keeps to are added: an author may leave them out. A value without a list of steps is returned as it is:
+    the guard rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
     facts = given.values
     different = {key: fact for key, fact in facts.items() if key not in plan or not _same(plan[key], fact)}
-    return ({**plan, **different}, tuple(key for key in different if key in plan)) if different else (plan, ())
+    kept = Constraints(tuple(requirements_in(given.kept_requirements)), given.kept_invariants)
+    made = with_constraints({**plan, **different} if different else plan, kept)
+    return made, tuple(key for key in different if key in plan)
 
 
 def replaced_findings(replaced: Sequence[str]) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ in none of them: all arguments come from the tools file.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import Field
@@ -160,6 +160,18 @@ class ToolSet(Value):
             if step.guard and step.guard not in self.guards and self._own(step, "guard") is None
         }
         return (*sorted(generators), *sorted(guards))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names that a person may call a tool by: those of tools, and of the generators and guards they serve."""
+        bound = {name.tool if isinstance(name, ToolUse) else name.name for name in self._uses()}
+        return frozenset((*self.tools, *self.generators, *self.guards, *bound))
+
+    def _uses(self) -> Iterator[ToolUse | ModelUse | PersonUse]:
+        yield from self.generators.values()
+        yield from self.guards.values()
+        for uses in self.steps.values():
+            yield from (use for use in (uses.generator, uses.guard) if use is not None)
 
     def stored_form(self) -> str:
         """Return the text that a start event pins."""

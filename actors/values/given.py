@@ -32,6 +32,10 @@ class Given(Value):
     """The plan's invariants as JSON objects; None leaves them to the author."""
     requirements: tuple[Mapping[str, Any], ...] | None = None
     """The stated requirements as JSON objects; None leaves them to the author."""
+    kept_requirements: tuple[Mapping[str, Any], ...] = ()
+    """What every plan keeps to, whatever its goals, as JSON objects: added to the requirements of a plan."""
+    kept_invariants: tuple[Mapping[str, Any], ...] = ()
+    """The same of the invariants."""
     generators: tuple[str, ...] | None = None
     """The names that steps may use as their generator, since tools implement them; None allows all."""
     guards: tuple[str, ...] | None = None
@@ -69,5 +73,7 @@ class Given(Value):
             "step_generators": self.step_generators or None,
             "step_guards": self.step_guards or None,
             "achieved": self.achieved or None,
+            "kept_requirements": tuple(dict(item) for item in self.kept_requirements) or None,
+            "kept_invariants": tuple(dict(item) for item in self.kept_invariants) or None,
         }
         return {**self.values, **{key: list(value) for key, value in names.items() if value is not None}}

@@ -70,7 +70,8 @@ def test_a_rejected_plan_never_takes_the_place_of_the_old_one():
     stage.planned(plan(step("c", "moon", "goal"), initial="start"))
     stage.proved()
     assert stage.state.revision == 1
-    assert stage.state.trouble.cause == "replan_failed"
+    [_, decision] = [event for event in stage.events if event.kind == "trouble_decided"]
+    assert (decision.cause, decision.level) == ("plan_rejected", "partial_replan")
 
 
 def test_a_late_result_of_an_old_revision_changes_the_tokens_and_no_step_of_it_is_begun():
@@ -159,7 +160,9 @@ def test_the_findings_of_an_execution_carry_the_tags_of_their_kinds():
         faults.transient(attempt, "t", "late").tags == faults.permanent(attempt, "t", "gone").tags == ("tool_failure",)
     )
     assert [finding.tags for finding in faults.prerequisite_failed([(goal, goal)])] == [("goal_dependency_failure",)]
-    assert [finding.tags for finding in changed_paths(kept, ["db/1.sql"], "a")] == [("requirement_violation",)]
+    assert [finding.tags for finding in changed_paths(kept.requirements, ["db/1.sql"], "a")] == [
+        ("requirement_violation",)
+    ]
     assert faults.reported(attempt).tags == ()
 
 

@@ -1,0 +1,99 @@
+"""What every plan of one execution keeps to: prohibitions, scope, budget, deadline, and invariants. Pure.
+
+They come from the first plan, from later plans, and from what the user has said since. A new plan may add to them. It
+cannot leave one out or weaken it: what it leaves out is put into it before it is proved.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actors.values.requirements import (
+    Requirement,
+    RequirementKind,
+    requirement_to_json,
+    requirements_in,
+)
+
+FORBIDS = frozenset({str(RequirementKind.MUST_AVOID), str(RequirementKind.MUST_KEEP)})
+"""The kinds of requirements that forbid something."""
+KEPT_KINDS = FORBIDS | {str(RequirementKind.SCOPE), str(RequirementKind.BUDGET), str(RequirementKind.DEADLINE)}
+"""The kinds of requirements that survive every replan; goals may change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What every plan of an execution keeps to."""
+
+    requirements: tuple[Requirement, ...] = ()
+    """Requirements of `KEPT_KINDS`, each id once."""
+    invariants: tuple[Mapping[str, Any], ...] = ()
+    """Invariants as JSON objects, each once."""
+
+    def joined(self, other: "Constraints") -> "Constraints":
+        """Return these constraints and others. Of a requirement in both, nothing that is stated here gets weaker."""
+        requirements = {item.id: item for item in self.requirements}
+        for item in other.requirements:
+            mine = requirements.get(item.id)
+            requirements[item.id] = item if mine is None else _stronger(mine, item)
+        invariants = (*self.invariants, *_missing(other.invariants, self.invariants))
+        return Constraints(tuple(requirements.values()), invariants)
+
+
+def constraints_of(value: Mapping[str, Any]) -> Constraints:
+    """Return what a plan, as a JSON object, keeps to."""
+    stated = tuple(item for item in requirements_in(value.get("requirements")) if item.kind in KEPT_KINDS)
+    invariants = value.get("invariants")
+    listed = tuple(each for each in (invariants if isinstance(invariants, list) else ()) if isinstance(each, Mapping))
+    return Constraints().joined(Constraints(stated, listed))
+
+
+def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:
+    """Return a plan, as a JSON object, with all constraints; the plan itself where it has them already."""
+    kept = {item.id: item for item in constraints.joined(constraints_of(value)).requirements}
+    raw = value.get("requirements")
+    requirements: list[Any] = []
+    for own in raw if isinstance(raw, list) else ():
+        stated = next(requirements_in([own]), None)
+        item = None if stated is None else kept.pop(stated.id, None)
+        # The plan's author may refer to it by an id of its own.
+        requirements.append(own if item in (None, stated) else {**requirement_to_json(item), "id": own.get("id")})
+    requirements += [requirement_to_json(item) for item in kept.values()]
+    given = value.get("invariants")
+    invariants: list[Any] = list(given) if isinstance(given, list) else []
+    invariants += [dict(each) for each in _missing(constraints.invariants, invariants)]
+    changed = {"requirements": requirements} if requirements != (raw or []) else {}
+    changed |= {"invariants": invariants} if invariants != (given or []) else {}
+    return {**value, **changed} if changed else value
+
+
+def requirements_json(requirements: Iterable[Requirement]) -> tuple[dict[str, Any], ...]:
+    """Return requirements as JSON objects."""
+    return tuple(requirement_to_json(item) for item in requirements)
+
+
+def _missing(wanted: Iterable[Mapping[str, Any]], present: Iterable[Any]) -> list[Mapping[str, Any]]:
+    """Return the invariants that are not among others, each once; the order of tokens has no meaning."""
+    known = {_meaning(each) for each in present if isinstance(each, Mapping)}
+    missing = {_meaning(each): each for each in wanted}
+    return [each for meaning, each in missing.items() if meaning not in known]
+
+
+def _meaning(invariant: Mapping[str, Any]) -> tuple[frozenset[str], ...]:
+    lists = [invariant.get(key) for key in ("when", "must", "must_not")]
+    return tuple(frozenset(str(token) for token in each or () if isinstance(each, list | tuple)) for each in lists)
+
+
+def _stronger(mine: Requirement, other: Requirement) -> Requirement:
+    """Return a requirement with what either of its two forms states; a scope is never made wider."""
+    wider = mine.kind == RequirementKind.SCOPE and bool(mine.paths)
+    return mine._replace(
+        tools=_all(mine.tools, other.tools),
+        tokens=_all(mine.tokens, other.tokens),
+        paths=mine.paths if wider else _all(mine.paths, other.paths),
+        limit=mine.limit or other.limit,
+    )
+
+
+def _all(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
