@@ -1,6 +1,7 @@
 """`accept`: replies from the world become facts, or are refused, or are duplicates. Pure."""
 
 from actors.acquisition.call_events import ReplyReceived
+from actors.acquisition.corrections import accept_correction
 from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted
 from actors.acquisition.messages import AcquisitionMessage, Begin
 from actors.acquisition.state import AcquisitionState
@@ -11,6 +12,7 @@ from actors.run.messages import Faulted, Generated
 from actors.run.state import NotStarted
 from actors.run.texts import storable
 from runtime.core.machine import Refused
+from runtime.core.messages import Mailed
 
 
 def accept(state: AcquisitionState, message: AcquisitionMessage) -> AcquisitionEvent | Refused | None:
@@ -26,6 +28,8 @@ def accept(state: AcquisitionState, message: AcquisitionMessage) -> AcquisitionE
             return ReplyReceived(**received.fields) if isinstance(received, Received) else received
         case Faulted():
             return accept_fault(run, message)
+        case Mailed() if (told := accept_correction(state, message)) is not None:
+            return told
         case tools.Begun() | tools.Ended() | tools.Checked():
             return tools.accept(run.tools, message)
         case _:

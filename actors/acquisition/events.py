@@ -71,6 +71,16 @@ class AcquisitionStarted(TimedEvent):
         return limits.model_dump(mode="json")
 
 
+class ValueTold(TimedEvent):
+    """A person told the run a value of their own accord; after its end, the run goes on when it is driven next."""
+
+    kind: Literal["value_told"] = "value_told"
+    path: str
+    """The path of the field."""
+    value: FieldValue
+    """The value."""
+
+
 class Routed(Event):
     """The run left a node of the graph for the next one."""
 
@@ -91,6 +101,7 @@ class Routed(Event):
 
 AcquisitionEvent = Annotated[
     AcquisitionStarted
+    | ValueTold
     | Routed
     | DecisionRequested
     | ObservationRequested
@@ -125,6 +136,7 @@ AcquisitionEvent = Annotated[
 
 EVENTS: tuple[type[Event], ...] = (
     AcquisitionStarted,
+    ValueTold,
     Routed,
     DecisionRequested,
     ObservationRequested,

@@ -11,12 +11,12 @@ from actors.acquisition.call_events import (
     RequestReissued,
 )
 from actors.acquisition.config import read_config
-from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed
+from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed, ValueTold
 from actors.acquisition.graph import END
 from actors.acquisition.planner_state import Calculation, PlannerState
 from actors.acquisition.search_output import passages_of
 from actors.acquisition.state import AcquisitionState, ReplyText, State, Visited
-from actors.acquisition.writes import apply
+from actors.acquisition.writes import Writes, apply
 from actors.run import inbox, tools
 from actors.run.calls import CallFailed, Settled
 from actors.run.ending import RunFinished
@@ -59,6 +59,8 @@ def evolve(state: AcquisitionState, event: AcquisitionEvent) -> State:
         run = timed(run, event, working=bool(run.calls.open or tools.busy(run.tools)))
     if isinstance(event, AcquisitionStarted):
         return state
+    if isinstance(event, ValueTold):
+        return _corrected(changed(state, run=run), event)
     if isinstance(event, Routed):
         return _routed(state, event)
     after = changed(state, run=evolve_run(run, event))
@@ -104,6 +106,17 @@ def evolve(state: AcquisitionState, event: AcquisitionEvent) -> State:
             return after
         case _:
             assert_never(event)
+
+
+def _corrected(state: State, event: ValueTold) -> State:
+    """Return the state after a value was told: what was calculated and concluded without it counts no more.
+
+    Searches and questions stand: nobody is asked again for what the run knows.
+    """
+    planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
+    planner = changed(planner, iterations=0, status="active", calculation=Calculation(), reflections=())
+    run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
+    return changed(state, planner=planner, run=run)
 
 
 def _started(event: AcquisitionStarted) -> State:

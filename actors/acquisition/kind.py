@@ -1,6 +1,6 @@
 """The kind of acquisition runs, registered under the name `acquisition`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,12 @@ def _title(state: AcquisitionState) -> str | None:
     return title_of(state.goal) if isinstance(state, State) else None
 
 
+def _correction(state: AcquisitionState, text: str) -> Mapping[str, Any] | None:
+    from actors.acquisition.corrections import correction  # noqa: PLC0415 -- most texts are notes
+
+    return correction(state, text)
+
+
 def _diagram(name: str, root: Path) -> str | None:
     from actors.acquisition.mermaid import graph_mermaid  # noqa: PLC0415 -- most commands draw none
     from actors.acquisition.profile_files import is_profile, load_profile  # noqa: PLC0415 -- as above
@@ -63,6 +69,7 @@ ACQUISITION: Kind[AcquisitionState, AcquisitionEvent] = Kind(
     model=_model,
     title=_title,
     log_fields=log_fields,
+    correction=_correction,
     diagram=_diagram,
     views=VIEWS,
 )

@@ -1,7 +1,8 @@
 """Records of an acquisition run as text, in full for the log and in part for a live view. Pure."""
 
 from actors.acquisition.call_events import DecompositionRequested, ObservationRequested
-from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed
+from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed, ValueTold
+from actors.acquisition.result_lines import value_text
 from actors.acquisition.state import AcquisitionState
 from actors.run import records
 from actors.values.format import counted
@@ -19,6 +20,8 @@ def record_text(event: AcquisitionEvent, state: AcquisitionState) -> str:
             return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
         case Routed():
             return f"{event.node} => {event.to} ({event.outcome}, {event.decision_origin}): {event.reason}"
+        case ValueTold():
+            return f"a person tells {event.path}: {value_text(event.value)}"
         case ObservationRequested() | DecompositionRequested():
             return f"{records.record_text(event, state)}, about {event.path}"
         case _:

@@ -77,7 +77,8 @@ def field_lines(field: FilledField) -> Iterator[Line]:
         yield indented(f"“{field.value.quote[:QUOTE_SHOWN]}”", "dim", columns=6)
     if field.disagree and field.spread is not None:
         reach = f"{rounded(field.spread.low)} to {rounded(field.spread.high)}"
-        text = f"{field.spread.sources} sources disagree: {reach}; chosen by the rule `{field.spec.choose}`"
+        rule = f"chosen by the rule `{field.spec.choose}`" if field.value.via == "search" else "your value counts"
+        text = f"{field.spread.sources} sources disagree: {reach}; {rule}"
         yield indented(text, "yellow", columns=6)
     if text := period_text(field):
         yield indented(text, "yellow", columns=6)

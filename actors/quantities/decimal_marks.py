@@ -82,7 +82,7 @@ def language_of(text: str) -> str:
             if word in words:
                 counts[language] += count
     ranked = counts.most_common(2)
-    if not ranked or ranked[0][1] < (2 if len(ranked) == 1 else 4):
-        return ""
+    first = ranked[0][1] if ranked else 0
     second = ranked[1][1] if len(ranked) > 1 else 0
-    return ranked[0][0] if ranked[0][1] >= 1.3 * second else ""
+    clear = (first >= 2 and not second) or first >= 3 * max(1, second) or (first >= 4 and first >= 1.3 * second)
+    return ranked[0][0] if clear else ""

@@ -201,6 +201,11 @@ class Kind(Generic[S, E]):
     """Returns a line about how files differ now from what a run was started with (its first event); empty for none."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {}
     """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
+    correction: Callable[[S, str], Mapping[str, Any] | None] = lambda _, __: None
+    """Returns the message that a text to a run is beside a note, such as `FIELD=VALUE`; None for a note.
+
+    Raises `UsageProblem` with the reason for one that the run cannot take.
+    """
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
     """Returns the Mermaid diagram of a file that runs of this kind are started with, from its shipped name or its path
     and the folder of the shipped files; None for another kind's file. Raises `UsageProblem` for an unreadable one."""

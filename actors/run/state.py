@@ -67,7 +67,7 @@ class RunState(Generic[C]):
     def undone(self, *, at_once: bool) -> bool:
         """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""
         end = self.finished
-        if end is None or end.final:
+        if end is None:
             return False
         return self.reopening or (at_once and end.reopened_by == "resume")
 

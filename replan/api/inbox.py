@@ -19,8 +19,9 @@ Kind = Literal["note", "requirement"]
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
     """Post a message to a run: later prompts show a note; a requirement changes what is asked for, and acts at once.
 
-    `text` has at most 10,000 characters. Raises `RunNotFound`, and `UsageProblem` for a text that is empty or too long
-    and for a run that has finished.
+    In an acquisition, a note `FIELD=VALUE` corrects a value, also after a success: the run goes on with it when it is
+    resumed. `text` has at most 10,000 characters. Raises `RunNotFound`, and `UsageProblem` for a text that is empty or
+    too long, for a correction that cannot be taken, and for a run that has finished.
     """
     await at_home(home, lambda engine: engine.tell(run, text, kind))
 

@@ -127,7 +127,8 @@ class Tell(Run):
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
     """The message."""
     kind: Literal["note", "requirement"] = "note"
-    """A note is shown to later prompts; for a requirement the run goes back."""
+    """A note is shown to later prompts; for a requirement the run goes back. In an acquisition, a note FIELD=VALUE
+    corrects a value, also after its end."""
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A repeated call with the same key posts nothing more."""
 

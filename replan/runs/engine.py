@@ -176,13 +176,19 @@ class Engine(Reading):
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.
 
-        A message with a `key` is posted once: again it is a `duplicate`, and another text a `conflict`.
+        A note that is a correction, as its kind of run says, is posted as one: in an acquisition `FIELD=VALUE`, also
+        after a success. A message with a `key` is posted once: again it is a `duplicate`, another text a `conflict`.
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has
         finished or is a step of another.
         """
         await check_own(self, run, "tell RUN TEXT")
-        common = await self.common_with_inbox(run)
+        loaded = await self.read(run)
+        state = await self.with_inbox(run, loaded)
+        correction = loaded.kind.correction(state, text) if kind == "note" else None
+        if correction is not None:
+            return await self._and_wake(inbox.post_correction(self.journal, run, correction, key=key))
+        common = loaded.kind.run_state(state)
         return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind, key=key))
 
     async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:

@@ -88,6 +88,11 @@ async def post_message(
     return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", {"kind": kind, "text": checked})
 
 
+async def post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
+    """Post a correction, which its kind has checked (`Kind.correction`); with a `key`, once."""
+    return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", body)
+
+
 async def post_change(
     journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any], *, key: str = ""
 ) -> Posted:

@@ -119,7 +119,8 @@ class Message(Sent):
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
     """The message."""
     kind: Literal["note", "requirement"] = "note"
-    """A `note` is shown to later prompts; for a `requirement` the run goes back."""
+    """A `note` is shown to later prompts; for a `requirement` the run goes back. In an acquisition, a note
+    `FIELD=VALUE` corrects a value, also after its end."""
 
 
 class Nothing(Sent):

@@ -118,6 +118,21 @@ def test_an_order_in_a_paragraph_hides_only_what_follows_it(replan, tmp_path):
     assert "other_values" not in found["market.customers"]
 
 
+def test_a_value_of_a_finished_run_is_corrected_and_a_wrong_correction_changes_nothing(replan):
+    run = acquired(replan, "market_size", GOAL, "--docs", MARKET, *KNOWN, "--set", "segment.win_rate=4 %")["run_id"]
+    bad = replan("tell", run, "market.customers=3 kWh")
+    assert (bad.exit_code, "kWh does not convert into customer" in bad.stderr) == (2, True)
+    assert "is no field" in replan("tell", run, "market.custamers=3").stderr
+    told = replan("tell", run, "market.customers=300000", "--json")
+    assert json.loads(told.stdout)["kind"] == "value"
+    assert f"replan resume {run}" in told.stderr
+    done = replan("resume", run, "--no-input", "--json")
+    assert done.exit_code == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["outcome"], fields(result)["market.customers"]["via"]) == ("success", "user")
+    assert results(result)["tam"]["value"] == pytest.approx(300_000 * 1240.5)
+
+
 def test_a_cloud_bill_is_estimated_with_the_range_of_its_load_test(replan):
     given = ["--set", "core.provider_region=Acme Cloud", "--set", "traffic.requests.users=80000"]
     result = acquired(

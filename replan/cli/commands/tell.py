@@ -1,13 +1,17 @@
-"""`tell`: posts a note or a requirement to a run."""
+"""`tell`: posts a note, a requirement or a correction to a run."""
+
+import json
 
 import trio
 
 from replan.cli.commands.answer import report_posted
 from replan.cli.exits import Exit
+from replan.cli.hints import how_to_resume
 from replan.cli.home import opened
 from replan.cli.inputs import MESSAGE_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
 from replan.cli.reading import named_or_newest
+from replan.cli.terminal.console import notice
 from replan.cli.terminal.plain import print_json
 
 
@@ -23,8 +27,14 @@ async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, 
         posted = await engine.tell(run, text, kind)
         row = await engine.journal.row(run)
         hosted = await engine.hosted(row.kind, row.format)
-    effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"
-    report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
+    kind = json.loads(posted.body)["kind"]
+    if kind == "value":
+        notice(f"run {run} has the value; it calculates anew")
+        if row.owner is None:
+            how_to_resume(run)
+    else:
+        effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"
+        report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
     if as_json:
         print_json({"run_id": run, "kind": kind, "result": posted.result})
     return Exit.OK

@@ -8,6 +8,7 @@ from runtime.core.errors import UsageProblem
 
 _TELL = examples(
     "replan tell k7m2x9qa 'The nightly build is the slow one'",
+    "replan tell k7m2x9qa 'market.customers=300000'  # a value of an acquisition, also after its end",
     "replan tell --last --as requirement 'It must run without a network'",
 )
 
@@ -29,6 +30,8 @@ _TELL = examples(
 @click.pass_obj
 def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: bool, kind: str, as_json: bool) -> int:
     """Tell a RUN something of your own accord: TEXT, or standard input for -.
+
+    In an acquisition, FIELD=VALUE corrects a value, also after a success: the run goes on with it.
 
     Works at any time before the run ends, whether or not a process drives it, and is durable when it returns.
     """
