@@ -99,10 +99,6 @@ def _repeats_itself(state: State, branch: Branch, step: str) -> bool:
     pair = config.workflow.action_pairs[step]
     if config.graph.budgets[step].deterministic or not (pair.child or pair.generator in MODEL_GENERATORS):
         return False
-    attempts = state.attempts_at(branch, step)
-    last = next((node for node in attempts if node.artifact is not None), None)
-    if last is None:
-        return False
     now = [_content(state, branch.progress[upper].accepted) for upper in config.graph.requires[step]]
     return any(
         node.repeats is not None
@@ -110,7 +106,7 @@ def _repeats_itself(state: State, branch: Branch, step: str) -> bool:
         and state.nodes[node.repeats].round == node.round
         and node.node not in state.of_former_model
         and [_content(state, parent) for parent in node.parents] == now
-        for node in attempts
+        for node in state.attempts_at(branch, step)
     )
 
 

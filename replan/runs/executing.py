@@ -11,6 +11,8 @@ from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunOptions, RunRequest, limits_of, planning_config
 from actors.plans.reader import read_draft
+from actors.rules.template_files import build_rules, load_templates
+from actors.rules.vocabulary import lacking
 from actors.run.kind import Setup
 from actors.run.settings import SettingsChanged
 from actors.tools.loader import load_tools
@@ -188,6 +190,21 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
 
 
+def check_vocabulary(problem: str, planning: RunRequest, choice: Choice, tools: str | None) -> None:
+    """Raise `UsageProblem`, before any call, where `rules` would plan with names that no tool implements.
+
+    A language model is told the names of the tools. `tools` is the name of the tools file, None for the home's.
+    """
+    if not isinstance(choice.spec, Rules) or planning.given_facts is None:
+        return
+    rules = build_rules(load_templates(data_root() / "configs" / "templates"))
+    missing = lacking(problem, planning.given_facts.model_dump(), rules)
+    if missing:
+        cause = f"your tools file lacks: {', '.join(missing)}"
+        hint = "bind them there, since plans of the model `rules` need them, or name another model with -m"
+        raise UsageProblem(cause, place=tools or TOOLS_FILE, hint=hint)
+
+
 def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
     """Return a planning configuration whose plans may name the guards of the tools beside the usual ones."""
     known = config.workflow.guard_catalog
@@ -201,6 +218,7 @@ def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
         model=config.model,
         price=config.price,
         children=children,
+        deterministic=config.deterministic,
         no_input=config.no_input,
     )
 

@@ -77,3 +77,19 @@ def test_the_story_is_reproduce_fix_and_passing_tests(case):
     told = re.sub(r"  \([\d.]+ s\)|, [\d.]+ s(?=\))", "", result.stdout)
     assert told.startswith(STORY), told
     assert (work / "calc.py").read_text() == RIGHT
+
+
+def test_names_that_the_tools_file_lacks_are_said_before_the_first_call(case, replan, tmp_path):
+    """A2 of the review: one line and exit code 2, since another call of `rules` would plan with the same names."""
+    call, work = case
+    file = tmp_path / "tools.yaml"
+    whole = file.read_text()
+    file.write_text(whole[: whole.index("steps:")].replace("  test_fails: {tool: tests, expect: failure}\n", ""))
+    result = call()
+    assert result.exit_code == 2
+    (said,) = result.stderr.splitlines()
+    assert "your tools file lacks: coder, syntax, test_fails" in said
+    assert str(file) in said
+    assert "-m" in said
+    assert (work / "calc.py").read_text() == WRONG
+    assert replan("runs", "--json").stdout.count("run_id") == 0

@@ -22,7 +22,13 @@ from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.attaching import attach
 from replan.runs.engine import Engine
-from replan.runs.executing import ExecutionOptions, planning_for_tools, prepare_to_execute, tools_of
+from replan.runs.executing import (
+    ExecutionOptions,
+    check_vocabulary,
+    planning_for_tools,
+    prepare_to_execute,
+    tools_of,
+)
 from replan.runs.execution_plans import plan_of_run
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
@@ -77,6 +83,7 @@ def do_problem(invocation: Invocation, request: Do, *, no_input: bool, as_json: 
         place = request.options.tools or str(home.folder)
         hint = "bind generators in a tools file, and name it with --tools"
         raise UsageProblem("there are no tools, so no step can be executed", place=place, hint=hint)
+    check_vocabulary(text, planning, prepared.choice, request.options.tools)
     for each in (*attached.notices, *remarks, *prepared.notices):
         notice(each)
     if request.dry_run:

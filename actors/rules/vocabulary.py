@@ -1,0 +1,32 @@
+"""Which names of the built-in author's plan for a problem no tool of a run stands for. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from actors.rules.parsed_request import kind_of, parse_request
+from actors.rules.strategy import select_strategy
+from actors.rules.tables import Rules, TemplateStep
+
+
+def lacking(problem: str, given: Mapping[str, Any], rules: Rules) -> tuple[str, ...]:
+    """Return the generators and guards of needed steps that no tool implements, sorted; none where it asks first.
+
+    `given` has the names that tools implement, as in `actors.values.given`. Steps that not every plan of the template
+    has, and those that are left out where no tool does them, do not count.
+    """
+    request = parse_request({"role": "plan", "specification": problem, "given": dict(given)}, rules)
+    if request.doubts():
+        return ()
+    strategy = rules.strategies[select_strategy(request, rules)]
+    template = rules.templates[strategy.template or kind_of(request, rules)]
+    always = (step for step in template.steps if step.needed and not (step.only_if or step.unless or step.for_each))
+    return tuple(sorted({name for step in always for name in _unbound(step, given)}))
+
+
+def _unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
+    for name, names, steps in (
+        (step.generator, given.get("generators"), given.get("step_generators")),
+        (step.guard, given.get("guards"), given.get("step_guards")),
+    ):
+        if names is not None and name not in names and step.step_id not in (steps or ()):
+            yield name
