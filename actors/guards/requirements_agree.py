@@ -1,7 +1,8 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
-Three conflicts can be decided without understanding a text: recon declares one, the same name is wanted and forbidden,
-or one limit has two values. Each is a question to the user. One that was asked before is a warning, since the user has
+Four conflicts can be decided without understanding a text: recon declares one, the same name is wanted and forbidden,
+one limit has two values, or two sentences of the user contradict each other by their words, whether recon states them
+or not. Each is a question to the user. One that was asked before is a warning, since the user has
 had the word: what was answered later holds.
 """
 
@@ -9,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from actors.demands.demand import Demand
+from actors.demands.told import demands_of, told_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings, shown
 from actors.guards.port import Guard
@@ -17,6 +20,8 @@ from actors.values.findings import Code, Finding, Verdict
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, fallback_goal, requirements_in
 
 NAME = "requirements_agree"
+CONTRADICTIONS_MAX = 3
+"""Pairs of contradicting sentences that are asked about at once; the others follow once these are answered."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
 """The sources of requirements; where two state one limit, the later source is right."""
 
@@ -40,6 +45,9 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
     """Yield a finding for each conflict among requirements, and one if there is no goal at all."""
     for where, question in (*_declared(stated), *_wanted_and_forbidden(stated), *_two_values(stated)):
         yield _question(Code.CONFLICT, where, question, context)
+    for one, other in _contradicting(stated, context):
+        question = f"Which of the two holds, as they contradict each other: {shown(one.quote)} or {shown(other.quote)}?"
+        yield _question(Code.CONFLICT, one.id, question, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
         question = "The problem states no goal. What is to be true when the work is done?"
         yield _question(Code.REQUIREMENT_MISSING, "requirements", question, context)
@@ -61,6 +69,23 @@ def _declared(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
                 continue
             seen.add(frozenset((item.id, other.id)))
             yield item.id, f"Two requirements contradict each other: {_pair(item, other)}. Which one holds?"
+
+
+def _contradicting(stated: Sequence[Requirement], context: Context) -> list[tuple[Demand, Demand]]:
+    """Return the demands of the user's texts that contradict each other, but for those that recon declares to.
+
+    The later text is right without a question, and an answer settles a pair.
+    """
+    by_quote = {same_name(item.quote): item for item in stated}
+    declared = {frozenset(map(same_name, (item.quote, *item.conflicts_with))) for item in stated if item.conflicts_with}
+    ids = {item.id: same_name(item.quote) for item in stated}
+    found = []
+    for pair in demands_of(told_in(context)).open_pairs:
+        names = {same_name(demand.quote) for demand in pair}
+        known = any(names <= {ids.get(name, name) for name in each} for each in declared)
+        if not (known and names <= by_quote.keys()):
+            found.append(pair)
+    return found[:CONTRADICTIONS_MAX]
 
 
 def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
