@@ -95,6 +95,14 @@ def is_deterministic(model: str) -> bool:
     return model.strip() == "rules"
 
 
+def reads_text(model: str) -> bool:
+    """Return whether the author that a run is pinned to reads the text of its problem. Never raises."""
+    try:
+        return parse_model_spec(model).reads_text
+    except UsageProblem:  # What a journal holds may be any text.
+        return True
+
+
 def near_built_in(name: str) -> str:
     """Return the form of the built-in model whose name is near to this one, or an empty text."""
     near = difflib.get_close_matches(name.lower(), _BUILT_IN, n=1, cutoff=0.75)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.config.model_spec import parse_model_spec
+from actors.config.model_spec import reads_text
 from actors.demands.conclusion import Conclusion, conclusion
 from actors.demands.table import DemandTable, demand_table
 from actors.demands.told import told
@@ -23,6 +23,6 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 
 def conclusion_of(config: ExecutionConfig, assurance: str | None, table: DemandTable | None) -> Conclusion:
     """Return what may be said of a plan that is executed; a plan without any text is as its guard says."""
-    reads_text = config.planning is None or parse_model_spec(config.planning.model).reads_text
+    reads = config.planning is None or reads_text(config.planning.model)
     facts = {"level": config.level.removeprefix("plan_"), "assurance": assurance}
-    return conclusion(facts, table if table is not None else DemandTable(), reads_text=reads_text)
+    return conclusion(facts, table if table is not None else DemandTable(), reads_text=reads)

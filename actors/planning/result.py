@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from actors.config.model_spec import parse_model_spec
+from actors.config.model_spec import reads_text
 from actors.demands.conclusion import Conclusion, conclusion
 from actors.demands.table import DemandTable, demand_table
 from actors.demands.table_lines import table_texts
@@ -139,7 +139,7 @@ def result_of(view: RunView) -> Result:
         path=tuple(_path_steps(path)),
         findings=() if begun is None else _findings(begun, path, won=won),
         told=None if begun is None or begun.run.child else said_to(begun),
-        reads_text=begun is None or parse_model_spec(begun.config.model).reads_text,
+        reads_text=begun is None or reads_text(begun.config.model),
         needed=None if begun is None or begun.end is None else begun.end.question,
         output_tokens=0 if begun is None or rejected is None else begun.config.steps[rejected.step].output_tokens_max,
     )
