@@ -88,7 +88,7 @@ RECON = {
     "test_references": [],
     "reproduction_steps": ["log in"],
     "constraints_mentioned": [],
-    "requirements": [GOAL],
+    "requirements": [],
 }
 STRATEGY = {
     "strategy_id": "S1_locate_and_fix",
