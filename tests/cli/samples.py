@@ -13,13 +13,12 @@ PROBLEM = (
 
 DEMANDED = "It must take less than 1 s"
 """The one demand of the sample problem."""
-GOAL = {
+STATED = {
     "id": requirement_id(DEMANDED),
-    "kind": "goal",
+    "kind": "must_keep",
     "text": "less than 1 s",
     "quote": DEMANDED,
     "source": "problem",
-    "tokens": ["fixed"],
 }
 
 PLAN = {
@@ -28,7 +27,7 @@ PLAN = {
     "initial_state": ["bug"],
     "goal_state": ["fixed"],
     "total_retry_budget": 6,
-    "requirements": [GOAL],
+    "requirements": [STATED],
     "steps": [
         {
             "step_id": "find",
@@ -61,7 +60,7 @@ PLAN = {
             "dependencies": ["find"],
             "preconditions": ["known"],
             "effects": ["fixed"],
-            "satisfies": [GOAL["id"]],
+            "satisfies": [STATED["id"]],
         },
     ],
 }
