@@ -1,0 +1,61 @@
+"""Conflicts among requirements and among the user's sentences: what is asked about, and what a later word settles."""
+
+import pytest
+
+from actors.guards.built_in import BUILT_IN
+from actors.values.artifacts import Clarified, Context
+from actors.values.requirements import requirement_id
+from tests.guards.test_comparisons import agree, artifact, demand, found
+
+LOG = "Log all request bodies. Never log request bodies."
+
+
+def test_two_sentences_that_contradict_each_other_are_a_question_whoever_states_them():
+    """The author need not have seen either of them."""
+    ((code, where),) = found(agree(problem=LOG))
+    assert (code, where) == ("requirements.conflict", requirement_id("Log all request bodies"))
+    (finding,) = agree(problem=LOG).findings
+    for quote in ("Log all request bodies", "Never log request bodies"):
+        assert quote in finding.message
+    stated = [demand("Log all request bodies"), demand("Never log request bodies", "must_avoid")]
+    assert len(found(agree(*stated, problem=LOG))) == 1
+    stated[0]["conflicts_with"] = ["Never log request bodies"]
+    assert len(found(agree(*stated, problem=LOG))) == 1, "it is asked once, not by the author and by the program"
+
+
+@pytest.mark.parametrize("answer", ["Never log request bodies", "neither", ""])
+def test_a_contradiction_is_asked_once_whatever_the_answer(answer):
+    asked = Clarified(agree(problem=LOG).findings[0].message, answer, unanswered="" if answer else "declined")
+    assert found(agree(problem=LOG, clarifications=[asked])) == []
+
+
+def test_a_later_text_that_contradicts_an_earlier_one_is_right_without_a_question():
+    context = Context("Log all request bodies.", requirements=("Never log request bodies.",))
+    verdict = BUILT_IN["requirements_agree"]({})(artifact("g_recon", {"requirements": []}), context)
+    assert verdict.findings == ()
+
+
+def limited(value, source, quote):
+    return demand(quote, "deadline", source=source, limit={"name": "the end", "value": value})
+
+
+def test_a_limit_with_two_values_is_asked_about_where_the_latest_source_states_both():
+    """The latest source counts: what the problem says of it is settled by what was told later."""
+    early, late = limited("May", "problem", "by May"), limited("June", "user", "by June")
+    assert found(agree(early, late)) == []
+    both = [early, late, limited("July", "user", "by July")]
+    (finding,) = agree(*both).findings
+    assert (finding.code, finding.where) == ("requirements.conflict", requirement_id("by June"))
+    assert "by July" in finding.message
+    assert "by May" not in finding.message
+    two_early = [early, limited("April", "problem", "by April"), late]
+    assert found(agree(*two_early)) == [], "the problem's two values no longer matter"
+
+
+def test_what_one_source_wants_and_a_later_one_forbids_is_not_asked_about():
+    """In both orders: the later source is right. Within one source it is a question."""
+    for one, other in (("problem", "user"), ("user", "problem"), ("answer", "problem")):
+        wanted, forbidden = demand("a cache", source=one), demand("A  Cache", "must_avoid", source=other)
+        forbidden["quote"] = "no cache"
+        assert found(agree(wanted, forbidden)) == []
+        assert len(found(agree(wanted, {**forbidden, "source": one}))) == 1
