@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from actors.config.model_spec import reads_text
 from actors.demands.conclusion import Conclusion, conclusion
 from actors.demands.table import DemandTable, demand_table
 from actors.demands.told import told
@@ -21,8 +20,10 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
     return demand_table(said, plan, paths_compared_by=COMPARED_BY if config.snapshots else "")
 
 
-def conclusion_of(config: ExecutionConfig, assurance: str | None, table: DemandTable | None) -> Conclusion:
-    """Return what may be said of a plan that is executed; a plan without any text is as its guard says."""
-    reads = config.planning is None or reads_text(config.planning.model)
+def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
+    """Return what may be said of a plan that is executed; a plan without any text is as its guard says.
+
+    A plan that states its basis comes from a template, whichever run or file brought it.
+    """
     facts = {"level": config.level.removeprefix("plan_"), "assurance": assurance}
-    return conclusion(facts, table if table is not None else DemandTable(), reads_text=reads)
+    return conclusion(facts, table if table is not None else DemandTable(), reads_text=not plan.basis)

@@ -68,7 +68,7 @@ class Outline:
             "approve": self.config.approval,
             "model": self.config.model,
             **({} if table is None else table.to_json()),
-            "proved": conclusion_of(self.config, self.config.assurance, table).proved,
+            "proved": conclusion_of(self.config, self.plan.plan, self.config.assurance, table).proved,
             "steps": [step.to_json() for step in self.steps],
         }
 
@@ -125,7 +125,7 @@ def outline_lines(outline: Outline) -> Iterator[Line]:
     config, plan = outline.config, outline.plan.plan
     yield line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")
     table = demands_of(config, plan)
-    yield indented(conclusion_of(config, config.assurance, table).text)
+    yield indented(conclusion_of(config, plan, config.assurance, table).text)
     yield indented(f"workspace {config.workspace}, tools {config.tools.source or 'none'}, model {config.model}")
     later = False
     for step in outline.steps:

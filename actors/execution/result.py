@@ -76,9 +76,9 @@ class ExecutionResult(RunResult):
     @property
     def proved(self) -> bool:
         """Whether the current plan is proved, no demand is in no step, and no step has violated a requirement."""
-        if self.config is None or self.violations:
+        if self.config is None or self.plan is None or self.violations:
             return False
-        return conclusion_of(self.config, self.assurance, self.demands).proved
+        return conclusion_of(self.config, self.plan, self.assurance, self.demands).proved
 
     @property
     def achieved(self) -> tuple[ShownGoal, ...]:
