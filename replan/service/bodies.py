@@ -155,8 +155,25 @@ class RunPage(Got):
     next_page: int | None
 
 
+class Demand(Got):
+    """Something that the user's texts ask for, and what the plan does about it."""
+
+    id: str
+    kind: str
+    quote: str
+    source: Literal["problem", "user", "answer"]
+    standing: Literal["in_step", "checked", "declared", "in_no_step"]
+    steps: list[str]
+    guards: list[str]
+    requirement: str | None = None
+
+
 class Result(Got):
-    """What a run has come to, as `replan show --json` prints it, and whether a process drives it or a host would."""
+    """What a run has come to, as `replan show --json` prints it, and whether a process drives it or a host would.
+
+    With a plan, `demands` has what it does about the user's texts, `unread` what was not read of them, and `proved`
+    whether the plan is proved and no demand is in no step.
+    """
 
     run_id: str
     status: Literal["running", "waiting", "parked", "finished"]
@@ -164,6 +181,9 @@ class Result(Got):
     tokens: int
     cost_usd: float | None
     driven: bool
+    demands: list[Demand] | None = None
+    unread: list[str] | None = None
+    proved: bool | None = None
 
 
 class Started(Got):
