@@ -13,8 +13,6 @@ from runtime.journal.copying import Source, Target
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.inspecting import Inspection
 from runtime.journal.kinds import Codecs
-from runtime.journal.port import Dead, nobody
-from runtime.journal.versions import Versions
 from runtime.open_journal import POSTGRES, check_extra
 
 if TYPE_CHECKING:
@@ -90,32 +88,28 @@ def open_store(url: str, use_another: str = USE_ANOTHER) -> Iterator[Store]:
 def upgrade(
     url: str,
     roles: Mapping[str, str],
-    dead: Dead = nobody,
     use_another: str = USE_ANOTHER,
-    *,
-    tables_only: bool = False,
-) -> Versions:
-    """Bring a journal's tables to this release's version, and raise its floor; return what it is on then.
+) -> int:
+    """Bring a journal to this release's version and return it.
 
     Roles of a database, given by their kind, get their rights. Where the extra `worker` is installed, a database gets
-    the tables of the queue of workers, too. With `tables_only`, the floor is left as it is. Raises as the journal's
-    opening does, and `UsageProblem` for roles where there are none and while hosts of an earlier release serve the
-    journal.
+    the tables of the queue of workers, too. Raises as the journal's opening does, and `UsageProblem` for roles where
+    there are none.
     """
     path = _path(url)
     if path is None:
         from runtime.journal.postgres import upgrading  # noqa: PLC0415 -- of an extra, after its check
 
         if find_spec("procrastinate") is None:
-            return upgrading.upgrade(_address(url), roles, dead, tables_only=tables_only)
+            return upgrading.upgrade(_address(url), roles)
         from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
 
-        return upgrading.upgrade(_address(url), roles, dead, tables.make, tables_only=tables_only)
+        return upgrading.upgrade(_address(url), roles, tables.make)
     if roles:
         raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
     from runtime.journal.sqlite import upgrading as file  # noqa: PLC0415 -- as above
 
-    return file.upgrade(path, dead, use_another, tables_only=tables_only)
+    return file.upgrade(path, use_another)
 
 
 def _path(url: str) -> Path | None:

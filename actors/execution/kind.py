@@ -15,7 +15,6 @@ from actors.run.ids import child_run, node_of
 from actors.run.kind import Kind, Resources
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
-from runtime.journal.versions import FIRST_CODEC
 
 if TYPE_CHECKING:
     from actors.run.kind import PreparedRun, Setup
@@ -52,17 +51,6 @@ def _children(state: ExecutionState) -> list[str]:
     return [child_run(state.run.run_id, node) for node in state.replan_nodes] if isinstance(state, State) else []
 
 
-def _least_codec(state: ExecutionState) -> int:
-    planning = state.config.planning if isinstance(state, State) else None
-    return FIRST_CODEC if planning is None else planning.least_codec
-
-
-def _in_codec(prepared: Any, codec: int) -> Any:
-    from actors.execution.prepare import PreparedExecution  # noqa: PLC0415 -- as above
-
-    return prepared.in_codec(codec) if isinstance(prepared, PreparedExecution) else prepared
-
-
 def _purpose(reply: Replied) -> str:
     if isinstance(reply, ReplanReplied):
         return "replan"
@@ -79,8 +67,6 @@ EXECUTION: Kind[ExecutionState, ExecutionEvent] = Kind(
     model=_model,
     children=_children,
     made_from=_made_from,
-    least_codec=_least_codec,
-    in_codec=_in_codec,
     purpose=_purpose,
     log_fields=log_fields,
     views=VIEWS,

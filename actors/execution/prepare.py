@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +93,6 @@ class PreparedExecution:
     """Notices for the user before the run starts: the guard's warnings."""
     kind: str = "execution"
     """The name of its kind."""
-
-    def in_codec(self, codec: int) -> "PreparedExecution":
-        """Return the execution for a codec: before codec 2 the policy of its replans has no belief."""
-        before = self.config.planning
-        planning = before and before.in_codec(codec)
-        if planning is None or planning is before:
-            return self
-        limits = self.limits.model_copy(update={"stop_below": planning.stop_below})
-        return replace(self, config=self.config.model_copy(update={"planning": planning}), limits=limits)
 
     def first(self, run: str, at: float) -> StartExecution:
         """Return the message that starts it."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.handlers.handlers import complete, wait
 from actors.handlers.tools import Tool, tool_actor
-from actors.run.agent import AGENT_EVENTS, AGENT_FORMAT, Agent, AgentEvent, AgentSettings, AgentState, D, StartAgent
+from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, AgentState, D, StartAgent
 from actors.run.kind import Kind, Resources, Setup
 from actors.run.machine import MODEL, AgentMachine
 from actors.run.state import NotStarted
@@ -80,7 +80,7 @@ def agent_kind(
     return Kind(
         name=name,
         machine=AgentMachine(agent),
-        codec=Codec(AGENT_EVENTS, format=AGENT_FORMAT),
+        codec=Codec(AGENT_EVENTS),
         actors=lambda _, resources: agent_actors(resources, tools(resources)),
         prepare=partial(_prepare, name, settings),
         model=lambda state: state.start.settings.model or None if isinstance(state, AgentState) else None,

@@ -26,14 +26,9 @@ from actors.search.moves import Search
 from actors.search.strategies.notation import SINGLE_BRANCH, read_search
 from runtime.core.cost import Price
 from runtime.core.events import Value, text_hash
-from runtime.journal.versions import FIRST_CODEC
 
 if TYPE_CHECKING:
     from actors.search.strategies.tree import Strategy
-
-
-WEIGHS = 2
-"""The codec from which on runs have a policy with a belief, and the limit `stop_below` (`runtime.journal.versions`)."""
 
 
 STOP_BELOW = 0.01
@@ -159,25 +154,6 @@ class RunConfig(Value):
         """The belief table of the policy, compiled for the workflow; None for a policy of rows alone."""
         table = self.policy.belief
         return None if table is None else BeliefModel(table, self.graph, self.roles)
-
-    @property
-    def least_codec(self) -> int:
-        """The first codec that can hold its runs (docs/explanation/versions.md): earlier releases know no belief."""
-        return max(WEIGHS if config.policy.belief else FIRST_CODEC for config in self.all)
-
-    def in_codec(self, codec: int) -> "RunConfig":
-        """Return the configuration for a run in a codec: before codec 2 no policy has a belief, so its rows decide.
-
-        A configuration that stops below a value is returned unchanged: without a belief nothing would stop the run.
-        """
-        stops = any(config.workflow.stop_below for config in self.all)
-        if stops or codec >= self.least_codec:
-            return self
-        children = {name: child.in_codec(codec) for name, child in self.children.items()}
-        workflow = self.workflow.changed(stop_below=None)  # The key may be there with the value 0, unknown to codec 1.
-        changes = {"workflow": workflow, "policy": self.policy.rows_alone(), "children": children, "no_input": False}
-        # `model_copy` would also copy the cached properties, which were computed from the old values.
-        return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields} | changes)
 
     @property
     def stop_below(self) -> float | None:

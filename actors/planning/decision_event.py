@@ -1,8 +1,8 @@
 """The fact that the policy has decided: stored without what follows from its node and level."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from actors.policy.belief_choice import Weighing
 from actors.policy.cause import Cause
@@ -34,15 +34,6 @@ class Decided(Event):
     """The classifier's code that selected the row; None where no classifier did."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
     """What a belief policy went by; None where a row decided."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_older_release(cls, data: Any) -> Any:
-        """Read what releases before this one wrote: the whole decision, with all that follows from the rest."""
-        if isinstance(data, dict) and "decision" in data:
-            kept = {key: value for key, value in data["decision"].items() if key not in ("step", "summary")}
-            return {"kind": data["kind"], **kept}
-        return data
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":

@@ -53,7 +53,7 @@ class Outcome(StrEnum):
     NEEDS_ANSWER = "needs_answer"  # it may ask nobody, and needs an answer: the question is in its result
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
-    FAILED = "failed"  # a bug; in runs of earlier releases also the provider
+    FAILED = "failed"  # a bug
 
 
 class RunStarted(TimedEvent):

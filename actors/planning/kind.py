@@ -17,15 +17,14 @@ from actors.run.kind import Kind, Resources
 from actors.values.format import title_of
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
-from runtime.journal.versions import FIRST_CODEC
 
 if TYPE_CHECKING:
     from actors.handlers.registry import Registry
     from actors.run.kind import PreparedRun, Setup
     from runtime.drive.actor import Actor
 
-CODEC: Codec[PlanningEvent] = Codec(EVENTS, format=2)
-"""The codec of planning events. In format 2 they say `mono` (`actors.run.clock`)."""
+CODEC: Codec[PlanningEvent] = Codec(EVENTS)
+"""The codec of planning events."""
 
 
 def _actors(state: PlanningState, resources: Resources) -> "list[Actor[Any, Any]]":
@@ -64,16 +63,6 @@ def _purpose(reply: Replied) -> str:
     return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
 
 
-def _least_codec(state: PlanningState) -> int:
-    return state.config.least_codec if isinstance(state, State) else FIRST_CODEC
-
-
-def _in_codec(prepared: Any, codec: int) -> Any:
-    from actors.planning.prepare import RunRequest  # noqa: PLC0415 -- as above
-
-    return prepared.in_codec(codec) if isinstance(prepared, RunRequest) else prepared
-
-
 def _missing(state: PlanningState, registry: "Registry") -> Sequence[str]:
     if not isinstance(state, State):
         return ()
@@ -100,8 +89,6 @@ PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
     prepare=_prepare,
     model=_model,
     children=_children,
-    least_codec=_least_codec,
-    in_codec=_in_codec,
     title=_title,
     purpose=_purpose,
     missing=_missing,

@@ -108,13 +108,6 @@ class RunRequest:
     given_facts: Given | None = None
     """The facts that the run is given, such as the names that tools implement; None for none."""
 
-    def in_codec(self, codec: int) -> "RunRequest":
-        """Return the run for a codec (see `RunConfig.in_codec`); unchanged if `stop_below` is given."""
-        pinned = self.pinned.in_codec(codec)
-        if pinned is self.pinned:
-            return self
-        return replace(self, pinned=pinned, limits=self.limits.model_copy(update={"stop_below": None}))
-
     def first(self, run: str, at: float) -> Begin:
         """Return the message that starts it, at a time in UTC seconds since 1970."""
         pinned = self.pinned.model_dump_json()

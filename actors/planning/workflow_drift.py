@@ -66,7 +66,7 @@ def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:
     if list(before) != list(after):  # The order of steps breaks ties.
         yield "action_pairs"
     yield from (f"action_pairs.{step}" for step, pair in after.items() if before.get(step, pair) != pair)
-    # A run may have begun without the belief of its policy, because its search or its codec has none.
+    # A run may have begun without the belief of its policy, because its search has none.
     policy = now.policy if then.policy.belief else now.policy.rows_alone()
     if then.policy != policy:
         yield "policy"

@@ -137,10 +137,7 @@ AGENT_EVENTS: tuple[type[Event], ...] = (
     RunParked,
     RunFinished,
 )
-"""The events of a run of such an agent, for its codec: `Codec(AGENT_EVENTS, format=AGENT_FORMAT)`."""
-
-AGENT_FORMAT = 2
-"""The version of the format of these events. In format 2 they say `mono` (`actors.run.clock`)."""
+"""The events of a run of such an agent, for its codec: `Codec(AGENT_EVENTS)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,4 +12,4 @@ class TimedEvent(Event):
     at: Seconds
     """The time, in UTC seconds since 1970."""
     mono: float | None = None
-    """The driver's monotonic seconds since its claim; None in records of earlier releases."""
+    """The driver's monotonic seconds since its claim; None where no driver told it, as in a simulation."""

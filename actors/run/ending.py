@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
     CANCELLED = "cancelled"
-    FAILED = "failed"  # a bug; in runs of earlier releases also the provider
+    FAILED = "failed"  # a bug
 
 
 FINAL = frozenset({Outcome.SUCCESS, Outcome.CANCELLED})

@@ -148,7 +148,7 @@ def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -
     """Return the common part with the time that an event tells; `working` says whether work was open before it.
 
     Only the events in `TIMED` tell one. Active time goes by the driver's monotonic seconds, and by the wall clock in an
-    epoch whose records do not say them, as those of earlier releases.
+    epoch whose records do not say them, as in a simulation.
     """
     if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
         return run  # It may come before the takeover that follows it.

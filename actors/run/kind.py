@@ -19,7 +19,6 @@ from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Machine
-from runtime.journal.versions import FIRST_CODEC
 from runtime.models.port import Fault
 
 if TYPE_CHECKING:  # Reading a run needs no event loop.
@@ -187,10 +186,6 @@ class Kind(Generic[S, E]):
     """Returns the common part of a state; None before the run began."""
     made_from: Callable[[S], str] = lambda _: ""
     """Returns the id of the run whose result a begun run was made from, such as its plan; empty for none."""
-    least_codec: Callable[[S], int] = lambda _: FIRST_CODEC
-    """Returns the first codec that can hold a begun run (`runtime.journal.versions`)."""
-    in_codec: Callable[[Any, int], Any] = lambda prepared, _: prepared
-    """Returns a run that may begin, without what a codec lacks; unchanged if it needs that, or uses none of it."""
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title that a begun run was admitted with, for checks; None where its records do not say."""
     purpose: Callable[[Replied], str] = _step_asked

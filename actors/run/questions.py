@@ -27,8 +27,6 @@ VIAS: tuple[Via, ...] = get_args(Via)
 """All of them."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask")
 """The ways that lead from a person; on the others a program may decide."""
-SAYS_VIA = 2
-"""The codec from which on messages and records say how an answer came (`runtime.journal.versions`)."""
 USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 

@@ -14,7 +14,6 @@ from runtime.core.errors import (
     JournalUnreadable,
     KindUnknown,
     RunMoved,
-    RunNewer,
     RunNotFound,
     UsageProblem,
 )
@@ -81,7 +80,7 @@ def exit_of_error(error: BaseException) -> Exit:
             return Exit.USAGE
         case RunNotFound() | RunMoved() | Held() | Fenced():
             return Exit.NOT_FOUND
-        case JournalDamaged() | JournalNewer() | RunNewer() | JournalMoved() | JournalUnreadable():
+        case JournalDamaged() | JournalNewer() | JournalMoved() | JournalUnreadable():
             return Exit.JOURNAL
         case JournalUnreachable() | JournalUncertain():
             return Exit.JOURNAL

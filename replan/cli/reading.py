@@ -16,7 +16,7 @@ from replan.runs import run_ids
 from replan.setup.command_name import program
 from replan.setup.database import database_url
 from replan.setup.home_folder import Home, locate_home, prepare_home
-from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunFilter, RunRow
 
 if TYPE_CHECKING:
@@ -188,5 +188,5 @@ async def _is_reopened(reader: "Reading", run: str) -> bool:
 
     try:
         return goes_on(await reader.common_with_inbox(run))
-    except (JournalDamaged, RunUnreadable, UsageProblem):
+    except (JournalDamaged, KindUnknown, UsageProblem):
         return False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.views.questions import open_questions
-from runtime.core.errors import JournalDamaged, ReplanError, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
             questions += await _questions_at(reader, row)
         except RunNotFound:
             continue  # It was deleted since the rows were read.
-        except (JournalDamaged, RunUnreadable, UsageProblem) as error:
+        except (JournalDamaged, KindUnknown, UsageProblem) as error:
             problems.append((row.run, error))
     if oldest:
         questions.sort(key=lambda question: str(question["asked"]))

@@ -13,7 +13,7 @@ from actors.run.kind import ChildRun
 from actors.run.state import RunState
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.options import DriveOptions
-from runtime.core.errors import Halted, Held, JournalError, RunExists, RunNotFound, RunUnreadable
+from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound
 from runtime.core.events import text_hash
 from runtime.drive.options import Admission, Ending
 from runtime.logs import log
@@ -118,7 +118,7 @@ async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any)
         return
     try:
         for child in kind.children(state):
-            with suppress(RunNotFound, Held, RunUnreadable):  # A driver that holds one finds its parent finished.
+            with suppress(RunNotFound, Held, KindUnknown):  # A driver that holds one finds its parent finished.
                 await engine.end_cancelled(child)
     except JournalError as error:
         if not error.passing:

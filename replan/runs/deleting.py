@@ -44,11 +44,8 @@ async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run
 
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
-    """Tell whether a run never goes on; with `ended`, whether it has ended, though it could be reopened.
-
-    One of a newer release is kept.
-    """
-    return row.summary.status == "finished" and not row.needs_newer and (ended or row.summary.detail in FINAL)
+    """Tell whether a run never goes on; with `ended`, whether it has ended, though it could be reopened."""
+    return row.summary.status == "finished" and (ended or row.summary.detail in FINAL)
 
 
 async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:

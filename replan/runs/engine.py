@@ -16,7 +16,6 @@ from actors.run.result import RunResult
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.children import cancel_children
-from replan.runs.codec_check import check_codec, fitted
 from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model
@@ -93,13 +92,10 @@ class Engine(Reading):
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
         """Record the start of a new run, for a host to drive, and wake the hosts; return its id.
 
-        The run is durable when this returns. Raises `RunExists`, and `UsageProblem` where the journal's new runs cannot
-        hold it.
+        The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        prepared = await fitted(self.journal, kind, prepared)
         first = prepared.first(name, self.clock.now())
-        await check_codec(self.journal, kind.least_codec(started(kind, first)))
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
         await admit(kind.machine, self.journal, name, admission, first)
         self.wakeup.wake()
@@ -113,10 +109,8 @@ class Engine(Reading):
         It is admitted in the transaction of its first records. Raises as `admit` does.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        prepared = await fitted(self.journal, kind, prepared)
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
-        await check_codec(self.journal, kind.least_codec(state))
         async with self.model(kind.model(state), {}) as model:
             admission = Admission(prepared.title, kind.name, kind.format, self.placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from actors.run.ids import is_child
-from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 
 if TYPE_CHECKING:
     from replan.runs.reader import Reading
@@ -34,6 +34,6 @@ def runs_above(known: Iterable[str]) -> frozenset[str]:
 async def _children(reader: "Reading", run: str) -> Sequence[str]:
     try:
         loaded = await reader.read(run)
-    except (JournalDamaged, RunNotFound, RunUnreadable, UsageProblem):
+    except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
         return ()
     return loaded.kind.children(loaded.state) if loaded.started else ()

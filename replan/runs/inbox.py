@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from actors.run.inbox import KINDS, ForPeopleOnly, check_decline, check_message, fitting_answer
-from actors.run.questions import SAYS_VIA, Status, Via
+from actors.run.questions import Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
@@ -119,9 +119,9 @@ def split(question: str) -> tuple[str, str]:
 
 
 def not_started(run: str) -> UsageProblem:
-    """Return the error about a run that has no record: only earlier releases left such runs."""
+    """Return the error about a run that has no record."""
     hint = f"there is nothing to go on with or to cancel; start it again with `{program()} run`"
-    cause = "the run was admitted by an earlier release, which stopped before anything was recorded"
+    cause = "the run was admitted, and nothing was recorded"
     return UsageProblem(cause, place=run, hint=hint)
 
 
@@ -131,8 +131,7 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 
 async def _post_once(journal: Journal[Any], run: str, name: str, body: Mapping[str, Any], via: Via) -> Heard:
     """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
-    says = bool(via) and (await journal.row(run)).codec >= SAYS_VIA  # Else an earlier release may drive the run.
-    posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if says else body)
+    posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if via else body)
     stands = json.loads(posted.body)
     same = {key: value for key, value in stands.items() if key != "via"} == body
     return Heard("duplicate" if posted.result == "conflict" and same else posted.result, stands.get("answer"))

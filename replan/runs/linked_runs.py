@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replan.runs.run_ids import ALL
 from replan.runs.status import status_of
-from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunFilter
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def made_from(reader: "Reading", run: str) -> list[LinkedRun]:
             break
         try:
             loaded = await reader.read(row.run)
-        except (JournalDamaged, RunNotFound, RunUnreadable, UsageProblem):
+        except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
             continue
         if loaded.kind.made_from(loaded.state) == run:
             status = status_of(row, hosted=await reader.hosted(row.kind, row.format))

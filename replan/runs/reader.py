@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from actors.run.ids import is_child
 from replan.runs.status import row_after, status_of
 from replan.setup.command_name import program
-from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.journal.kinds import drivable
 from runtime.journal.port import Readable, RunFilter, RunRow
@@ -113,7 +113,7 @@ class Reading:
             if row.unread and row.summary.status == "waiting":
                 try:
                     common = await self.common_with_inbox(row.run)
-                except (JournalDamaged, RunNotFound, RunUnreadable, UsageProblem):
+                except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
                     common = None
             kind = row.kind, row.format
             if kind not in hosted:

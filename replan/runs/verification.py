@@ -56,7 +56,7 @@ class _Verification:
     def __init__(self, journal: Inspection, kinds: Kinds) -> None:
         self._journal, self._kinds = journal, kinds
         self._days: dict[tuple[str, int], Amount] = {}
-        self._unread, self._unknown, self._newer, self._partly_booked, self._by_deleted = 0, 0, 0, 0, False
+        self._unread, self._unknown, self._partly_booked, self._by_deleted = 0, 0, 0, False
 
     def verify(self) -> Verified:
         journal = self._journal
@@ -72,7 +72,7 @@ class _Verification:
                 self._unread += 1
                 place = damage.where.removeprefix(f"run {run!r}").lstrip(", ")
                 done.findings.append(Finding(run, f"{place}: {damage.cause}" if place else damage.cause))
-        if not (self._unread or self._unknown or self._newer):
+        if not (self._unread or self._unknown):
             done.findings += [Finding("", cause) for cause in self._verify_days()]
         done.unchecked += self._unchecked()
         return done
@@ -80,13 +80,11 @@ class _Verification:
     def _unchecked(self) -> Iterator[str]:
         if self._unknown:
             yield f"runs of kinds that are not installed here, beyond the hashes of their records: {self._unknown}"
-        if self._newer:
-            yield f"runs that need a newer replan, beyond the hashes of their records: {self._newer}"
         if self._partly_booked:
             yield f"runs that began before amounts were booked on days, what they had committed: {self._partly_booked}"
         if self._by_deleted:
             yield "what runs that were deleted have added to the totals of the days"
-        if self._unread or self._unknown or self._newer:
+        if self._unread or self._unknown:
             yield "the totals of the days, since it is not known what some runs have committed"
 
     def _verify_run(self, run: str, done: Verified) -> Iterator[str]:
@@ -96,9 +94,6 @@ class _Verification:
         yield from self._verify_inbox(run, [row.inbox for row in chained if row.inbox is not None], stored, done)
         if chained and stored.row.epoch < chained[-1].epoch:
             yield f"its row says that it was claimed {stored.row.epoch} times, a record that it was {chained[-1].epoch}"
-        if stored.row.needs_newer:
-            self._newer += 1
-            return
         try:
             kind = self._kinds.get(run, stored.row.kind, stored.row.format)
         except (KindUnknown, UsageProblem):

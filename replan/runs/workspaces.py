@@ -7,7 +7,7 @@ from actors.execution.state import State
 from actors.tools.workspace_lock import ensure_free
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
-from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 
 if TYPE_CHECKING:
     from actors.execution.prepare import PreparedExecution
@@ -29,7 +29,7 @@ async def ensure_unused(reader: "Reading", folder: Path, home: Path, *, besides:
             continue
         try:
             state = (await reader.read(row.run)).state
-        except (JournalDamaged, RunNotFound, RunUnreadable, UsageProblem):
+        except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
             continue  # `doctor` reports it; nobody can drive it.
         if isinstance(state, State) and Path(state.config.workspace) == folder:
             cause = f"run {row.run!r} works in this workspace and has not finished"

@@ -19,7 +19,7 @@ from replan.telemetry.measures import Measure, measures_of
 from replan.telemetry.metrics import Metrics
 from replan.telemetry.settings import TelemetrySettings
 from replan.telemetry.spans import Span, Trace, spans_of
-from runtime.core.errors import JournalDamaged, JournalError, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log
@@ -148,7 +148,7 @@ class Exporter:
     async def send_again(self, runs: Sequence[str]) -> None:
         """Send all complete spans of some runs, whatever was sent before; the cursor stays.
 
-        Raises `RunNotFound`, `RunUnreadable`, `JournalDamaged`.
+        Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
         """
         for run in runs:
             row = await self._journal.row(run)
@@ -181,7 +181,7 @@ class Exporter:
         """Add the spans of a run's new records to the batch. Send it when it is full; return False if that fails."""
         try:
             trace, records = await self._read(row)
-        except (JournalDamaged, RunNotFound, RunUnreadable, UsageProblem) as error:
+        except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem) as error:
             self._skipped.add(row.run)  # The cursor stays: another process may be able to read it.
             log.get_logger("telemetry").warning("run.left_out", run_id=row.run, reason=str(error))
             return True

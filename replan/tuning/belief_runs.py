@@ -17,7 +17,7 @@ from replan.runs.reader import Reading
 from replan.runs.run_ids import ALL
 from replan.tuning.belief_cases import FirstMoves, Recorded, recorded
 from replan.tuning.belief_estimate import Accepted, Case
-from runtime.core.errors import JournalDamaged, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 
 Tick = Callable[[int, int], None]
 """Takes how many runs have been read, and how many there are."""
@@ -94,6 +94,6 @@ async def _read(home: Reading, run: str, policy: Policy) -> _Found | None:
         records = await home.journal.read(run)
     except RunNotFound:
         return None
-    except (JournalDamaged, RunUnreadable, UsageProblem) as problem:
+    except (JournalDamaged, KindUnknown, UsageProblem) as problem:
         return problem
     return recorded(run, [record.event for record in records], policy)

@@ -9,9 +9,6 @@ from runtime.journal.holding import place_moved_to
 from runtime.journal.kinds import FIRST_KIND
 from runtime.journal.port import RunRow
 
-NEEDS_NEWER = "needs a newer replan"
-"""What is said of a run that this release cannot read."""
-
 
 def head_line() -> Line:
     """Return the heads of the columns of `row_line`."""
@@ -22,8 +19,6 @@ def row_line(row: RunRow, status: str, now: float) -> Line:
     """Return a row as one line: id, how the run stands, age of its last change, title."""
     age = ago(now - row.updated)
     title = row.title if row.kind == FIRST_KIND else f"{row.kind}: {row.title}"
-    if row.needs_newer:
-        title = f"{NEEDS_NEWER}: {title}"
     return columns(line(row.run), f"{_standing(row, status):<17}", f"{age:>4}", line(title))
 
 
@@ -44,8 +39,6 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
     """Return a row as plain data, with the status for people; times are ISO 8601 in UTC."""
     summary = row.summary
     fields: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
-    if row.needs_newer:
-        fields["needs_newer"] = True
     if row.placement.tenant:
         fields["tenant"] = row.placement.tenant
     if row.placement.priority:

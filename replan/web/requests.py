@@ -17,7 +17,7 @@ from replan.views.errors import line_of_error
 from replan.web.refused import STATUSES
 from replan.web.rendering import render
 from replan.web.site import Site
-from runtime.core.errors import Held, JournalError, ReplanError, RunExists, RunNotFound, RunUnreadable, UsageProblem
+from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 """Answers a GET of a browser that is signed in."""
@@ -93,7 +93,7 @@ def status_of_error(error: ReplanError) -> int:
             return 404
         case UsageProblem():
             return 422
-        case Held() | RunExists() | RunUnreadable():
+        case Held() | RunExists() | KindUnknown():
             return 409
         case JournalError() if error.passing:
             return 503

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
-from replan.views.rows import NEEDS_NEWER, row_to_json
+from replan.views.rows import row_to_json
 from replan.web.requests import page
 from replan.web.site import Site
 from replan.web.streams import cursor_of
@@ -64,8 +64,6 @@ def shown_row(row: RunRow, status: str) -> dict[str, Any]:
     word = row.summary.detail if status == "finished" else status
     if status == "running" and row.summary.status == "running" and row.summary.detail:
         word = "held up"
-    if row.needs_newer:
-        word = NEEDS_NEWER
     usd = committed.micro_usd / MICRO if committed.micro_usd else None
     return {**row_to_json(row, status), "word": word, "calls": committed.calls, "usd": usd, "at": row.updated}
 

@@ -16,7 +16,7 @@ from actors.run.ids import is_child
 from replan.setup.webhook import WebhookEntry
 from replan.webhooks.messages import About, WebhookMessage, message_about
 from replan.webhooks.posting import Posted, open_client, post
-from runtime.core.errors import JournalDamaged, JournalError, RunNotFound, RunUnreadable
+from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, RunNotFound
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log
@@ -136,7 +136,7 @@ class Sender:
         try:
             about = About(row.run, (await self._journal.row(row.run)).title, row.kind)
             records = await self._journal.read(row.run, row.position)
-        except (JournalDamaged, RunNotFound, RunUnreadable) as error:
+        except (JournalDamaged, RunNotFound, KindUnknown) as error:
             self._left_out.add(row.run)  # The cursor stays: another process may be able to read it.
             log.get_logger("webhook").warning("run.left_out", run_id=row.run, reason=str(error))
             return [], 0

@@ -5,16 +5,13 @@ ReplanError                     one line: a cause, a place, a next step
 ├── JournalError
 │   ├── RunNotFound             no such run (exit 8)
 │   ├── RunExists               the run id is taken
-│   ├── RunUnreadable           nothing installed in this process can read the run
-│   │   ├── KindUnknown         nothing installed here knows the run's kind, or its format (exit 2)
-│   │   └── RunNewer            the run is written in the codec of a newer release (exit 9)
+│   ├── KindUnknown             nothing installed here knows the run's kind, or its format (exit 2)
 │   ├── Held                    another process drives the run (exit 8)
 │   ├── RunMoved                the run was moved to another journal (exit 8)
 │   ├── Fenced                  another driver took the run over; this one must stop without writing
 │   ├── SequenceConflict        an append did not follow the last record
 │   ├── JournalDamaged          a record does not verify (exit 9)
 │   ├── JournalNewer            written by a newer release (exit 9)
-│   │   └── FloorRaised         programs of this release may not write any more (exit 9)
 │   ├── JournalUnreadable       the journal exists, but cannot be opened, read or written (exit 9)
 │   ├── JournalMoved            the open journal is not the file at its path any more (exit 9)
 │   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
@@ -76,38 +73,23 @@ class RunExists(JournalError):
         super().__init__(f"run {run!r} exists already")
 
 
-class RunUnreadable(JournalError):
-    """Nothing installed in this process can read the run; `cause` completes "the run is", `hint` is the next step."""
+class KindUnknown(JournalError):
+    """Nothing installed in this process knows the run's `kind`, or only in another `format` version.
+
+    `known` is the highest format that is known here, None where the kind itself is not; `cause` completes "the run is",
+    `hint` is the next step.
+    """
 
     passing = False
 
-    def __init__(self, run: str, cause: str, hint: str) -> None:
-        self.run, self.cause, self.hint = run, cause, hint
-        super().__init__(f"run {run!r} is {cause} ({hint})")
-
-
-class KindUnknown(RunUnreadable):
-    """Nothing installed in this process knows the run's `kind`, or only in another `format` version.
-
-    `known` is the highest format that is known here, None where the kind itself is not.
-    """
-
     def __init__(self, run: str, kind: str, format: int, known: int | None) -> None:
-        self.kind, self.format, self.known = kind, format, known
+        self.run, self.kind, self.format, self.known = run, kind, format, known
         if known is None:
-            super().__init__(run, f"of kind {kind!r}, which is not installed here", "install what provides it")
+            self.cause, self.hint = f"of kind {kind!r}, which is not installed here", "install what provides it"
         else:
-            cause = f"of kind {kind!r} in format {format}; the one installed here knows formats up to {known}"
-            super().__init__(run, cause, "upgrade what provides it")
-
-
-class RunNewer(RunUnreadable):
-    """The run needs a newer release: it is written in `codec`, and this process knows codecs up to `known`."""
-
-    def __init__(self, run: str, codec: int, known: int) -> None:
-        self.codec, self.known = codec, known
-        cause = f"written in codec {codec} of a newer replan; this one knows codecs up to {known}"
-        super().__init__(run, cause, "upgrade replan")
+            self.cause = f"of kind {kind!r} in format {format}; the one installed here knows formats up to {known}"
+            self.hint = "upgrade what provides it"
+        super().__init__(f"run {run!r} is {self.cause} ({self.hint})")
 
 
 class Held(JournalError):
@@ -166,21 +148,8 @@ class JournalNewer(JournalError):
 
     def __init__(self, where: str, version: int, newest: int) -> None:
         self.where, self.version, self.newest = where, version, newest
-        super().__init__(self.cause())
-
-    def cause(self) -> str:
-        """Return the message: here, that the version of the tables is too new."""
-        newer = f"written by a newer release (schema {self.version}, this one knows {self.newest})"
-        return f"{self.where}: {newer}; upgrade replan"
-
-
-class FloorRaised(JournalNewer):
-    """The journal's floor was raised to a codec that this release does not know, so that it may only read."""
-
-    def cause(self) -> str:
-        """Return the message: that new runs are written in a newer codec."""
-        newer = f"new runs are written in codec {self.version} of a newer release, and this one knows {self.newest}"
-        return f"{self.where}: {newer}: it may only read; upgrade replan"
+        newer = f"written by a newer release (version {version}, this one knows {newest})"
+        super().__init__(f"{where}: {newer}; upgrade replan")
 
 
 class JournalUnreadable(JournalError):

@@ -23,7 +23,6 @@ from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.connecting import NOW, Connection, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.thread import ConnectionThread, open_thread
-from runtime.journal.versions import CODEC
 
 T = TypeVar("T")
 
@@ -124,6 +123,6 @@ def _delete(job: int, connection: Connection) -> None:
 
 def _sweep(connection: Connection, *, limit: int, dead: Dead, kinds: Formats | None, skip: list[str]) -> int:
     with connection.cursor() as cursor:
-        asked = reading.asked(cursor, reading.server_now(cursor), dead, kinds, CODEC)
+        asked = reading.asked(cursor, reading.server_now(cursor), dead, kinds)
         found = cursor.execute(_PLACE.format(due=reading.DUE), {**asked, "limit": limit, "skip": skip}).fetchall()
     return int(found[0][0])

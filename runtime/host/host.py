@@ -17,13 +17,12 @@ import trio
 from runtime.core.errors import (
     Bug,
     Fenced,
-    FloorRaised,
     Held,
     JournalDamaged,
     JournalError,
     JournalNewer,
+    KindUnknown,
     ReplanError,
-    RunUnreadable,
 )
 from runtime.core.machine import Summary
 from runtime.dispatch.port import Dispatcher
@@ -110,7 +109,6 @@ class Host:
         self._pauses: dict[str, float] = {}
         self._signal = WakeSignal()
         self._trouble: dict[str, str] = {}
-        self._floor_raised: FloorRaised | None = None
         self._placing = None if dispatcher is None else Placing(dispatcher, dead, kinds)
 
     def wake(self) -> None:
@@ -118,11 +116,7 @@ class Host:
         self._signal.wake()
 
     async def serve(self) -> None:
-        """Drive runs until a stop is requested and every run is parked. Raises `JournalDamaged`, `JournalNewer`.
-
-        Where the journal's floor is raised above what this release knows, the host parks its runs, as at a stop, and
-        then raises `FloorRaised`.
-        """
+        """Drive runs until a stop is requested and every run is parked. Raises `JournalDamaged`, `JournalNewer`."""
         await self._announce()
         try:
             self._report(Ready())
@@ -138,8 +132,6 @@ class Host:
                     await self._signal()
                 await self._finish_jobs()
                 nursery.cancel_scope.cancel()
-            if self._floor_raised is not None:
-                raise self._floor_raised
         finally:
             with trio.CancelScope(shield=True), suppress(JournalError):  # Else its presence ends by itself.
                 await self._journal.depart(self._id)
@@ -204,11 +196,6 @@ class Host:
             # Runs that were taken up a moment ago are not claimed yet, and still count as due.
             most = room + len(self._active) + len(self._not_before) if self._takes_due() else 0
             due = await self._journal.due(most, dead=self._dead, kinds=self._kinds)
-        except FloorRaised as error:  # The runs that it holds are handed over to hosts of the newer release.
-            self._floor_raised = error
-            self._report_trouble("look", error)
-            self._stop.requested.set()
-            return None
         except (JournalDamaged, JournalNewer):
             raise
         except JournalError as error:
@@ -278,7 +265,7 @@ class Host:
         except (Held, Fenced):
             if is_driving:  # Else another host was faster, and reports it.
                 self._report(Left(run))
-        except RunUnreadable as error:  # It is for other hosts, which an engine does not know.
+        except KindUnknown as error:  # It is for other hosts, which an engine does not know.
             self._try_later(run, error)
         except Bug as error:
             await self._fail(run, error)

@@ -3,7 +3,7 @@
 A record's hash is the SHA-256 of the previous record's hash, the run, the place, the time, the epoch, the consumed
 message and the event's stored body. Every field has a fixed width or is preceded by its length, so that no byte can
 move from one field to the next unnoticed. The body names its texts by their own SHA-256, so the chain covers them
-too. The first record follows a hash of the run's kind, format and codec. A cut tail is noticed because the status row
+too. The first record follows a hash of the run's kind and format. A cut tail is noticed because the status row
 holds the last record's place and hash.
 """
 
@@ -14,15 +14,13 @@ from typing import NamedTuple, TypeVar
 
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec, Record
-from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
 from runtime.journal.port import InboxItem
 from runtime.journal.validation import Entry
-from runtime.journal.versions import FIRST_CODEC
 
 E = TypeVar("E")
 
 GENESIS = bytes(32)
-"""The hash that the first record follows in a run of the first kind, format and codec, as in all old runs."""
+"""What the hash begins with that a run's first record follows."""
 
 FIRST_EPOCH = 1
 """The epoch of the records that a run is admitted with."""
@@ -30,7 +28,6 @@ FIRST_EPOCH = 1
 _PREVIOUS_AND_RUN = struct.Struct(">32sB")
 _PLACE = struct.Struct(">QdQqQ")
 _FORMAT_AND_KIND = struct.Struct(">QB")
-_CODEC = struct.Struct(">Q")
 _SIZES = struct.Struct(">qd3Q")
 _NOT_CONSUMING = -1
 
@@ -53,13 +50,10 @@ class Tip(NamedTuple):
     hash: bytes
 
 
-def genesis(kind: str, format: int, codec: int) -> bytes:
-    """Return the hash that the first record of a run of this kind, format and codec follows."""
-    if (kind, format, codec) == (FIRST_KIND, FIRST_FORMAT, FIRST_CODEC):
-        return GENESIS
+def genesis(kind: str, format: int) -> bytes:
+    """Return the hash that the first record of a run of this kind and format follows."""
     name = kind.encode()
-    written_in = b"" if codec == FIRST_CODEC else _CODEC.pack(codec)
-    return hashlib.sha256(GENESIS + _FORMAT_AND_KIND.pack(format, len(name)) + name + written_in).digest()
+    return hashlib.sha256(GENESIS + _FORMAT_AND_KIND.pack(format, len(name)) + name).digest()
 
 
 def link(previous: bytes, run: str, row: Stored) -> bytes:

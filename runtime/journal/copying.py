@@ -29,7 +29,6 @@ class RunCopy(NamedTuple):
     title: str
     kind: str
     format: int
-    codec: int
     created: float
     updated: float
     summary: Summary

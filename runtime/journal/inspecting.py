@@ -57,7 +57,7 @@ class Inspection(Protocol):
         ...
 
     def records(self, run: str) -> list[Record[Any]]:
-        """Return the records of a run, verified with their texts. Raises `JournalDamaged`, `RunUnreadable`."""
+        """Return the records of a run, verified with their texts. Raises `JournalDamaged`, `KindUnknown`."""
         ...
 
     def appends(self, run: str) -> list[int]:

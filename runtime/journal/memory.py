@@ -50,7 +50,6 @@ from runtime.journal.port import (
     nobody,
 )
 from runtime.journal.validation import Entry, check_new, check_summary, check_text, encode_facts
-from runtime.journal.versions import CODEC, check_floor, check_readable
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -69,15 +68,11 @@ async def open_memory(
     store: MemoryStore | None = None,
     fault: Fault | None = None,
     budget: HomeBudget | None = None,
-    known: int = CODEC,
 ) -> AsyncIterator[Journal[E]]:
-    """Open a journal in memory, on a new store or the one given.
-
-    `codecs` are those of the kinds that it can read, `known` is the highest codec of runs that it can read.
-    """
+    """Open a journal in memory, on a new store or the one given; `codecs` are those of the kinds that it can read."""
     by_kind = codecs_by_kind(codecs)
     kept, faults, allowed = store or MemoryStore(), fault or _no_fault, budget or HomeBudget()
-    yield _MemoryJournal(by_kind, clock, kept, faults, budget=allowed, known=known)
+    yield _MemoryJournal(by_kind, clock, kept, faults, budget=allowed)
 
 
 def _no_fault(operation: str, moment: Moment) -> None:
@@ -85,11 +80,8 @@ def _no_fault(operation: str, moment: Moment) -> None:
 
 
 class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
-    def __init__(
-        self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: HomeBudget, known: int
-    ) -> None:
+    def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: HomeBudget) -> None:
         self._codecs, self._clock, self._store, self._fault, self._budget = codecs, clock, store, fault, budget
-        self._known = known
 
     def now(self) -> float:
         return self._clock.now()
@@ -114,11 +106,9 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         now = self._clock.now()
 
         def commit() -> list[Stored]:
-            self._check_floor()
             if run in self._store.runs:
                 raise RunExists(run)
-            codec = self._store.floor
-            held = HeldRun(title, kind, format, codec, now, now, Tip(0, genesis(kind, format, codec)), summary)
+            held = HeldRun(title, kind, format, now, now, Tip(0, genesis(kind, format)), summary)
             held.placement = placement
             if entries or owner is not None:
                 held.epoch = FIRST_EPOCH
@@ -150,8 +140,7 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         now = self._clock.now()
 
         def commit() -> int:
-            self._check_floor()
-            held = self._readable(run)
+            held = self._run(run)
             check_drivable(kinds, run, held.kind, held.format)
             check_free(run, held.owner, held.lease_end, now, dead)
             held.owner, held.lease_end, held.epoch = owner, now + ttl, held.epoch + 1
@@ -186,7 +175,7 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         overdraw: bool = False,
     ) -> list[Record[E]]:
         check_summary(summary)
-        entries = encode_facts(self._codec(run, self._readable(run)), facts) if facts else []
+        entries = encode_facts(self._codec(run, self._run(run)), facts) if facts else []
         now = self._clock.now()
 
         def commit() -> list[Stored]:
@@ -199,7 +188,7 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         await trio.lowlevel.checkpoint()
-        held = self._readable(run)
+        held = self._run(run)
         rows, end = held.rows, held.tip
         after = min(max(0, after), end.seq)
         start = Tip(after, rows[after - 1].hash) if after > 0 else held.first
@@ -213,8 +202,7 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         now = self._clock.now()
 
         def commit() -> Posted:
-            self._check_floor()
-            posted = self._readable(run).posted
+            posted = self._run(run).posted
             for item in posted:
                 if item.key == key:
                     return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
@@ -231,9 +219,8 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         now = self._clock.now()
 
         def commit() -> Deleted:
-            self._check_floor()
             for run, last_seq in runs.items():
-                held = self._readable(run)
+                held = self._run(run)
                 check_free(run, held.owner, held.lease_end, now, dead)
                 if held.tip.seq != last_seq:
                     raise SequenceConflict(run, last_seq, held.tip.seq)
@@ -250,12 +237,11 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         await trio.lowlevel.checkpoint()
-        self._check_floor()
         now, free, unread, later = self._clock.now(), [], set(), []
         living = {held.owner for held in self._store.runs.values() if held.owner is not None and held.lease_end > now}
         living = {owner for owner in living if not dead(owner)}
         for run, held in self._store.runs.items():
-            if held.codec > self._known or not drivable(kinds, held.kind, held.format):
+            if not drivable(kinds, held.kind, held.format):
                 continue
             at = held.summary.due if held.rows else None
             if at is not None and at > now:
@@ -270,7 +256,7 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
-        row = HostRow(host, owner, self._clock.now() + ttl, kinds, self._known)
+        row = HostRow(host, owner, self._clock.now() + ttl, kinds)
         await self._commit("announce", lambda: self._store.hosts.update({host: row}))
 
     async def depart(self, host: str) -> None:
@@ -280,10 +266,6 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         await trio.lowlevel.checkpoint()
         now = self._clock.now()
         return [row for row in self._store.hosts.values() if row.until > now and not dead(row.owner)]
-
-    async def floor(self) -> int:
-        await trio.lowlevel.checkpoint()
-        return self._store.floor
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
         await trio.lowlevel.checkpoint()
@@ -336,14 +318,6 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         except KeyError:
             raise RunNotFound(run) from None
 
-    def _readable(self, run: str) -> HeldRun:
-        held = self._run(run)
-        check_readable(run, held.codec, self._known)
-        return held
-
-    def _check_floor(self) -> None:
-        check_floor("the journal in memory", self._store.floor, self._known)
-
     def _driven(self, run: str, epoch: int) -> HeldRun:
         held = self._run(run)
         check_driver(run, held.owner, held.epoch, epoch)
@@ -363,7 +337,6 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
             held.unread,
             held.kind,
             held.format,
-            held.codec,
             held.placement,
         )
 

@@ -12,7 +12,6 @@ from runtime.journal.memory_cursors import MemoryCursor
 from runtime.journal.port import NEW, ORDINARY, HostRow, InboxItem, Placement, RunFilter
 from runtime.journal.slots import Slots
 from runtime.journal.validation import Entry, check_consumable
-from runtime.journal.versions import CODEC
 
 E = TypeVar("E")
 
@@ -24,7 +23,6 @@ class HeldRun:
     title: str
     kind: str
     format: int
-    codec: int
     created: float
     updated: float
     first: Tip
@@ -65,8 +63,6 @@ class MemoryStore:
     """The cursors by name."""
     slots: dict[str, dict[str, tuple[Slots, float]]] = field(default_factory=dict)
     """What each host has of the slots for each provider, and when that ends."""
-    floor: int = CODEC
-    """The codec of new runs."""
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
 

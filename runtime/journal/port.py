@@ -17,7 +17,6 @@ from runtime.core.machine import Summary
 from runtime.journal.cursors import Cursors
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
 from runtime.journal.slots import CallSlots
-from runtime.journal.versions import CODEC, FIRST_CODEC
 
 E = TypeVar("E")
 
@@ -68,15 +67,8 @@ class RunRow:
     """The name of its kind, which this process need not know."""
     format: int = FIRST_FORMAT
     """The version of its kind's format that its events are written in."""
-    codec: int = FIRST_CODEC
-    """The codec that its records and messages are written in."""
     placement: Placement = ORDINARY
     """Whom it is accounted to, and its priority."""
-
-    @property
-    def needs_newer(self) -> bool:
-        """Whether this release cannot read its records."""
-        return self.codec > CODEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +149,6 @@ class HostRow:
     """When its presence ends, unless it is announced again (UTC seconds since 1970)."""
     kinds: Formats | None = None
     """The kinds of runs that it drives, with their highest formats; None for any."""
-    codec: int = FIRST_CODEC
-    """The highest codec that it knows."""
 
 
 NEW = Summary("running")
@@ -196,19 +186,14 @@ class Readable(Protocol[E]):
         """As `Journal.hosts`."""
         ...
 
-    async def floor(self) -> int:
-        """As `Journal.floor`."""
-        ...
-
 
 class Journal(Cursors, CallSlots, Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`.
 
     Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.
 
-    Methods about one run raise `RunNewer` where it is written in a codec that this process does not know, but for
-    `row`, `inbox`, `renew` and `release`; `due` leaves such runs out. Where the floor is above that codec, `create`,
-    `claim`, `post`, `delete` and `due` raise `FloorRaised`. A driver goes on appending to the runs that it holds.
+    Where a newer release has upgraded the journal while it is open, every method but `now` and `version` raises
+    `JournalNewer`, and writes nothing.
     """
 
     def now(self) -> float:
@@ -237,7 +222,7 @@ class Journal(Cursors, CallSlots, Protocol[E]):
 
         The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch, for
         `ttl` seconds; without one nobody does, and the first `claim` returns epoch 2. Without facts and an owner only
-        the status row is added, at epoch 0; a program that starts runs gives facts. The run's codec is the floor.
+        the status row is added, at epoch 0; a program that starts runs gives facts.
 
         Args:
             run: matches `[a-z0-9][a-z0-9._-]{0,63}`.
@@ -347,10 +332,6 @@ class Journal(Cursors, CallSlots, Protocol[E]):
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
         """Return the hosts that are present and whose process `dead` does not prove to be gone. Changes nothing."""
-        ...
-
-    async def floor(self) -> int:
-        """Return the codec in which new runs are written; it only rises."""
         ...
 
     async def spent_today(self, tenant: str = HOME) -> Amount:

@@ -1,61 +1,25 @@
-"""The numbers by which several releases can use one journal side by side. Pure.
+"""The version of a journal (docs/explanation/versions.md): one number for its tables and for what its records may say.
 
-*Schema* is the version of a store's tables. A release only adds to them, and removes one release later what no release
-in use needs any more; so the tables also say which schema a program must know at least. *Codec* is the version of what
-records and messages may contain. A run has one codec from its creation to its end. New runs get the journal's *floor*,
-which `replan journal upgrade` raises once all programs know the higher codec.
+A release opens journals up to its own `VERSION`; those of a newer one it refuses. A release that adds an event, a
+field or a column raises the number, and adds a step to the `UPGRADES` of each store, which may be empty: records are
+never rewritten, since their hashes chain.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from runtime.core.errors import JournalNewer, JournalUnreadable
 
-from runtime.core.errors import FloorRaised, RunNewer, UsageProblem
-from runtime.core.owner import describe
+VERSION = 1
+"""The version that this release writes: 1 is that of 1.0.0."""
 
-FIRST_CODEC = 1
-"""The codec of every run that was written before journals stored codecs."""
-
-CODEC = 2
-"""The highest codec that this release reads and writes.
-
-In codec 2 answers say on which way they came, and policies may have a belief.
-"""
+BEFORE_FIRST = "written by a release before 1.0.0, whose journals this one does not open"
+"""Why a journal is refused that has another layout than version 1."""
 
 
-def check_readable(run: str, codec: int, known: int) -> None:
-    """Raise `RunNewer` for a run whose codec a process that knows codecs up to `known` cannot read."""
-    if codec > known:
-        raise RunNewer(run, codec, known)
+def check_version(place: str, version: int) -> None:
+    """Raise `JournalNewer` for a version that a newer release has written."""
+    if version > VERSION:
+        raise JournalNewer(place, version, VERSION)
 
 
-def check_floor(where: str, floor: int, known: int) -> None:
-    """Raise `FloorRaised` where a process that knows codecs up to `known` may not write to the journal any more."""
-    if floor > known:
-        raise FloorRaised(where, floor, known)
-
-
-class Host(NamedTuple):
-    """A host that serves the journal now."""
-
-    owner: str
-    """The name of its process, as in leases."""
-    codec: int
-    """The highest codec that it knows."""
-
-
-class Versions(NamedTuple):
-    """What a journal is on."""
-
-    schema: int
-    """The version of its tables."""
-    floor: int
-    """The codec of new runs."""
-
-
-def check_raisable(where: str, hosts: Sequence[Host], codec: int) -> None:
-    """Raise `UsageProblem` while hosts serve the journal that do not know a codec, which is to become the floor."""
-    older = sorted({describe(host.owner) for host in hosts if host.codec < codec})
-    if older:
-        hint = "stop them, then repeat the command; nothing of the floor was changed"
-        cause = f"hosts of an earlier release serve this journal, so its floor cannot be raised: {', '.join(older)}"
-        raise UsageProblem(cause, place=where, hint=hint)
+def before_first(place: str) -> JournalUnreadable:
+    """Return the error for a journal of a release before 1.0.0."""
+    return JournalUnreadable(place, BEFORE_FIRST, "begin another home or database, or go on with that release")

@@ -1,9 +1,7 @@
-"""`--stop-below`, `--no-input` and the codec of runs whose policy has a belief, as users meet them."""
+"""`--stop-below` and `--no-input`, as users meet them."""
 
 import json
-from contextlib import closing
 
-import apsw
 import pytest
 
 from tests.cli.test_belief import WORKFLOW
@@ -79,35 +77,13 @@ def test_the_workflow_gives_the_limit_and_the_option_replaces_it(replan, problem
 
 
 def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, workflow):
-    """With other policies the record of the start stays as earlier releases write it."""
+    """With other policies the record of the start says nothing of it."""
     pinned = []
     for options in (("-w", workflow, "--no-input"), ("-w", workflow), ("-w", "option_a", "--no-input")):
         done = replan("run", problem, "-m", "rules", "--json", "--max-calls", "20", *options)
         start = started(replan, json.loads(done.stdout)["run_id"])
         pinned.append((json.loads(start["pinned"]).get("no_input"), start["limits"].get("stop_below")))
     assert pinned == [(True, 0.01), (None, 0.01), (None, None)]
-
-
-def test_below_codec_2_the_rows_decide_alone_until_the_journal_is_upgraded(replan, home, problem, workflow):
-    """A notice says so, also for the default workflow. The limit `stop_below` is refused, and nothing is written."""
-    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 6)
-    with closing(apsw.Connection(str(home / "journal.sqlite3"))) as connection:
-        connection.execute("UPDATE journal SET floor = 1")
-    before = replan("runs", "--json").stdout
-    done = replan("run", problem, "-w", workflow, "-m", "rules", "--no-input", "--stop-below", "0.1")
-    assert done.exit_code == 2
-    assert "codec" in done.stderr
-    assert "`replan journal upgrade` raises it" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert replan("runs", "--json").stdout == before
-    for options in ((), ("-w", workflow)):
-        done = replan("run", problem, "-m", "rules", "--no-input", *options)
-        assert done.exit_code in (0, 6)
-        assert done.stderr.count("have codec 1, which has no beliefs") == 1
-    assert replan("journal", "upgrade").exit_code == 0
-    done = replan("run", problem, "-m", "rules", "--no-input")
-    assert done.exit_code in (0, 6)
-    assert "codec" not in done.stderr
 
 
 def test_a_search_that_cannot_use_a_belief_uses_the_rows_in_a_shipped_workflow(replan, problem, workflow):

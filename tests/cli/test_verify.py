@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from runtime.journal.sqlite import schema
+from runtime.journal.versions import VERSION
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 EDITS = {
@@ -25,10 +25,13 @@ EDITS = {
     "an unread row that was removed": ("DELETE FROM unread", "it has an unread message, and is not listed so"),
     "the spending": ("UPDATE spending SET calls = 0", "is 0 calls and 0 micro-dollars, and by the records 3 calls"),
     "the spending of a tenant": (
-        "INSERT INTO tenant_spending VALUES ('research', 5, 1, 0)",
+        "INSERT INTO spending VALUES ('research', 5, 1, 0)",
         "the total of tenant 'research' of 1970-01-06 (UTC) is 1 call and",
     ),
-    "a day that never was": ("INSERT INTO spending VALUES (5, 1, 0)", "the total of 1970-01-06 (UTC) is 1 call and"),
+    "a day that never was": (
+        "INSERT INTO spending VALUES ('', 5, 1, 0)",
+        "the total of 1970-01-06 (UTC) is 1 call and",
+    ),
     "the last message": ("DELETE FROM inbox; DELETE FROM unread", "the posted message 1 is missing"),
     "a message": ("UPDATE inbox SET body = replace(body, '3.12', '3.13')", "the message does not match its hash"),
     "a record": ("UPDATE events SET at = at + 1 WHERE run = 1", "the record does not match its hash"),
@@ -129,7 +132,7 @@ def test_a_file_that_is_no_journal_is_one_line(home, replan):
 
 
 def test_a_journal_of_a_newer_release_is_refused(home, replan, stored):
-    edit(home, f"PRAGMA user_version = {schema.VERSION + 1}; UPDATE journal SET oldest = {schema.VERSION + 1}")
+    edit(home, f"PRAGMA user_version = {VERSION + 1}")
     done = replan("doctor", "--verify")
     assert done.exit_code == 9
     assert "upgrade" in done.stderr

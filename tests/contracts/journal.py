@@ -1,15 +1,13 @@
 """The tests that every journal must pass. A test module subclasses `JournalContract` and gives it three fixtures.
 
 `open_journal()` opens the same storage each time, also while it is already open. It uses the test's `clock`, a
-`tests.contracts.toy_events.ManualClock`. The keywords `codecs`, `budget` and `known` replace the defaults.
-`raise_floor(codec)` sets the journal's floor.
+`tests.contracts.toy_events.ManualClock`. The keywords `codecs` and `budget` replace the defaults.
 """
 
 import pytest
 
 from tests.contracts.journal_admission import AdmissionContract
 from tests.contracts.journal_budget import BudgetContract
-from tests.contracts.journal_codecs import CodecsContract
 from tests.contracts.journal_cursors import CursorsContract
 from tests.contracts.journal_deletion import DeletionContract
 from tests.contracts.journal_due import DueContract
@@ -31,7 +29,6 @@ class JournalContract(
     DueContract,
     BudgetContract,
     KindsContract,
-    CodecsContract,
     HostsContract,
     DeletionContract,
     CursorsContract,

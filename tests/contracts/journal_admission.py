@@ -8,7 +8,6 @@ from runtime.core.errors import Held, HomeBudgetSpent, JournalError, KindUnknown
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.port import Due, Fact, RunFilter, RunRow
-from runtime.journal.versions import CODEC as NEWEST
 from tests.contracts.toy_events import LONE_SURROGATE, RUNNING, Counted, UnknownEvent, counted, events
 
 SPENT = Summary("running", committed=Amount(2, 20, 200))
@@ -22,9 +21,7 @@ class AdmissionContract:
         written = await journal.create("a", "Fix the bug", facts=counted(1, 2), summary=summary)
         assert written == await journal.read("a")
         assert [(record.seq, record.epoch, record.at) for record in written] == [(1, 1, clock.time), (2, 1, clock.time)]
-        assert await journal.row("a") == RunRow(
-            "a", "Fix the bug", clock.time, clock.time, 2, summary, None, 1, codec=NEWEST
-        )
+        assert await journal.row("a") == RunRow("a", "Fix the bug", clock.time, clock.time, 2, summary, None, 1)
         assert await journal.due(10) == Due(next=2_000.0)
 
     async def test_without_an_owner_nobody_holds_the_new_run(self, journal):

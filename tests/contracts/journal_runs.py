@@ -9,7 +9,6 @@ import trio
 from runtime.core.errors import Fenced, Held, RunExists, RunNotFound, UsageProblem
 from runtime.core.machine import Summary
 from runtime.journal.port import RunFilter, RunRow
-from runtime.journal.versions import CODEC as NEWEST
 from tests.contracts.toy_events import IMPOSSIBLE_IDS, LONE_SURROGATE, RUNNING, counted, driven
 
 
@@ -20,7 +19,7 @@ class RunsContract:
 
     async def test_a_new_run_has_a_row_and_no_records(self, journal, clock):
         await journal.create("a", "Fix the bug")
-        row = RunRow("a", "Fix the bug", clock.time, clock.time, 0, Summary("running"), None, 0, codec=NEWEST)
+        row = RunRow("a", "Fix the bug", clock.time, clock.time, 0, Summary("running"), None, 0)
         assert await journal.row("a") == row
         assert await journal.read("a") == []
         assert await journal.inbox("a") == []

@@ -1,4 +1,4 @@
-"""Answers say on which way they came, in runs of codec 2; programs do not answer what only people may."""
+"""Answers say on which way they came; programs do not answer what only people may."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,6 @@ from actors.run.inbox import ForPeopleOnly
 from actors.run.questions import PEOPLE, VIAS
 from runtime.core.cost import Price
 from runtime.core.ledger import Limits
-from runtime.journal.versions import FIRST_CODEC
 from tests.host.fake_home import FakeHome, run_request
 from tests.support.worlds import pinned
 
@@ -56,18 +55,6 @@ async def test_a_decline_says_on_which_way_it_came(autojump_clock):
         assert await said(engine) == (["web"], ["web"])
 
 
-async def test_a_run_that_an_earlier_release_may_drive_keeps_nothing_of_it(autojump_clock):
-    """Also after the floor was raised: a run has one codec."""
-    home = FakeHome(reject=["requirements.missing"])
-    newest, home.store.floor = home.store.floor, FIRST_CODEC
-    async with home.engine() as engine:
-        await asking(engine)
-        home.store.floor = newest
-        await engine.answer("first/q1", "it is this", via="cli")
-        await engine.resume("first")
-        assert await said(engine) == ([None], [""])
-
-
 async def test_the_same_answer_on_two_ways_is_one_answer(autojump_clock):
     home = FakeHome(reject=["requirements.missing"])
     async with home.engine() as engine:
@@ -87,11 +74,8 @@ async def test_the_same_answer_on_two_ways_is_one_answer(autojump_clock):
 
 
 @pytest.mark.parametrize("via", VIAS[1:])
-@pytest.mark.parametrize("floor", [FIRST_CODEC, 2])
-async def test_only_people_answer_a_review(autojump_clock, via, floor):
-    """Whether the run stores the way or not."""
+async def test_only_people_answer_a_review(autojump_clock, via):
     home = FakeHome()
-    home.store.floor = floor
     async with home.engine() as opened:
         registry = replace(opened.registry, guards={review.NAME: review.make})
         engine = replace(opened, registry=registry)

@@ -5,10 +5,8 @@ from functools import partial
 import pytest
 
 from runtime.journal.port import Fact
-from runtime.journal.sqlite import schema
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.toy_events import CODEC, RUNNING, ManualClock, Noted, counted, driven
-from tests.journal.behind import change
 
 
 @pytest.fixture
@@ -24,19 +22,6 @@ def path(tmp_path):
 @pytest.fixture
 def open_journal(path, clock):
     return partial(open_sqlite, path, codecs=CODEC, clock=clock)
-
-
-@pytest.fixture
-def raise_floor(path):
-    """Set the floor of the file, which is made if it is missing."""
-
-    def raise_to(codec):
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        schema.open_writer(path, None, 1.0).close()
-        path.chmod(0o600)
-        change(path, "UPDATE journal SET floor = ?", codec)
-
-    return raise_to
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The names that journals hold: what was ever written is read for ever, under the same names.
 
-`frozen_names.json` was made with the release that has written the kept home. Add to it, never change it; a name that is
-to be called differently is read under both (as `Decided` reads what older releases wrote), and stays in the list.
+`frozen_names.json` is what 1.0.0 writes. Until that is released, write it anew with `python -m
+tests.journal.list_stored_names`. From then on add to it, and never change it: a name that is to be called differently
+is read under both and stays in the list, and a new one raises the version of journals (`runtime.journal.versions`).
 """
 
 import json

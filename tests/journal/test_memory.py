@@ -25,11 +25,6 @@ def open_journal(clock, store):
     return partial(open_memory, codecs=CODEC, clock=clock, store=store)
 
 
-@pytest.fixture
-def raise_floor(store):
-    return lambda codec: setattr(store, "floor", codec)
-
-
 class TestMemory(JournalContract):
     """The contract."""
 

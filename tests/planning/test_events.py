@@ -1,7 +1,6 @@
 """What is stored of an event: nothing that says itself, and defaults that never change."""
 
 from enum import Enum
-from pathlib import Path
 
 import orjson
 import pytest
@@ -13,8 +12,7 @@ from actors.planning.call_events import ArtifactProduced, ClassificationRequeste
 from actors.planning.decision_event import Decided
 from actors.planning.events import EVENTS, RunStarted
 from actors.planning.ids import classification_id, node_id, place_of
-from actors.planning.machine import PlanningMachine
-from actors.policy.decision import Decision, summary
+from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.prompting.reply_schemas import schema_bytes
 from actors.run.calls import Settled
@@ -22,7 +20,6 @@ from actors.run.ids import call_of, node_of, step_of, try_id
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount, Limits
-from runtime.core.machine import fold
 from runtime.core.messages import Parking, Resumed
 from runtime.models.port import Reply
 from tests.support.worlds import World, passed, pinned, rejected
@@ -125,21 +122,6 @@ def test_a_decision_is_read_back_whole(level):
     )
     stored = CODEC.encode(Decided.of(made))
     assert CODEC.decode(stored.body, stored.texts).decision == made
-
-
-def test_the_journal_of_an_older_release_is_read_as_it_was_meant():
-    """It stored the step, the targets of a retry and the first finding with each decision, and every false and zero."""
-    texts, *bodies = (Path(__file__).parent / "older_release.jsonl").read_bytes().splitlines()
-    events = [CODEC.decode(body, orjson.loads(texts)) for body in bodies]
-    state = fold(PlanningMachine(), events)
-    assert state.run.finished.outcome == "backtrack_ceiling"
-    old = [orjson.loads(body)["decision"] for body in bodies if b'"kind":"decided"' in body]
-    decided = [event.decision for event in events if isinstance(event, Decided)]
-    assert {one.level for one in decided} == {"local_retry", "partial_replan", "clarify", "give_up"}
-    for was, now in zip(old, decided, strict=True):
-        told = {key: list(value) if isinstance(value, tuple) else value for key, value in now if key in was}
-        assert told | {"summary": summary(now, state.nodes[now.node].verdict)} == was
-    assert sum(map(len, bodies)) > sum(len(CODEC.encode(event).body) for event in events)
 
 
 def test_times_are_kept_to_the_microsecond():

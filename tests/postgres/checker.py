@@ -26,7 +26,7 @@ def check_database(url):
 def problems_of(connection):
     """Yield what is wrong, a line each."""
     runs = connection.execute(
-        "SELECT id, run, kind, format, codec, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread"
+        "SELECT id, run, kind, format, last_seq, last_hash, epoch, last_posted, last_consumed, status, unread"
         " FROM replan.runs ORDER BY id"
     ).fetchall()
     for (
@@ -34,7 +34,6 @@ def problems_of(connection):
         run,
         kind,
         format,
-        codec,
         last_seq,
         last_hash,
         epoch,
@@ -45,7 +44,7 @@ def problems_of(connection):
     ) in runs:
         tip = last_seq, last_hash
         for problem in (
-            *records_of(connection, number, run, previous=genesis(kind, format, codec), tip=tuple(tip), epoch=epoch),
+            *records_of(connection, number, run, previous=genesis(kind, format), tip=tuple(tip), epoch=epoch),
             *inbox_of(connection, number, last_posted, last_consumed),
         ):
             yield f"{run}: {problem}"
@@ -60,12 +59,10 @@ def problems_of(connection):
         yield f"{orphans} texts are named by no run"
 
 
-def genesis(kind, format, codec):
+def genesis(kind, format):
     """Return the hash that a run's first record follows."""
-    if (kind, format, codec) == ("planning", 1, 1):
-        return bytes(32)
     named = struct.pack(">QB", format, len(kind)) + kind.encode()
-    return hashlib.sha256(bytes(32) + named + (b"" if codec == 1 else struct.pack(">Q", codec))).digest()
+    return hashlib.sha256(bytes(32) + named).digest()
 
 
 def records_of(connection, number, run, *, previous, tip, epoch):

@@ -7,7 +7,6 @@ import pytest
 from runtime.journal.postgres import connecting, schema
 from runtime.journal.postgres.address import parse_address
 from runtime.journal.postgres.journal import open_postgres
-from runtime.journal.versions import CODEC as CODEC_KNOWN
 from tests.contracts.toy_events import CODEC, ManualClock
 from tests.support.postgres import running_pooler, running_server
 
@@ -52,7 +51,6 @@ def clock():
 def url(server):
     """The URL of an empty journal."""
     server.execute(DATABASE, "; ".join(f"DELETE FROM replan.{table}" for table in TABLES))
-    server.execute(DATABASE, f"UPDATE replan.journal SET floor = {CODEC_KNOWN}")
     return server.url(DATABASE)
 
 
@@ -64,11 +62,6 @@ def address(url):
 @pytest.fixture
 def open_journal(address, clock):
     return partial(open_postgres, address, codecs=CODEC, clock=clock)
-
-
-@pytest.fixture
-def raise_floor(server, url):
-    return lambda codec: server.execute(DATABASE, f"UPDATE replan.journal SET floor = {codec}")
 
 
 @pytest.fixture

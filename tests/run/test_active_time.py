@@ -164,7 +164,7 @@ def told(run, at, mono=None):
     return timed(run, WaitEnded(at=at, mono=mono, request_id="w"), working=True)
 
 
-def test_records_of_earlier_releases_count_by_the_wall_clock():
+def test_records_without_monotonic_seconds_count_by_the_wall_clock():
     run = told(told(WORKING, 130.0), 110.0)
     assert (run.now, run.mono, run.ledger.active) == (130.0, None, 30.0)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.run.agent import AGENT_EVENTS, AGENT_FORMAT, AgentSettings, StartAgent
+from actors.run.agent import AGENT_EVENTS, AgentSettings, StartAgent
 from actors.run.machine import MODEL, AgentMachine
 from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
@@ -20,7 +20,7 @@ from runtime.core.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, 
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.run.haggler import Haggler
 
-CODEC = Codec(AGENT_EVENTS, format=AGENT_FORMAT)
+CODEC = Codec(AGENT_EVENTS)
 PRICE = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6)
 
 

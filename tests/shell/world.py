@@ -15,11 +15,10 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.drive.supervisor import Supervisor
-from runtime.journal.chain import GENESIS, Tip, decode
+from runtime.journal.chain import Tip, decode, genesis
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.journal.memory_store import HeldRun
-from runtime.journal.versions import FIRST_CODEC
 from tests.shell import parameters
 from tests.shell.driver_process import Process, reach
 from tests.shell.oracle import Oracle
@@ -92,7 +91,7 @@ class World:
     def held(self):
         """Return the run as the store holds it; an empty one before it is admitted."""
         return self.store.runs.get(self.run) or HeldRun(
-            "", FIRST_KIND, FIRST_FORMAT, FIRST_CODEC, 0.0, 0.0, Tip(0, GENESIS)
+            "", FIRST_KIND, FIRST_FORMAT, 0.0, 0.0, Tip(0, genesis(FIRST_KIND, FIRST_FORMAT))
         )
 
     def read_commits(self):

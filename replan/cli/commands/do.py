@@ -10,7 +10,6 @@ from actors.planning.result import Result
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
 from actors.values.format import counted
-from replan.cli.codec_note import note_codec
 from replan.cli.commands.execute import PLACES, execute_in
 from replan.cli.cost import print_dry_run
 from replan.cli.drive import Foreground, drive_to_rest, show_result
@@ -100,7 +99,6 @@ async def _do(options: Foreground, request: Do, prepared: Prepared) -> int:
     async with opened(options.invocation, make=True, drives=True) as engine:
         await ensure_unused(engine, check_workspace(request.options.workspace, home), home)
         kind = engine.kinds.named(prepared.request.kind)
-        await note_codec(engine, prepared.request)
 
         async def start(session: RunSession, stop: Stop) -> RunResult:  # Here: the execution follows in this process.
             return await session.begin(prepared.request, stop)

@@ -30,7 +30,6 @@ from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.executing import TOOLS_FILE
 from replan.runs.models import check_model
 from replan.runs.run_ids import ALL
-from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
@@ -45,8 +44,7 @@ from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.port import HostRow, Journal
-from runtime.journal.sqlite.schema import VERSION
-from runtime.journal.versions import CODEC, check_floor
+from runtime.journal.versions import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
@@ -54,7 +52,6 @@ from runtime.process.identity import is_dead
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""
 
-_NEED = "need a newer replan"
 _NEEDS = {
     "plug-ins": {"config"},
     "budget": {"config", "journal"},
@@ -182,16 +179,11 @@ async def _journal(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).journal
     async with _open(environment) as journal:
         if journal is None:
-            return f"none yet; this release writes schema {VERSION} and codec {CODEC}"
-        rows, floor = await journal.runs(ALL), await journal.floor()
-    place = database_place(environment)
-    check_floor(place or str(path), floor, CODEC)
-    waiting, newer = sum(row.summary.status == "waiting" for row in rows), sum(row.needs_newer for row in rows)
-    found = f"codec {floor}, {counted(len(rows), 'run')}, {waiting} waiting" + (f", {newer} {_NEED}" if newer else "")
-    found = f"{place}, {found}" if place else f"schema {VERSION}, {found} ({path.stat().st_size:,} bytes)"
-    if floor < CODEC:
-        return f"{found}; {program()} journal upgrade raises it to {CODEC}, once no earlier release uses the journal"
-    return found
+            return f"none yet; this release writes version {VERSION}"
+        rows = await journal.runs(ALL)
+    place, waiting = database_place(environment), sum(row.summary.status == "waiting" for row in rows)
+    found = f"version {VERSION}, {counted(len(rows), 'run')}, {waiting} waiting"
+    return f"{place}, {found}" if place else f"{found} ({path.stat().st_size:,} bytes)"
 
 
 async def _budget(environment: Mapping[str, str]) -> str:

@@ -9,7 +9,6 @@ import trio
 
 from actors.execution.outline import outline_lines, outline_of
 from actors.run.result import RunResult
-from replan.cli.codec_note import note_codec
 from replan.cli.detaching import detach as detach_run
 from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.exits import Exit
@@ -141,7 +140,6 @@ async def execute_in(engine: Engine, options: Foreground, prepared: PreparedToEx
     run, home = new_run_id(), locate_home().folder
     await ensure_unused(engine, prepared.workspace, home)
     kind = engine.kinds.named(prepared.request.kind)
-    await note_codec(engine, prepared.request)
 
     async def start(session: RunSession, stop: Stop) -> RunResult:
         if not await engine.hosted(kind.name, kind.format):
@@ -156,7 +154,6 @@ async def _detach(options: Foreground, prepared: PreparedToExecute) -> int:
     run, home = new_run_id(), locate_home().folder
 
     async def admit(engine: Engine) -> None:
-        await note_codec(engine, prepared.request)
         await admit_alone(engine, prepared.request, run, home)
 
     return await detach_run(options, run, prepared.request.kind, admit, make=True)

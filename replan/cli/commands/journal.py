@@ -43,13 +43,13 @@ def copy_journal(source: str, target: str, *, as_json: bool) -> int:
     return Exit.NOT_FOUND if failed else Exit.OK
 
 
-def upgrade_journal(url: str | None, roles: Mapping[str, str | None], *, tables_only: bool, as_json: bool) -> int:
-    """Upgrade a journal, or the one in use, and print what it is on. Return the exit code."""
+def upgrade_journal(url: str | None, roles: Mapping[str, str | None], *, as_json: bool) -> int:
+    """Upgrade a journal, or the one in use, and print its version. Return the exit code."""
     wanted = journal_url(os.environ) if url is None else url
     named = {kind: role for kind, role in roles.items() if role}
-    schema, floor = upgrade(wanted, named, is_dead, USE_ANOTHER_HOME, tables_only=tables_only)
+    version = upgrade(wanted, named, USE_ANOTHER_HOME)
     if as_json:
-        print_json({"journal": place_of(wanted), "schema": schema, "codec": floor})
+        print_json({"journal": place_of(wanted), "version": version})
     else:
-        notice(f"{place_of(wanted)}: schema {schema}, new runs are written in codec {floor}")
+        notice(f"{place_of(wanted)}: version {version}")
     return Exit.OK

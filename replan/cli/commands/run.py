@@ -7,7 +7,6 @@ import trio
 from actors.config.model_spec import Replay
 from actors.planning.prepare import RunOptions
 from actors.run.result import RunResult
-from replan.cli.codec_note import note_codec
 from replan.cli.cost import print_dry_run
 from replan.cli.detaching import detach as detach_run
 from replan.cli.drive import Foreground, drive_in_foreground
@@ -74,8 +73,6 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
     async with opened(options.invocation, make=_needs_home(prepared), drives=True) as engine:
         kind = engine.kinds.named(prepared.request.kind)
 
-        await note_codec(engine, prepared.request)
-
         async def start(session: RunSession, stop: Stop) -> RunResult:
             if not await engine.hosted(kind.name, kind.format):
                 return await session.begin(prepared.request, stop)
@@ -89,7 +86,6 @@ async def _detach(options: Foreground, prepared: Prepared) -> int:
     run = new_run_id()
 
     async def admit(engine: Engine) -> None:
-        await note_codec(engine, prepared.request)
         await engine.admit(prepared.request, run=run)
 
     return await detach_run(options, run, prepared.request.kind, admit, make=_needs_home(prepared))

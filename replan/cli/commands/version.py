@@ -10,7 +10,7 @@ from replan.setup.version import release
 def print_version(*, as_json: bool) -> int:
     """Print the version, as one line or as an object. Return the exit code."""
     if as_json:
-        from runtime.journal.sqlite.schema import VERSION
+        from runtime.journal.versions import VERSION
 
         print_json({"version": release(), "python": platform.python_version(), "journal": VERSION})
     else:

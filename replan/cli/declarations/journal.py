@@ -45,26 +45,20 @@ def copy(source: str, target: str, *, as_json: bool) -> int:
 
 
 @journal.command(
-    epilog=examples(
-        "replan journal upgrade", "replan journal upgrade --tables", "replan journal upgrade URL --app replan_app"
-    )
+    epilog=examples("replan journal upgrade", "replan journal upgrade postgresql://owner@db/replan --app replan_app")
 )
 @click.argument("url", required=False)
-@click.option("--tables", is_flag=True, help="Only the tables and rights; programs of the release before go on.")
 @click.option("--app", metavar="ROLE", help="A database role that drives runs: it may not change or delete records.")
 @click.option("--archive", metavar="ROLE", help="A database role that may also delete runs.")
 @click.option("--reader", metavar="ROLE", help="A database role that only reads.")
 @json_option
 @common
-def upgrade(
-    url: str | None, *, tables: bool, app: str | None, archive: str | None, reader: str | None, as_json: bool
-) -> int:
-    """Make the journal's tables, or bring them to this release; raise the codec of new runs; give roles their rights.
+def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: str | None, as_json: bool) -> int:
+    """Make the journal's tables, or bring the journal to this release; give roles their rights.
 
-    Upgrade with --tables before the programs of this release start, and without once all programs are of this release:
-    earlier ones may only read then. A running host of an earlier release is named, and nothing is raised.
+    Stop the programs of the earlier release first: one that still runs can neither read nor write afterwards.
     """
     from replan.cli.commands.journal import upgrade_journal
 
     roles = {"app": app, "archive": archive, "reader": reader}
-    return upgrade_journal(url, roles, tables_only=tables, as_json=as_json)
+    return upgrade_journal(url, roles, as_json=as_json)

@@ -14,10 +14,7 @@ from runtime.journal.archive.store import RunHead
 from runtime.journal.chain import Stored, Tip, seal
 from runtime.journal.port import InboxItem, Placement
 from runtime.journal.validation import TEXT_BYTES_MAX
-from runtime.journal.versions import FIRST_CODEC
-
-VERSION = 1
-"""The version of the format."""
+from runtime.journal.versions import VERSION
 
 LINE_BYTES_MAX = 6 * TEXT_BYTES_MAX + 65_536
 """The longest line: JSON needs at most six bytes for a byte of a text."""
@@ -34,6 +31,7 @@ class Beginning(_Line):
 
     line: Literal["archive"] = "archive"
     version: int = VERSION
+    """The version of the journal that it is from; it is the version of these lines, too."""
     release: str
     """The release that has written the file."""
     runs: tuple[str, ...]
@@ -72,7 +70,6 @@ class Run(_Line):
     last_seq: int
     last_hash: Hash
     last_posted: int
-    codec: int = FIRST_CODEC
     tenant: str = ""
     priority: int = 0
 
@@ -88,7 +85,6 @@ class Run(_Line):
                 self.title,
                 self.kind,
                 self.format,
-                self.codec,
                 self.created,
                 self.updated,
                 summary,
@@ -187,7 +183,6 @@ def run_line(head: RunHead, parent: str | None) -> Run:
         last_seq=head.tip.seq,
         last_hash=head.tip.hash.hex(),
         last_posted=head.last_posted,
-        codec=head.codec,
         tenant=head.placement.tenant,
         priority=head.placement.priority,
     )

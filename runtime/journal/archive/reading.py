@@ -11,13 +11,12 @@ from typing import Any, NamedTuple, assert_never
 
 import orjson
 
-from runtime.core.errors import JournalDamaged, JournalNewer, RunNotFound, UsageProblem
+from runtime.core.errors import JournalDamaged, RunNotFound, UsageProblem
 from runtime.core.events import Codec, Record
 from runtime.journal import folder
 from runtime.journal.archive.lines import (
     LINE,
     LINE_BYTES_MAX,
-    VERSION,
     Beginning,
     End,
     Line,
@@ -32,7 +31,7 @@ from runtime.journal.chain import Stored, Tip, decode, genesis, seal, verify
 from runtime.journal.copying import RunCopy
 from runtime.journal.kinds import Codecs, codec_of
 from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
-from runtime.journal.versions import CODEC, check_readable
+from runtime.journal.versions import check_version
 
 SUFFIX = ".replan.gz"
 """What the names of archives end with."""
@@ -71,7 +70,7 @@ def verify_archive(path: Path, codecs: Codecs) -> Contents:
                 if open_run is not None or line.run in [head.run for head in found]:
                     raise JournalDamaged(where, "a run begins where none may begin")
                 known = codecs.get(line.kind)
-                understood = known is not None and known.format >= line.format and line.codec <= CODEC
+                understood = known is not None and known.format >= line.format
                 open_run = _Verified(line.head, known if understood else None)
             case Text() | RecordLine() | Message():
                 if open_run is None:
@@ -104,7 +103,7 @@ class _Verified:
     messages: int = 0
 
     def __post_init__(self) -> None:
-        self.tip = Tip(0, genesis(self.head.kind, self.head.format, self.head.codec))
+        self.tip = Tip(0, genesis(self.head.kind, self.head.format))
 
     def add(self, line: Text | RecordLine | Message, where: str) -> None:
         match line:
@@ -170,7 +169,6 @@ class ArchiveReader:
     async def read(self, run: str, after: int = 0) -> list[Record[Any]]:
         """As `Journal.read`."""
         head = self._head(run)
-        check_readable(run, head.codec, CODEC)
         copy = self.copy(run)
         codec = codec_of(self._codecs, run, head.kind, head.format)
         rows = copy.records[max(0, after) :]
@@ -183,10 +181,6 @@ class ArchiveReader:
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:  # noqa: ARG002 -- the port's signature
         """Return none: nothing drives what is in a file."""
         return []
-
-    async def floor(self) -> int:
-        """Return what this release writes: no run is made in a file."""
-        return CODEC
 
     def copy(self, run: str) -> RunCopy:
         """Return all of a run, verified. Raises `RunNotFound`, and as `verify_archive` where the file was changed."""
@@ -205,8 +199,8 @@ class ArchiveReader:
                     texts[bytes.fromhex(line.hash)] = line.text.encode()
                 case _:
                     pass
-        verify(run, Tip(0, genesis(head.kind, head.format, head.codec)), rows, head.tip)
-        fields = head.run, head.title, head.kind, head.format, head.codec, head.created, head.updated, head.summary
+        verify(run, Tip(0, genesis(head.kind, head.format)), rows, head.tip)
+        fields = head.run, head.title, head.kind, head.format, head.created, head.updated, head.summary
         return RunCopy(*fields, head.epoch, head.account, head.placement, rows, frozenset(ends), inbox, texts)
 
     def _head(self, run: str) -> RunHead:
@@ -221,7 +215,6 @@ def _row(head: RunHead) -> RunRow:
         *(head.run, head.title, head.created, head.updated, head.tip.seq, head.summary, None, head.epoch),
         kind=head.kind,
         format=head.format,
-        codec=head.codec,
         placement=head.placement,
     )
 
@@ -265,8 +258,7 @@ def _begun(path: Path, written: bytes) -> Line:
         first = None
     if not isinstance(first, dict) or first.get("line") != "archive" or not isinstance(first.get("version"), int):
         raise _no_archive(path)
-    if first["version"] > VERSION:
-        raise JournalNewer(str(path), first["version"], VERSION)
+    check_version(str(path), first["version"])
     return _parsed(f"{path}, line 1", written)
 
 

@@ -18,10 +18,10 @@ from runtime.core.errors import (
     Held,
     JournalDamaged,
     JournalNewer,
+    KindUnknown,
     RunExists,
     RunMoved,
     RunNotFound,
-    RunUnreadable,
     SequenceConflict,
     UsageProblem,
 )
@@ -36,7 +36,7 @@ GROUP = 500
 """How many runs are deleted in one transaction, about: SQLite reads all records once before each."""
 
 _GOES_ON = (Held, RunMoved, SequenceConflict)
-_OF_A_RUN = (*_GOES_ON, JournalDamaged, RunExists, RunNotFound, RunUnreadable)
+_OF_A_RUN = (*_GOES_ON, JournalDamaged, RunExists, RunNotFound, KindUnknown)
 """The errors that are about one run; any other one ends the command."""
 
 Family = Mapping[str, str | None]

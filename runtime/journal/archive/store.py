@@ -19,7 +19,6 @@ class RunHead(NamedTuple):
     title: str
     kind: str
     format: int
-    codec: int
     created: float
     updated: float
     summary: Summary
@@ -37,7 +36,7 @@ class Store(Protocol):
     """A journal that runs are archived from. Every call sees what is committed then."""
 
     def head(self, run: str) -> RunHead:
-        """Return a run without its contents. Raises `RunNotFound`, `RunNewer`, `JournalDamaged`."""
+        """Return a run without its contents. Raises `RunNotFound`, `JournalDamaged`."""
         ...
 
     def size(self, run: str) -> int:

@@ -22,7 +22,7 @@ def write_archive(path: Path, store: Store, runs: Mapping[str, str | None], code
     """Write runs, each with the run that it is a step of, to a file that is durable then; an older file is replaced.
 
     At any time the memory holds one part of a run's records and one text. Raises `RunNotFound`, `JournalDamaged`,
-    `RunUnreadable` for a run whose events cannot be understood here, `OSError`.
+    `KindUnknown` for a run whose events cannot be understood here, `OSError`.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
@@ -62,7 +62,7 @@ def _write_run(lines: _Lines, store: Store, head: RunHead, parent: str | None, c
             if item.inbox <= head.last_posted:
                 lines.add(message_line(run, item))
         messages = min(items[-1].inbox, head.last_posted)
-    tip, named = Tip(0, genesis(head.kind, head.format, head.codec)), set[str]()
+    tip, named = Tip(0, genesis(head.kind, head.format)), set[str]()
     while tip.seq < head.tip.seq:
         rows, ends = store.records(run, tip.seq)
         rows = [row for row in rows if row.seq <= head.tip.seq]  # It may have been reopened just now.

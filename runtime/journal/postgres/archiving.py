@@ -25,7 +25,6 @@ from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import COLUMNS, held_row
 from runtime.journal.postgres.transaction import snapshot
-from runtime.journal.versions import CODEC, check_floor
 
 _RECORDS = (
     "SELECT seq, at, epoch, inbox, body, hash, last FROM replan.records"
@@ -53,8 +52,8 @@ class PostgresStore:
     def head(self, run: str) -> RunHead:
         """As `Store.head`."""
         with snapshot(self._link) as (cursor, now):
-            held, row = reading.readable(cursor, run, CODEC), reading.run_row(cursor, run, now)
-        fields = row.title, row.kind, row.format, row.codec, row.created, row.updated, row.summary, held.epoch
+            held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
+        fields = row.title, row.kind, row.format, row.created, row.updated, row.summary, held.epoch
         return RunHead(run, *fields, held.account, held.tip, held.last_posted, held.placement)
 
     def size(self, run: str) -> int:
@@ -120,15 +119,10 @@ def _remove(cursor: Cursor, heads: Sequence[RunHead], now: float, dead: Dead) ->
 
 @contextmanager
 def open_store(address: Address) -> Iterator[PostgresStore]:
-    """Open a database to archive runs from; its role may delete records.
-
-    Raises as `open_postgres`, and `FloorRaised`.
-    """
+    """Open a database to archive runs from; its role may delete records. Raises as `open_postgres`."""
     try:
         with closing(Link(address)) as link:
             schema.check(link.connection(), address.place)
-            with snapshot(link) as (cursor, _):
-                check_floor(address.place, reading.floor(cursor), CODEC)
             with closing(PostgresStore(link)) as store:
                 yield store
     except psycopg.Error as error:

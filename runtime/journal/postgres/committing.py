@@ -15,10 +15,10 @@ import psycopg
 
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
-from runtime.journal.postgres.connecting import NOW, Connection, Link, end
+from runtime.journal.postgres.connecting import Connection, Link, end
 from runtime.journal.postgres.failures import explain, leaves_unknown, passes
 from runtime.journal.postgres.group import Decided, Work, decide
-from runtime.journal.postgres.transaction import MARK, OverBudgetError, begun, lock, marked, write
+from runtime.journal.postgres.transaction import MARK, OverBudgetError, begin_alone, begun, lock, marked, write
 
 RETRY_SECONDS = 10.0
 """How long a group is tried again."""
@@ -125,11 +125,9 @@ class Committer:
         ((place, work),) = batch.items()
         assert work.alone is not None
         self._number += 1
-        begin = begun(connection)
-        clock = begin.add(NOW)
-        begin.run()
+        now = begin_alone(link)
         with connection.cursor(binary=True) as cursor:
-            result = work.alone(cursor, link.told(float(clock.rows[0][0])))
+            result = work.alone(cursor, now)
             cursor.execute(MARK, (self._writer, self._number))
         self._end(link, connection)
         return Decided(results={place: result})

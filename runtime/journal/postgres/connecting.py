@@ -39,7 +39,7 @@ LOCAL_17 = f"{LOCAL}, set_config('transaction_timeout', '{TRANSACTION_MS}', true
 """The same for such servers: a client that freezes while it sends many statements is not idle for the server."""
 
 NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
-FLOOR = "SELECT floor FROM replan.journal"
+VERSION_NOW = "SELECT version FROM replan.journal"
 
 Cursor = psycopg.Cursor[Any]
 

@@ -85,8 +85,6 @@ class Group:
     """The time, by the server's clock, after all locks were taken."""
     budget: HomeBudget
     """The daily budget."""
-    floor: int
-    """The codec of new runs."""
     totals: dict[TenantDay, Amount] | None = None
     """The totals of the days, if they are locked too; else the limits are checked as the totals are written."""
     runs: dict[str, HeldRow] = field(default_factory=dict)

@@ -18,7 +18,6 @@ from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.schema import check_upgraded, version_of
 from runtime.journal.postgres.transaction import snapshot
-from runtime.journal.versions import CODEC
 
 
 class PostgresInspection:
@@ -64,7 +63,7 @@ class PostgresInspection:
 
     def records(self, run: str) -> list[Record[Any]]:
         """As `Inspection.records`."""
-        held = reading.readable(self._cursor, run, CODEC)
+        held = reading.held(self._cursor, run)
         rows = self.check_chain(run)
         codec = codec_of(self._codecs, run, held.kind, held.format)
         return decode(codec, run, rows, reading.texts_of(self._cursor, held, rows).get)

@@ -44,13 +44,11 @@ from runtime.journal.postgres.deletion import delete_runs
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Change, Group, NewRun, Work
 from runtime.journal.postgres.retrying import retried
-from runtime.journal.postgres.rows import HeldRow
 from runtime.journal.postgres.slots import PostgresSlots
 from runtime.journal.postgres.transaction import snapshot
 from runtime.journal.postgres.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, open_thread
 from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
-from runtime.journal.versions import CODEC, check_floor, check_readable
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -65,7 +63,6 @@ async def open_postgres(
     clock: Time | None = None,
     answer_seconds: float = ANSWER_SECONDS,
     retry_seconds: float = RETRY_SECONDS,
-    known: int = CODEC,
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a database, and make its tables if they are missing.
 
@@ -78,7 +75,6 @@ async def open_postgres(
         clock: takes the place of the server's clock, in tests.
         answer_seconds: how long to wait for an answer of the server before the connection is given up.
         retry_seconds: how long a change is tried again while the server cannot be reached or others are in the way.
-        known: the highest codec of runs that can be read.
 
     Raises `JournalUnreachable`, `JournalUnreadable`, `JournalNewer`, `JournalDamaged`.
     """
@@ -92,7 +88,6 @@ async def open_postgres(
         async with open_writer(writing, Committer(budget or HomeBudget(), retry_seconds)) as writer:
             yield _PostgresJournal(
                 codecs_by_kind(codecs),
-                known,
                 writing=writer,
                 reading=reading_,
                 link=shared,
@@ -112,14 +107,12 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
     def __init__(
         self,
         codecs: Codecs,
-        known: int,
         *,
         writing: Writer,
         reading: ConnectionThread[Link],
         link: Link,
         retry_seconds: float,
     ) -> None:
-        self._known, self._place = known, link.address.place
         self._codecs, self._writing, self._reading, self._link = codecs, writing, reading, link
         self._retry_seconds = retry_seconds
         self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
@@ -146,7 +139,6 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
 
         def decide(group: Group) -> list[Stored]:
-            check_floor(self._place, group.floor, self._known)
             end = 0.0 if owner is None else group.now + ttl
             epoch = FIRST_EPOCH if entries or owner is not None else 0
             row = group.admit(run)._replace(owner=owner, end=end, epoch=epoch)
@@ -178,7 +170,7 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
         _check_column(owner, "owner")
 
         def decide(group: Group) -> tuple[str, int, int]:
-            held = self._readable(group, run)
+            held = group.held(run)
             check_drivable(kinds, run, held.kind, held.format)
             check_free(run, held.owner, held.end, group.now, dead)
             group.put(held._replace(owner=owner, end=group.now + ttl, epoch=held.epoch + 1))
@@ -235,7 +227,7 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)
-        return await self._look(lambda cursor, _: reading.records_after(cursor, self._codecs, run, after, self._known))
+        return await self._look(lambda cursor, _: reading.records_after(cursor, self._codecs, run, after))
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         check_known_run(run)
@@ -243,7 +235,7 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
         check_text(body, "body")
 
         def decide(group: Group) -> Posted:
-            held = self._readable(group, run)
+            held = group.held(run)
             check_here(run, held.owner)
             item = group.messages.get((held.id, key))
             if item is not None:
@@ -265,27 +257,17 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
         for run in runs:
             check_known_run(run)
 
-        def work(cursor: Cursor, now: float) -> Deleted:
-            check_floor(self._place, reading.floor(cursor), self._known)
-            for run in runs:
-                reading.readable(cursor, run, self._known)
-            return delete_runs(cursor, runs, now, dead)
-
-        return await self._alone(work)
+        return await self._alone(lambda cursor, now: delete_runs(cursor, runs, now, dead))
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        def work(cursor: Cursor, now: float) -> Due:
-            check_floor(self._place, reading.floor(cursor), self._known)
-            return reading.due(cursor, limit, now, dead, kinds, codec=self._known)
-
-        return await self._look(work)
+        return await self._look(lambda cursor, now: reading.due(cursor, limit, now, dead, kinds))
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         _check_column(host, "host")
         _check_column(owner, "owner")
 
         def decide(group: Group) -> None:
-            group.statements.append(_announced(HostRow(host, owner, group.now + ttl, kinds, self._known), group.now))
+            group.statements.append(_announced(HostRow(host, owner, group.now + ttl, kinds), group.now))
 
         await self._writing.do(Work(decide))
 
@@ -298,9 +280,6 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
         rows = await self._look(reading.present)
         return [row for row in rows if not dead(row.owner)]
-
-    async def floor(self) -> int:
-        return await self._look(lambda cursor, _: reading.floor(cursor))
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
         return await self._look(lambda cursor, now: reading.spending(cursor, tenant, day_of(now)))
@@ -317,16 +296,8 @@ class _PostgresJournal(PostgresCursors, PostgresSlots, Generic[E]):
         kind = self._kinds.get(run)
         if kind is None:
             row = await self.row(run)
-            check_readable(run, row.codec, self._known)
             kind = row.kind, row.format
         return codec_of(self._codecs, run, *kind)
-
-    def _readable(self, group: Group, run: str) -> HeldRow:
-        """Return a locked row that may be changed. Raises `FloorRaised`, `RunNotFound`, `RunNewer`."""
-        check_floor(self._place, group.floor, self._known)
-        held = group.held(run)
-        check_readable(run, held.codec, self._known)
-        return held
 
     async def _alone(self, work: Callable[[Cursor, float], T]) -> T:
         return await self._writing.do(Work(_undecided, alone=work))
@@ -345,7 +316,7 @@ def _undecided(_: Group) -> NoReturn:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-_HOST = ("id", "owner", "until", "kinds", "codec")
+_HOST = ("id", "owner", "until", "kinds")
 
 
 def _announced(host: HostRow, now: float) -> Change:
@@ -355,10 +326,10 @@ def _announced(host: HostRow, now: float) -> Change:
     def change(batch: Batch) -> None:
         batch.add("DELETE FROM replan.hosts WHERE until <= %s", [now])
         statement = (
-            f"INSERT INTO replan.hosts ({', '.join(_HOST)}) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (id) DO UPDATE"
+            f"INSERT INTO replan.hosts ({', '.join(_HOST)}) VALUES (%s, %s, %s, %s) ON CONFLICT (id) DO UPDATE"
             f" SET {', '.join(f'{name} = excluded.{name}' for name in _HOST)}"
         )
-        batch.add(statement, [host.host, host.owner, host.until, kinds, host.codec])
+        batch.add(statement, [host.host, host.owner, host.until, kinds])
 
     return change
 

@@ -16,9 +16,8 @@ from runtime.journal.chain import Stored, Tip, decode, seal, verify
 from runtime.journal.kinds import Codecs, Formats, codec_of
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.postgres.batch import Batch
-from runtime.journal.postgres.connecting import FLOOR, NOW, Cursor
+from runtime.journal.postgres.connecting import NOW, Cursor
 from runtime.journal.postgres.rows import COLUMNS, LISTED, HeldRow, held_row, listed_row
-from runtime.journal.versions import check_readable
 
 _LISTED = LISTED.format(now="%(now)s")
 _ROW = f"SELECT {_LISTED} FROM replan.runs WHERE run = %(run)s"
@@ -34,7 +33,7 @@ _MESSAGES = (
     " WHERE run = (SELECT id FROM replan.runs WHERE run = %s) AND id > %s ORDER BY id"
 )
 
-_DRIVABLE = "codec <= %(codec)s AND (%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
+_DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
 DUE = (
     "id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL SELECT id FROM replan.runs WHERE unread)"
@@ -84,19 +83,6 @@ def held(cursor: Cursor, run: str) -> HeldRow:
     raise RunNotFound(run)
 
 
-def readable(cursor: Cursor, run: str, known: int) -> HeldRow:
-    """Return the row of a run of a codec up to `known`, without a lock. Raises as `held` does, and `RunNewer`."""
-    row = held(cursor, run)
-    check_readable(run, row.codec, known)
-    return row
-
-
-def floor(cursor: Cursor) -> int:
-    """Return the codec of new runs."""
-    ((codec,),) = cursor.execute(FLOOR).fetchall()
-    return int(codec)
-
-
 def stored_after(cursor: Cursor, row: HeldRow, after: int) -> tuple[Tip, list[Stored]]:
     """Return the end of a run's chain up to a place, and the records after it, as stored."""
     start = row.start
@@ -109,9 +95,9 @@ def stored_after(cursor: Cursor, row: HeldRow, after: int) -> tuple[Tip, list[St
     return start, [row._replace(body=bytes(row.body), hash=bytes(row.hash)) for row in rows]
 
 
-def records_after(cursor: Cursor, codecs: Codecs, run: str, after: int, known: int) -> list[Record[Any]]:
+def records_after(cursor: Cursor, codecs: Codecs, run: str, after: int) -> list[Record[Any]]:
     """Return the records after a place, verified. Raises as `Journal.read` does."""
-    row = readable(cursor, run, known)
+    row = held(cursor, run)
     start, rows = stored_after(cursor, row, after)
     verify(run, start, rows, row.tip)
     codec = codec_of(codecs, run, row.kind, row.format)
@@ -152,12 +138,9 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
     return item
 
 
-def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | None, *, codec: int) -> Due:
-    """Return what a host has to do, for runs of these kinds and of codecs up to one; None is all kinds.
-
-    It ends the snapshot.
-    """
-    values = asked(cursor, now, dead, kinds, codec)
+def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
+    """Return what a host has to do, for runs of these kinds; None is all kinds. It ends the snapshot."""
+    values = asked(cursor, now, dead, kinds)
     batch = Batch(cursor.connection)
     runs = batch.add(_DUE, {**values, "limit": max(0, limit)})
     unread = batch.add(_UNREAD, values)
@@ -170,19 +153,19 @@ def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | Non
     )
 
 
-def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None, codec: int) -> dict[str, Any]:
-    """Return the values of `DUE`: the time, the owners that are gone, the kinds and the codec that can be driven."""
+def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
+    """Return the values of `DUE`: the time, the owners that are gone, and the kinds that can be driven."""
     gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
     drivable = None if kinds is None else json.dumps(dict(kinds))
-    return {"now": now, "dead": gone, "kinds": drivable, "codec": codec}
+    return {"now": now, "dead": gone, "kinds": drivable}
 
 
 def present(cursor: Cursor, now: float) -> list[HostRow]:
     """Return the hosts whose presence has not ended."""
-    statement = "SELECT id, owner, until, kinds, codec FROM replan.hosts WHERE until > %s ORDER BY id"
+    statement = "SELECT id, owner, until, kinds FROM replan.hosts WHERE until > %s ORDER BY id"
     return [
-        HostRow(host, owner, until, None if kinds is None else json.loads(kinds), codec)
-        for host, owner, until, kinds, codec in cursor.execute(statement, (now,))
+        HostRow(host, owner, until, None if kinds is None else json.loads(kinds))
+        for host, owner, until, kinds in cursor.execute(statement, (now,))
     ]
 
 

@@ -29,7 +29,7 @@ _TYPES: Mapping[str, str] = {
 CHANGING: Mapping[str, str] = {name: _TYPES.get(name, "bigint") for name in _CHANGING.split(", ")}
 """The columns that a transaction may change, with their types."""
 
-COLUMNS = f"id, run, kind, format, codec, {_CHANGING}, tenant, priority"
+COLUMNS = f"id, run, kind, format, {_CHANGING}, tenant, priority"
 """What is read of a locked row."""
 
 
@@ -41,7 +41,6 @@ class HeldRow(NamedTuple):
     run: str
     kind: str
     format: int
-    codec: int
     updated: float
     summary: Summary
     tip: Tip
@@ -59,7 +58,7 @@ class HeldRow(NamedTuple):
     @property
     def start(self) -> Tip:
         """Where the run's chain begins."""
-        return Tip(0, genesis(self.kind, self.format, self.codec))
+        return Tip(0, genesis(self.kind, self.format))
 
     @property
     def unread(self) -> bool:
@@ -79,8 +78,8 @@ class HeldRow(NamedTuple):
 
 def held_row(values: Sequence[Any]) -> HeldRow:
     """Return the row with the values of `COLUMNS`. Raises `JournalDamaged` for one that no journal has written."""
-    number, run, kind, format, codec, updated, status, detail, waiting_since, next_wake, _due, _unread = values[:12]
-    last_seq, last_hash, last_posted, last_consumed, owner, end, epoch, *booked = values[12:]
+    number, run, kind, format, updated, status, detail, waiting_since, next_wake, _due, _unread = values[:11]
+    last_seq, last_hash, last_posted, last_consumed, owner, end, epoch, *booked = values[11:]
     if len(last_hash) != len(GENESIS):
         raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
     calls, tokens, micro_usd, day, calls_before, micro_usd_before, *placement = booked
@@ -89,14 +88,14 @@ def held_row(values: Sequence[Any]) -> HeldRow:
     summary = Summary(status, detail, waiting_since, next_wake, total)
     tip = Tip(last_seq, bytes(last_hash))
     return HeldRow(
-        *(number, run, kind, format, codec, updated, summary, tip),
+        *(number, run, kind, format, updated, summary, tip),
         *(last_posted, last_consumed, owner, end, epoch, account, Placement(*placement)),
     )
 
 
 LISTED = (
     "run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " CASE WHEN lease_end > {now} THEN owner END, epoch, unread, kind, format, codec, tenant, priority"
+    " CASE WHEN lease_end > {now} THEN owner END, epoch, unread, kind, format, tenant, priority"
 )
 """What is read for a status row; `now` is an expression."""
 
@@ -104,9 +103,9 @@ LISTED = (
 def listed_row(values: Sequence[Any]) -> RunRow:
     """Return the status row with the values of `LISTED`."""
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = values[:12]
-    owner, epoch, unread, kind, format, codec, *placement = values[12:]
+    owner, epoch, unread, kind, format, *placement = values[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     return RunRow(
-        *(run, title, created, updated, last_seq, summary, owner, epoch, unread, kind, format, codec),
+        *(run, title, created, updated, last_seq, summary, owner, epoch, unread, kind, format),
         placement=Placement(*placement),
     )

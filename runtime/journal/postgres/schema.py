@@ -4,18 +4,16 @@
 `due` and `unread` are indexed only where a host has to look. Events name their texts by hash; `named_texts` says so to
 the database, which then refuses to delete a text that is needed.
 
-Later changes only add, so that programs of the release before go on: `journal.oldest` is the earliest version that a
-program must know, `journal.floor` the codec of new runs (`runtime.journal.versions`).
+`journal.version` is the journal's (`runtime.journal.versions`).
 """
 
 from collections.abc import Mapping
 
 from psycopg import errors, sql
 
-from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
-from runtime.journal.port import Dead
-from runtime.journal.postgres.connecting import BEGIN, FLOOR, Connection, end
-from runtime.journal.versions import CODEC, Host, check_floor, check_raisable
+from runtime.core.errors import JournalDamaged, JournalUnreadable
+from runtime.journal.postgres.connecting import BEGIN, Connection, end
+from runtime.journal.versions import VERSION, before_first, check_version
 
 SCHEMA = "replan"
 
@@ -28,6 +26,8 @@ FIRST = (
   title text NOT NULL,
   kind text COLLATE "C" NOT NULL,
   format integer NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  priority integer NOT NULL,
   created double precision NOT NULL,
   updated double precision NOT NULL,
   status text COLLATE "C" NOT NULL,
@@ -105,9 +105,6 @@ FIRST = (
   last bigint NOT NULL,
   at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50)""",
-)
-
-CURSORS = (
     """CREATE TABLE replan.cursors (
   name text COLLATE "C" PRIMARY KEY,
   owner text COLLATE "C",
@@ -120,23 +117,6 @@ CURSORS = (
   PRIMARY KEY (cursor, run)
 ) WITH (fillfactor = 70)""",
     "CREATE INDEX positions_run ON replan.positions (run)",
-)
-
-WORKERS = (
-    """ALTER TABLE replan.runs ADD COLUMN tenant text COLLATE "C" NOT NULL DEFAULT ''""",
-    "ALTER TABLE replan.runs ADD COLUMN priority integer NOT NULL DEFAULT 0",
-)
-"""Whom a run is accounted to, and which runs come first."""
-
-CODECS = (
-    "ALTER TABLE replan.runs ADD COLUMN codec integer NOT NULL DEFAULT 1",
-    "ALTER TABLE replan.hosts ADD COLUMN codec integer NOT NULL DEFAULT 1",
-    "ALTER TABLE replan.journal ADD COLUMN oldest integer NOT NULL DEFAULT 4",
-    "ALTER TABLE replan.journal ADD COLUMN floor integer NOT NULL DEFAULT 1",
-)
-"""The codec of each run and host, and what a program must know to use the journal."""
-
-SLOTS = (
     """CREATE TABLE replan.slots (
   provider text COLLATE "C" NOT NULL,
   host text COLLATE "C" NOT NULL,
@@ -146,19 +126,10 @@ SLOTS = (
   PRIMARY KEY (provider, host)
 ) WITH (fillfactor = 50)""",
 )
-"""How many calls each host may have in flight."""
+"""The tables of version 1."""
 
-CHANGES = (FIRST, CURSORS, WORKERS, CODECS, SLOTS)
-"""The statements that each version adds to the one before it.
-
-A change that is added after version `OLDEST` only adds tables, indexes, and columns with a default, since programs of
-the release before go on with them; a table that refers to `runs` or `texts` says ON DELETE CASCADE, for they delete.
-"""
-
-VERSION = len(CHANGES)
-
-OLDEST = 4
-"""The earliest version whose programs can use these tables."""
+UPGRADES: tuple[tuple[str, ...], ...] = ()
+"""The statements that each version adds to the one before it, from version 2 on."""
 
 _TABLES = (
     "journal",
@@ -196,49 +167,47 @@ Rights = Mapping[str, tuple[str, ...]]
 
 TRIES = 20
 
+_FOUND = (
+    "SELECT to_regclass('replan.journal') IS NOT NULL, EXISTS (SELECT FROM pg_attribute"
+    " WHERE attrelid = to_regclass('replan.journal') AND attname = 'floor')"
+)
+"""Whether there is a journal, and whether it has a column that only releases before 1.0.0 have made."""
+
 
 def version_of(connection: Connection, place: str) -> int:
-    """Return the version of the tables, 0 where there are none.
+    """Return the journal's version, 0 where there is none.
 
-    It is above `VERSION` for tables of a newer release that this one can use too. Raises `JournalNewer` for those that
-    it cannot, `psycopg.Error`.
+    Raises `JournalNewer`, `JournalUnreadable` for one of a release before 1.0.0, `psycopg.Error`.
     """
-    ((exists,),) = connection.execute("SELECT to_regclass('replan.journal') IS NOT NULL").fetchall()
+    ((exists, earlier),) = connection.execute(_FOUND).fetchall()
+    if earlier:
+        raise before_first(place)
     if not exists:
         return 0
     ((version,),) = connection.execute("SELECT version FROM replan.journal").fetchall()
-    if version > VERSION:
-        ((oldest,),) = connection.execute("SELECT oldest FROM replan.journal").fetchall()
-        if oldest > VERSION:
-            raise JournalNewer(place, version, VERSION)
+    check_version(place, version)
     return int(version)
 
 
 def check(connection: Connection, place: str) -> None:
     """Make the tables where there are none, and check their version.
 
-    Raises `JournalNewer`, `JournalUnreadable` for an older version or a role that may not make them, `psycopg.Error`.
+    Raises as `version_of`, and `JournalUnreadable` for an earlier version and a role that may not make them.
     """
-    version = version_of(connection, place)
-    if version == 0:
-        version = upgrade(connection, place)
-    check_upgraded(version, place)
+    check_upgraded(version_of(connection, place) or upgrade(connection, place), place)
 
 
 def check_upgraded(version: int, place: str) -> None:
-    """Raise `JournalUnreadable` for a version of the tables that is too old."""
+    """Raise `JournalUnreadable` for a version that is too low."""
     if version < VERSION:
-        cause = f"its tables are those of an earlier release (schema {version}, this one needs {VERSION})"
-        hint = f"replan journal upgrade --tables {place}"
-        if version >= OLDEST:
-            hint += "; programs of that release go on with them"
-        raise JournalUnreadable(place, cause, hint)
+        cause = f"its tables are those of an earlier release (version {version}, this one needs {VERSION})"
+        raise JournalUnreadable(place, cause, f"stop its programs, then: replan journal upgrade {place}")
 
 
 def upgrade(connection: Connection, place: str) -> int:
-    """Bring the tables to this release's version; return the version that they have then.
+    """Bring the tables to this release's version and return it.
 
-    Raises `JournalNewer`, `JournalUnreadable` where the role may not, `psycopg.Error`.
+    Raises as `version_of`, and `JournalUnreadable` where the role may not.
     """
     for _ in range(TRIES):
         try:
@@ -261,39 +230,17 @@ def _upgrade(connection: Connection, place: str) -> int:
     version = version_of(connection, place)
     if version:
         ((version,),) = connection.execute("SELECT version FROM replan.journal FOR UPDATE").fetchall()
-    if version < VERSION:
-        for change in CHANGES[version:]:
-            for statement in change:
-                connection.execute(statement)
-        if version == 0:  # No earlier program can be using it, so that new runs may be written in the newest codec.
-            connection.execute("INSERT INTO replan.journal (one, version, floor) VALUES (true, 0, %s)", (CODEC,))
-        statement = "UPDATE replan.journal SET version = %s, oldest = greatest(oldest, %s)"
-        connection.execute(statement, (VERSION, OLDEST))
+        check_version(place, version)  # Another process may have upgraded it meanwhile.
+    for change in (FIRST, *UPGRADES)[version:]:
+        for statement in change:
+            connection.execute(statement)
+    connection.execute(
+        "INSERT INTO replan.journal (one, version) VALUES (true, %s) ON CONFLICT (one) DO UPDATE"
+        " SET version = excluded.version",
+        (VERSION,),
+    )
     connection.execute("COMMIT")
-    return max(int(version), VERSION)
-
-
-def raise_floor(connection: Connection, place: str, dead: Dead, *, keep: bool) -> int:
-    """Raise the floor to this release's codec, unless it is to be kept; return what it is then.
-
-    Raises `FloorRaised` where it is above that, `UsageProblem` where a host does not know the codec, and
-    `psycopg.Error`.
-    """
-    connection.execute(BEGIN)
-    try:
-        connection.execute(connection.local)
-        ((floor,),) = connection.execute(f"{FLOOR} FOR UPDATE").fetchall()
-        check_floor(place, floor, CODEC)
-        if keep or floor == CODEC:
-            return int(floor)
-        statement = "SELECT owner, codec FROM replan.hosts WHERE until > extract(epoch FROM clock_timestamp())"
-        hosts = [Host(owner, codec) for owner, codec in connection.execute(statement).fetchall() if not dead(owner)]
-        check_raisable(place, hosts, CODEC)
-        connection.execute("UPDATE replan.journal SET floor = %s", (CODEC,))
-        connection.execute("COMMIT")
-        return CODEC
-    finally:
-        end(connection)
+    return VERSION
 
 
 def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | None = None) -> None:
@@ -311,4 +258,4 @@ def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | Non
         end(connection)
 
 
-__all__ = ["ROLES", "SCHEMA", "VERSION", "check", "check_upgraded", "grant", "raise_floor", "upgrade", "version_of"]
+__all__ = ["ROLES", "SCHEMA", "VERSION", "check", "check_upgraded", "grant", "upgrade", "version_of"]

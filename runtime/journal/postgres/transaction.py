@@ -14,23 +14,24 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Tip, genesis, seal
 from runtime.journal.port import NEW
 from runtime.journal.postgres.batch import Answer, Batch
-from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, FLOOR, NOW, Connection, Cursor, Link, end
+from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, NOW, VERSION_NOW, Connection, Cursor, Link, end
 from runtime.journal.postgres.group import Group, NewRun, TenantDay, Work
 from runtime.journal.postgres.reading import message
 from runtime.journal.postgres.rows import CHANGING, COLUMNS, HeldRow, held_row
+from runtime.journal.versions import check_version
 
 CHANNEL = "replan_journal"
 """The channel on which hosts listen."""
 
-_NEW = "run, title, kind, format, tenant, priority, codec, created, updated"
+_NEW = "run, title, kind, format, tenant, priority, created, updated"
 _ADMIT = (
     f"INSERT INTO replan.runs ({_NEW}, status, detail, unread, last_seq, last_hash, last_posted, last_consumed,"
     " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before)"
-    " SELECT run, title, kind, format, tenant, priority, floor, now, now,"
+    " SELECT run, title, kind, format, tenant, priority, now, now,"
     " 'running', '', false, 0, '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
     " FROM {rows} AS new (run, title, kind, format, tenant, priority),"
-    " (SELECT coalesce(%s, extract(epoch FROM clock_timestamp()))::float8 AS now) AS clock,"
-    " (SELECT floor FROM replan.journal) AS floors ON CONFLICT (run) DO NOTHING RETURNING run, id, codec"
+    " (SELECT coalesce(%s, extract(epoch FROM clock_timestamp()))::float8 AS now) AS clock"
+    " ON CONFLICT (run) DO NOTHING RETURNING run, id"
 )
 _KEYED = (
     "SELECT run, id, key, body, at, seal FROM replan.inbox JOIN {rows} AS asked (name, asked_key) ON true"
@@ -83,9 +84,9 @@ class OverBudgetError(Exception):
 
 
 def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: bool) -> Group:
-    """Begin a transaction, lock and read what the jobs are about, and return the group. Raises `psycopg.Error`.
+    """Begin a transaction, lock and read what the jobs are about, and return the group.
 
-    With `exact`, the totals of the days are locked too.
+    With `exact`, the totals of the days are locked too. Raises `JournalNewer`, `psycopg.Error`.
     """
     texts = {digest: text for work in works for digest, text in work.texts.items()}
     new = {work.new.run: work.new for work in works if work.new is not None}
@@ -101,13 +102,10 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
     admitted = batch.add_for(_ADMIT, fresh, ("text", "text", "text", "integer", "text", "integer"), link.fixed)
     keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
     consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
-    floor = batch.add(FLOOR)
-    clock = batch.add(NOW)
-    batch.run()
-    group = Group(link.told(float(clock.rows[0][0])), budget, int(floor.rows[0][0]))
+    group = Group(_now(link, batch), budget)
     group.runs = {row.run: row for row in map(held_row, held.rows)}
-    for run, number, codec in admitted.rows:
-        group.admitted[run] = _new_row(number, new[run], codec, group.now)
+    for run, number in admitted.rows:
+        group.admitted[run] = _new_row(number, new[run], group.now)
     names_of = {row.id: row.run for row in group.runs.values()}
     for number, *stored in keyed.rows:
         item = message(names_of[number], stored)
@@ -153,16 +151,30 @@ def begun(connection: Connection, begin: str = BEGIN) -> Batch:
     return batch
 
 
+def begin_alone(link: Link) -> float:
+    """Begin a transaction for one job, and return the time. Raises `JournalNewer`, `psycopg.Error`."""
+    return _now(link, begun(link.connection()))
+
+
+def _now(link: Link, batch: Batch) -> float:
+    """Run a batch and return the time that counts. Raises `JournalNewer` if the journal was upgraded meanwhile."""
+    version, clock = batch.add(VERSION_NOW), batch.add(NOW)
+    batch.run()
+    check_version(link.address.place, int(version.rows[0][0]))
+    return link.told(float(clock.rows[0][0]))
+
+
 @contextmanager
 def snapshot(link: Link) -> Iterator[tuple[Cursor, float]]:
-    """Yield a cursor on one snapshot of the database, for reading, and the time. Raises `psycopg.Error`."""
+    """Yield a cursor on one snapshot of the database, for reading, and the time.
+
+    Raises `JournalNewer`, `psycopg.Error`.
+    """
     connection = link.connection()
     try:
-        batch = begun(connection, BEGIN_SNAPSHOT)
-        clock = batch.add(NOW)
-        batch.run()
+        now = _now(link, begun(connection, BEGIN_SNAPSHOT))
         with connection.cursor(binary=True) as cursor:
-            yield cursor, link.told(float(clock.rows[0][0]))
+            yield cursor, now
     finally:
         end(connection)
 
@@ -209,10 +221,10 @@ def _locked_totals(connection: Connection, keys: Iterable[TenantDay]) -> dict[Te
     return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in totals.rows}
 
 
-def _new_row(number: int, new: NewRun, codec: int, now: float) -> HeldRow:
+def _new_row(number: int, new: NewRun, now: float) -> HeldRow:
     """Return the row of a new run. Its hash is written with its first records."""
-    tip = Tip(0, genesis(new.kind, new.format, codec))
-    begun = (number, new.run, new.kind, new.format, codec, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
+    tip = Tip(0, genesis(new.kind, new.format))
+    begun = (number, new.run, new.kind, new.format, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
     return HeldRow(*begun, placement=new.placement)
 
 

@@ -21,13 +21,12 @@ from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import CHANGING, HeldRow
 from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TEXT, snapshot
-from runtime.journal.versions import CODEC, check_floor, check_readable
 
 T = TypeVar("T")
 
 _ADD = (
-    f"INSERT INTO replan.runs (run, title, kind, format, codec, created, tenant, priority, {', '.join(CHANGING)})"
-    f" VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
+    f"INSERT INTO replan.runs (run, title, kind, format, created, tenant, priority, {', '.join(CHANGING)})"
+    f" VALUES (%s, %s, %s, %s, %s, %s, %s, {', '.join('%s' for _ in CHANGING)}) RETURNING id"
 )
 _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
@@ -61,7 +60,6 @@ class PostgresTransfer:
 
         def decide(group: Group) -> None:
             held = group.held(run)
-            check_readable(run, held.codec, CODEC)
             if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
                 group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
 
@@ -76,7 +74,6 @@ class PostgresTransfer:
                 row.title,
                 held.kind,
                 held.format,
-                held.codec,
                 row.created,
                 row.updated,
                 row.summary,
@@ -132,11 +129,11 @@ def _add(cursor: Cursor, copy: RunCopy, spent: Mapping[int, Amount] | None, sour
             cursor.execute("UPDATE replan.runs SET owner = NULL, lease_end = 0 WHERE run = %s", (copy.run,))
         return False
     row = HeldRow(
-        *(0, copy.run, copy.kind, copy.format, copy.codec, copy.updated, copy.summary, copy.tip, copy.last_posted),
+        *(0, copy.run, copy.kind, copy.format, copy.updated, copy.summary, copy.tip, copy.last_posted),
         *(copy.last_consumed, None, 0.0, copy.epoch, copy.account, copy.placement),
     )
     title = copy.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    values = (copy.run, title, copy.kind, copy.format, copy.codec, copy.created, *copy.placement, *row.changing())
+    values = (copy.run, title, copy.kind, copy.format, copy.created, *copy.placement, *row.changing())
     number = cursor.execute(_ADD, values).fetchall()[0][0]
     connection = cursor.connection
     batch = Batch(connection)
@@ -159,15 +156,10 @@ def _add(cursor: Cursor, copy: RunCopy, spent: Mapping[int, Amount] | None, sour
 
 @contextmanager
 def open_transfer(address: Address) -> Iterator[PostgresTransfer]:
-    """Open a database to copy runs from or to; its tables are made if they are missing.
-
-    Raises as `open_postgres`, and `FloorRaised`.
-    """
+    """Open a database to copy runs from or to; its tables are made if they are missing. Raises as `open_postgres`."""
     try:
         with closing(Link(address)) as link:
             schema.check(link.connection(), address.place)
-            with snapshot(link) as (cursor, _):
-                check_floor(address.place, reading.floor(cursor), CODEC)
             with closing(PostgresTransfer(link)) as transfer:
                 yield transfer
     except psycopg.Error as error:

@@ -1,4 +1,4 @@
-"""Bringing a Postgres journal to this release: its tables, the rights of roles, and its floor."""
+"""Bringing a Postgres journal to this release: its tables, and the rights of roles."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -6,30 +6,25 @@ from contextlib import closing
 import psycopg
 
 from runtime.core.errors import UsageProblem
-from runtime.journal.port import Dead
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.connecting import Connection, connect
 from runtime.journal.postgres.failures import explain
-from runtime.journal.versions import Versions
 
 Beside = Callable[[Connection, str], schema.Rights]
 """Makes further tables, and returns the rights to them by the kind of the role; gets the place for messages."""
 
 
-def upgrade(
-    address: Address, roles: Mapping[str, str], dead: Dead, beside: Beside = lambda _, __: {}, *, tables_only: bool
-) -> Versions:
-    """Upgrade a journal and return what it is on; `roles` has the name of a role for kinds of `schema.ROLES`.
+def upgrade(address: Address, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
+    """Upgrade a journal and return its version; `roles` has the name of a role for kinds of `schema.ROLES`.
 
-    Unless only the tables are to be upgraded, the floor is raised. Raises `JournalNewer`, `JournalUnreachable`,
-    `JournalUnreadable`, and `UsageProblem` for a role that does not exist and for a floor that a host does not know.
+    Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.
     """
     try:
         with closing(connect(address)) as connection:
             version = schema.upgrade(connection, address.place)
             schema.grant(connection, dict(roles), beside(connection, address.place))
-            return Versions(version, schema.raise_floor(connection, address.place, dead, keep=tables_only))
+            return version
     except psycopg.errors.UndefinedObject as error:
         hint = "make the role first: CREATE ROLE NAME LOGIN"
         raise UsageProblem(address.shown(str(error)), place=address.place, hint=hint) from None

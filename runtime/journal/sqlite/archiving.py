@@ -15,11 +15,9 @@ from runtime.journal.deletion import named_texts
 from runtime.journal.port import Dead, Deleted, InboxItem
 from runtime.journal.sqlite import anchors, statements
 from runtime.journal.sqlite.anchors import Anchors
-from runtime.journal.sqlite.codecs import readable
 from runtime.journal.sqlite.deletion import delete_runs, survey
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.transfer import open_writer, transaction
-from runtime.journal.versions import CODEC
 
 _ROWS = "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
 _MESSAGES = "SELECT coalesce(sum(length(key) + length(body)), 0) FROM inbox WHERE run = ?"
@@ -36,10 +34,10 @@ class SqliteStore:
         """As `Store.head`."""
         connection = self._connection
         with _snapshot(connection):
-            held, row = readable(connection, run, CODEC), statements.run_row(connection, run, self._now)
+            held, row = statements.lease(connection, run), statements.run_row(connection, run, self._now)
             last = statements.last_message(connection, held.id)
         anchors.check(run, self._anchors.get(held.id, run), held.tip)
-        fields = row.title, row.kind, row.format, row.codec, row.created, row.updated, row.summary, held.epoch
+        fields = row.title, row.kind, row.format, row.created, row.updated, row.summary, held.epoch
         return RunHead(run, *fields, held.account, held.tip, last, held.placement)
 
     def size(self, run: str) -> int:

@@ -21,9 +21,7 @@ from runtime.journal.kinds import Codecs, codec_of
 from runtime.journal.port import InboxItem
 from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite.anchors import Anchor, open_anchors
-from runtime.journal.sqlite.codecs import readable
 from runtime.journal.sqlite.packing import unpack
-from runtime.journal.versions import CODEC
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -95,8 +93,8 @@ class SqliteInspection:
         return rows
 
     def records(self, run: str) -> list[Record[Any]]:
-        """Return the records of a run, verified with their texts. Raises `JournalDamaged`, `RunUnreadable`."""
-        held = readable(self._connection, run, CODEC)
+        """Return the records of a run, verified with their texts. Raises `JournalDamaged`, `KindUnknown`."""
+        held = statements.lease(self._connection, run)
         codec = codec_of(self._codecs, run, held.kind, held.format)
         return decode(codec, run, self.check_chain(run), partial(statements.text, self._connection))
 
@@ -115,10 +113,7 @@ class SqliteInspection:
 
     def spending(self) -> dict[tuple[str, int], Amount]:
         """Return the totals of the days, of all runs and of each tenant."""
-        rows = self._connection.execute(
-            "SELECT '', day, calls, micro_usd FROM spending UNION ALL"
-            " SELECT tenant, day, calls, micro_usd FROM tenant_spending"
-        )
+        rows = self._connection.execute("SELECT tenant, day, calls, micro_usd FROM spending")
         return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def _anchor(self, run: str) -> Anchor | None:
@@ -140,7 +135,7 @@ def open_inspection(path: Path, codecs: Codecs, now: float, use_another: str) ->
             # Before the snapshot: a driver may write more meanwhile.
             anchored = Noted(noted.without(()), noted.count if noted.kept else None)
         with closing(schema.open_reader(path, None, BUSY_SECONDS)) as connection:
-            if schema.version_of(connection, path) >= schema.VERSION:
+            if schema.is_current(connection, path):
                 yield _inspected(connection, codecs, anchored, now)
                 return
             with TemporaryDirectory(prefix="replan-") as folder, _upgraded(connection, Path(folder)) as copy:

@@ -50,7 +50,6 @@ from runtime.journal.port import (
     nobody,
 )
 from runtime.journal.sqlite import anchors, schema, statements
-from runtime.journal.sqlite import codecs as codecs_
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.appending import Booking, Written, extend_run
 from runtime.journal.sqlite.cursors import SqliteCursors
@@ -60,7 +59,6 @@ from runtime.journal.sqlite.slots import SqliteSlots
 from runtime.journal.sqlite.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.validation import check_known_run, check_new, check_summary, check_text, encode_facts
-from runtime.journal.versions import CODEC
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -76,7 +74,6 @@ async def open_sqlite(
     busy_seconds: float = 10.0,
     budget: HomeBudget | None = None,
     use_another: str = folder.USE_ANOTHER,
-    known: int = CODEC,
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
@@ -91,7 +88,6 @@ async def open_sqlite(
         busy_seconds: how long to wait for another process that is writing.
         budget: the daily budget; None is no limit.
         use_another: how the user chooses another folder, for messages about one that cannot be used.
-        known: the highest codec of runs that can be read.
 
     Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
     `JournalUnreadable`, `StorageFull`.
@@ -107,7 +103,13 @@ async def open_sqlite(
     watcher = partial(schema.open_reader, path, vfs, 0.0)
     async with (
         open_writer(
-            "journal-writer", writer, explain, busy_seconds=busy_seconds, group_max=GROUP_MAX, check=check
+            "journal-writer",
+            writer,
+            explain,
+            busy_seconds=busy_seconds,
+            group_max=GROUP_MAX,
+            begun=partial(schema.check_unchanged, path=path),
+            check=check,
         ) as writing,
         open_thread("journal-reader", reader, explain) as reading,
     ):
@@ -121,7 +123,6 @@ async def open_sqlite(
                     explain,
                     allowed,
                     path=path,
-                    known=known,
                     writing=writing,
                     reading=reading,
                     watching=watching,
@@ -142,14 +143,13 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         budget: HomeBudget,
         *,
         path: Path,
-        known: int,
         writing: Writer,
         reading: ConnectionThread[apsw.Connection],
         watching: apsw.Connection,
         noted: Anchors,
     ) -> None:
         self._codecs, self._clock, self._explain, self._budget = codecs, clock, explain, budget
-        self._path, self._known = path, known
+        self._path = path
         self._writing, self._reading, self._watching = writing, reading, watching
         self._anchors, self._lost = noted, set[str]() if noted.count == 0 else None
         self._version = 0
@@ -180,10 +180,9 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         epoch, end = FIRST_EPOCH if entries or owner is not None else 0, 0.0 if owner is None else now + ttl
 
         def work(connection: apsw.Connection) -> Written:
-            codec = codecs_.writable_floor(connection, self._path, self._known)
             self._check_new(connection, run)
-            tip, number = Tip(0, genesis(kind, format, codec)), self._anchors.count
-            new = statements.RunLeaseRow(number, owner, end, epoch, tip, Account(), kind, format, codec, placement)
+            tip, number = Tip(0, genesis(kind, format)), self._anchors.count
+            new = statements.RunLeaseRow(number, owner, end, epoch, tip, Account(), kind, format, placement)
             held = statements.add_run(connection, run, title, now, new)
             return extend_run(connection, run, held, entries, booking)
 
@@ -212,8 +211,7 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> statements.RunLeaseRow:
-            codecs_.writable_floor(connection, self._path, self._known)
-            held = codecs_.readable(connection, run, self._known)
+            held = statements.lease(connection, run)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
             check_drivable(kinds, run, held.kind, held.format)
             check_free(run, held.owner, held.end, now, dead)
@@ -288,9 +286,7 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)
 
-        held, read = await self._look(
-            lambda connection: records_after(connection, self._codecs, run, after, known=self._known)
-        )
+        held, read = await self._look(lambda connection: records_after(connection, self._codecs, run, after))
         anchor = self._anchors.get(held.id, run)
         if anchors.is_ahead(anchor, held.tip):
             # Its driver may have written more since then; what is in the journal now is at least what is noted.
@@ -305,8 +301,7 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> tuple[int, Posted]:
-            codecs_.writable_floor(connection, self._path, self._known)
-            held = codecs_.readable(connection, run, self._known)
+            held = statements.lease(connection, run)
             check_here(run, held.owner)
             item = statements.posted_under(connection, run, held.id, key)
             if item is not None:
@@ -335,28 +330,19 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         surveyed = await self._look(lambda connection: survey(connection, runs))
         now = self._clock.now()
 
-        def work(connection: apsw.Connection) -> Deleted:
-            codecs_.writable_floor(connection, self._path, self._known)
-            for run in runs:
-                codecs_.readable(connection, run, self._known)
-            return delete_runs(connection, runs, now, dead, surveyed, anchors=self._anchors)
-
-        return await self._writing.do(work)
+        return await self._writing.do(
+            lambda connection: delete_runs(connection, runs, now, dead, surveyed, anchors=self._anchors)
+        )
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         now = self._clock.now()
-
-        def work(connection: apsw.Connection) -> Due:
-            codecs_.writable_floor(connection, self._path, self._known)
-            return statements.due(connection, limit, now, dead, kinds, codec=self._known)
-
-        return await self._look(work)
+        return await self._look(lambda connection: statements.due(connection, limit, now, dead, kinds))
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
         now = self._clock.now()
-        row = HostRow(host, owner, now + ttl, kinds, self._known)
+        row = HostRow(host, owner, now + ttl, kinds)
         await self._writing.do(lambda connection: statements.announce(connection, row, now))
 
     async def depart(self, host: str) -> None:
@@ -366,9 +352,6 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         now = self._clock.now()
         rows = await self._look(lambda connection: statements.present(connection, now))
         return [row for row in rows if not dead(row.owner)]
-
-    async def floor(self) -> int:
-        return await self._look(codecs_.floor)
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
         day = day_of(self._clock.now())
@@ -389,10 +372,10 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         """Return the codec that a run's events are written with. Raises `RunNotFound`, `KindUnknown`."""
         kind = self._kinds.get(run)
         if kind is None:
-            held = await self._look(lambda connection: codecs_.readable(connection, run, self._known))
+            held = await self._look(lambda connection: statements.lease(connection, run))
             kind = held.kind, held.format
         return codec_of(self._codecs, run, *kind)
 
     async def _look(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run a function with a connection on one snapshot of the file."""
-        return await self._reading.do(partial(in_one_snapshot, work))
+        return await self._reading.do(partial(in_one_snapshot, self._path, work))

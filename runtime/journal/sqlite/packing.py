@@ -2,7 +2,7 @@
 
 A row has the place and the hash of its last record, the time and the epoch that all its records have, the message that
 the first one consumes, and the bodies, one per line. The other hashes are not stored: they follow from the chain. A
-row with a single record, as earlier releases wrote them, has the same form.
+row with a single record has the same form.
 """
 
 import struct

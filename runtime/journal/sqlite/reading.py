@@ -19,11 +19,9 @@ from runtime.journal.kinds import Codecs, codec_of
 from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
 from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
-from runtime.journal.sqlite.codecs import floor, readable
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.statements import RunLeaseRow
 from runtime.journal.validation import check_known_run, check_text
-from runtime.journal.versions import CODEC
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -34,10 +32,11 @@ BUSY_SECONDS = 10.0
 """How long to wait for another process that repairs the file after a crash."""
 
 
-def in_one_snapshot(work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
-    """Return what a function reads on one snapshot of the file."""
+def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
+    """Return what a function reads on one snapshot of the file; raise `JournalNewer` if that was upgraded meanwhile."""
     connection.execute("BEGIN")
     try:
+        schema.check_unchanged(connection, path)
         return work(connection)
     finally:
         if connection.in_transaction:
@@ -45,13 +44,13 @@ def in_one_snapshot(work: Callable[[apsw.Connection], T], connection: apsw.Conne
 
 
 def records_after(
-    connection: apsw.Connection, codecs: Codecs, run: str, after: int, *, known: int = CODEC
+    connection: apsw.Connection, codecs: Codecs, run: str, after: int
 ) -> tuple[RunLeaseRow, list[Record[Any]]]:
     """Return the end of a run's chain, and its records after a place, verified, on one snapshot of the file.
 
     Raises as `Journal.read` does, but for what the anchors say.
     """
-    held = readable(connection, run, known)
+    held = statements.lease(connection, run)
     start = statements.tip_before(connection, held, max(0, after))
     rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
     verify(run, start, rows, held.tip)
@@ -99,14 +98,10 @@ class FileReader(Generic[E]):
         rows = self._look(lambda connection: statements.present(connection, self._now()))
         return [row for row in rows if not dead(row.owner)]
 
-    async def floor(self) -> int:
-        """As `Journal.floor`."""
-        return self._look(floor)
-
     def _look(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run a function on one snapshot of the file. Raises the journal's errors for those of SQLite."""
         try:
-            return in_one_snapshot(work, self._connection)
+            return in_one_snapshot(self._path, work, self._connection)
         except (apsw.Error, UnicodeDecodeError) as error:
             raise statements.explain(self._path, folder.USE_ANOTHER, error) from error
 
@@ -128,7 +123,7 @@ def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[An
 
 def _is_current(connection: apsw.Connection, path: Path) -> bool:
     try:
-        return schema.version_of(connection, path) >= schema.VERSION
+        return schema.is_current(connection, path)
     except (apsw.Error, JournalError, JournalDamaged):
         return False
 

@@ -31,7 +31,7 @@ E = TypeVar("E")
 
 _ROW = (
     "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, codec, tenant, priority FROM runs"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, tenant, priority FROM runs"
 )
 
 ROW = f"{_ROW} WHERE run = ?"
@@ -55,23 +55,22 @@ class RunLeaseRow(NamedTuple):
     account: Account
     kind: str
     format: int
-    codec: int
     placement: Placement = ORDINARY
 
     @property
     def start(self) -> Tip:
         """Where the run's chain begins."""
-        return Tip(0, genesis(self.kind, self.format, self.codec))
+        return Tip(0, genesis(self.kind, self.format))
 
 
 def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: RunLeaseRow) -> RunLeaseRow:
     """Admit a run; return its lease with its number, which is above `new.id` and all others. Raises `RunExists`."""
     connection.execute(
         "INSERT INTO runs (id, run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end,"
-        " epoch, kind, format, codec, tenant, priority) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?,"
-        " ?, ?, ?, ?, ?, 'running', '', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+        " epoch, kind, format, tenant, priority) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?,"
+        " ?, ?, ?, ?, ?, 'running', '', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
         (
-            *(new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format, new.codec),
+            *(new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format),
             *new.placement,
         ),
     )
@@ -96,11 +95,11 @@ def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
-    owner, lease_end, epoch, unread, kind, format, codec, *placement = row[12:]
+    owner, lease_end, epoch, unread, kind, format, *placement = row[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     living = owner if lease_end > now else None
     return RunRow(
-        *(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format, codec),
+        *(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format),
         placement=Placement(*placement),
     )
 
@@ -113,22 +112,20 @@ def numbers(connection: apsw.Connection) -> set[int]:
 def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
     """Return the lease of a run and the end of its chain. Raises `RunNotFound`, `JournalDamaged`."""
     statement = (
-        "SELECT id, owner, lease_end, epoch, kind, format, codec, last_seq, last_hash, calls, tokens, micro_usd, day,"
+        "SELECT id, owner, lease_end, epoch, kind, format, last_seq, last_hash, calls, tokens, micro_usd, day,"
         " calls_before, micro_usd_before, tenant, priority FROM runs WHERE run = ?"
     )
     row: Any
     for row in connection.execute(statement, (run,)):
-        number, owner, end, epoch, kind, format, codec, last_seq, last_hash, *booked = row
+        number, owner, end, epoch, kind, format, last_seq, last_hash, *booked = row
         if not (isinstance(epoch, int) and isinstance(last_seq, int) and isinstance(last_hash, bytes)):
             break
         if not (len(last_hash) == len(GENESIS) and isinstance(kind, str) and isinstance(format, int)):
             break
-        if not isinstance(codec, int):
-            break
         calls, tokens, micro_usd, day, calls_before, micro_usd_before, *placement = booked
         account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
         tip, placed = Tip(last_seq, last_hash), Placement(*placement)
-        return RunLeaseRow(number, owner, end, epoch, tip, account, kind, format, codec, placed)
+        return RunLeaseRow(number, owner, end, epoch, tip, account, kind, format, placed)
     else:
         raise RunNotFound(run)
     raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
@@ -203,15 +200,13 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
 
 def add_spending(connection: apsw.Connection, tenant: str, day: int, change: Amount) -> Amount:
     """Add to the total of a day, of a tenant or (`HOME`) of all runs, and return the new total."""
-    table, key = ("tenant_spending", (tenant, day)) if tenant else ("spending", (day,))
-    columns = "tenant, day" if tenant else "day"
     statement = (
-        f"INSERT INTO {table} ({columns}, calls, micro_usd) VALUES ({'?, ' * len(key)}?, ?)"  # noqa: S608 -- our own names
-        f" ON CONFLICT ({columns}) DO UPDATE SET calls = calls + excluded.calls,"
+        "INSERT INTO spending (tenant, day, calls, micro_usd) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (tenant, day) DO UPDATE SET calls = calls + excluded.calls,"
         " micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
     )
     total: Any
-    (total,) = connection.execute(statement, (*key, change.calls, change.micro_usd)).fetchall()
+    (total,) = connection.execute(statement, (tenant, day, change.calls, change.micro_usd)).fetchall()
     calls, micro_usd = total
     return Amount(calls=calls, micro_usd=micro_usd)
 
@@ -221,30 +216,24 @@ def cover_spending(connection: apsw.Connection, tenant: str, day: int) -> None:
 
     As for `add_spending`, of a tenant or (`HOME`) of all runs.
     """
-    table, key = ("tenant_spending", "tenant, day") if tenant else ("spending", "day")
     connection.execute(
-        f"INSERT INTO {table} SELECT {key}, sum(max(0, calls - calls_before)),"  # noqa: S608 -- our own names
-        f" sum(max(0, micro_usd - micro_usd_before)) FROM runs WHERE day = ? AND ? IN ('', tenant) GROUP BY day"
-        f" HAVING true ON CONFLICT ({key}) DO UPDATE"
+        "INSERT INTO spending SELECT :tenant, day, sum(max(0, calls - calls_before)),"
+        " sum(max(0, micro_usd - micro_usd_before)) FROM runs WHERE day = :day AND :tenant IN ('', tenant) GROUP BY day"
+        " HAVING true ON CONFLICT (tenant, day) DO UPDATE"
         " SET calls = max(calls, excluded.calls), micro_usd = max(micro_usd, excluded.micro_usd)",
-        (day, tenant),
+        {"day": day, "tenant": tenant},
     )
 
 
 def spending(connection: apsw.Connection, tenant: str, day: int) -> Amount:
     """Return the total of a day, of a tenant or (`HOME`) of all runs."""
-    statement = (
-        "SELECT calls, micro_usd FROM spending WHERE :tenant = '' AND day = :day UNION ALL"
-        " SELECT calls, micro_usd FROM tenant_spending WHERE tenant = :tenant AND day = :day"
-    )
-    for calls, micro_usd in connection.execute(statement, {"tenant": tenant, "day": day}):
+    statement = "SELECT calls, micro_usd FROM spending WHERE tenant = ? AND day = ?"
+    for calls, micro_usd in connection.execute(statement, (tenant, day)):
         return Amount(calls=calls, micro_usd=micro_usd)
     return ZERO
 
 
-_DRIVABLE = (
-    "AND codec <= :codec AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
-)
+_DRIVABLE = "AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
 
 # Cross joins, so that SQLite scans the small tables and never all runs.
 _DUE = (
@@ -263,14 +252,14 @@ UNREAD = f"{_UNREAD} {_DRIVABLE}"
 NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
-def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None, *, codec: int) -> Due:
-    """Return what a host has to do, for runs of these kinds and of codecs up to one; None is all kinds."""
+def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
+    """Return what a host has to do, for runs of these kinds; None is all kinds."""
     owners: list[Any] = connection.execute(
         "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
     ).fetchall()
     dead_owners = json.dumps([owner for (owner,) in owners if dead(owner)])
     drivable = None if kinds is None else json.dumps(dict(kinds))
-    bindings = {"now": now, "dead": dead_owners, "kinds": drivable, "codec": codec, "limit": max(0, limit)}
+    bindings = {"now": now, "dead": dead_owners, "kinds": drivable, "limit": max(0, limit)}
     runs: list[Any] = connection.execute(DUE, bindings).fetchall()
     unread: list[Any] = connection.execute(UNREAD, bindings).fetchall()
     following: list[Any] = connection.execute(NEXT, bindings).fetchall()
@@ -281,9 +270,9 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
     """Enter a host as present, and delete those whose presence has ended."""
     connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
-    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds, codec) VALUES (?, ?, ?, ?, ?)"
+    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
     kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
-    connection.execute(statement, (row.host, row.owner, row.until, kinds, row.codec))
+    connection.execute(statement, (row.host, row.owner, row.until, kinds))
 
 
 def depart(connection: apsw.Connection, host: str) -> None:
@@ -293,11 +282,8 @@ def depart(connection: apsw.Connection, host: str) -> None:
 
 def present(connection: apsw.Connection, now: float) -> list[HostRow]:
     """Return the hosts whose presence has not ended."""
-    rows = connection.execute("SELECT id, owner, until, kinds, codec FROM hosts WHERE until > ? ORDER BY id", (now,))
-    return [
-        HostRow(host, owner, until, None if kinds is None else _kinds(kinds), codec)
-        for host, owner, until, kinds, codec in rows
-    ]
+    rows = connection.execute("SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id", (now,))
+    return [HostRow(host, owner, until, None if kinds is None else _kinds(kinds)) for host, owner, until, kinds in rows]
 
 
 def _kinds(stored: str) -> Formats:

@@ -16,10 +16,9 @@ from runtime.journal.copying import RunCopy, check_received
 from runtime.journal.deletion import named_texts
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to, place_moved_to
 from runtime.journal.port import Dead
-from runtime.journal.sqlite import anchors, codecs, schema, statements
+from runtime.journal.sqlite import anchors, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.packing import pack, unpack
-from runtime.journal.versions import CODEC
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -48,7 +47,7 @@ class SqliteTransfer:
         """As `Source.move`."""
         connection = self._connection
         with transaction(connection):
-            held = codecs.readable(connection, run, CODEC)
+            held = statements.lease(connection, run)
             anchors.check(run, self._anchors.get(held.id, run), held.tip)
             if not check_movable(run, held.owner, held.end, self._now, dead, place=place):
                 held = held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1)
@@ -63,7 +62,6 @@ class SqliteTransfer:
             row.title,
             held.kind,
             held.format,
-            held.codec,
             row.created,
             row.updated,
             row.summary,
@@ -91,7 +89,7 @@ class SqliteTransfer:
                 return False
             new = statements.RunLeaseRow(
                 *(self._anchors.count, None, 0.0, copy.epoch, copy.tip, copy.account),
-                *(copy.kind, copy.format, copy.codec, copy.placement),
+                *(copy.kind, copy.format, copy.placement),
             )
             held = statements.add_run(connection, copy.run, copy.title, copy.created, new)
             for item in copy.inbox:
@@ -148,7 +146,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 def open_transfer(path: Path, now: float, use_another: str, *, make: bool) -> Iterator[SqliteTransfer]:
     """Open a file to copy runs from or to; only with `make` a missing one is made.
 
-    Raises as `open_sqlite`, and `FloorRaised`.
+    Raises as `open_sqlite`.
     """
     if not make and not path.exists():
         raise UsageProblem("there is no journal here", place=str(path), hint="name a home, or a journal's URL")
@@ -164,7 +162,6 @@ def open_writer(path: Path, use_another: str) -> Iterator[tuple[apsw.Connection,
         folder.prepare_folder(path.parent, use_another)
         folder.prepare_file(path, use_another)
         with closing(schema.open_writer(path, None, BUSY_SECONDS)) as connection, open_anchors(path) as noted:
-            codecs.writable_floor(connection, path, CODEC)
             yield connection, noted
     except (apsw.Error, OSError) as error:
         meaning = explain(error)

@@ -43,17 +43,20 @@ async def open_writer(
     *,
     busy_seconds: float,
     group_max: int,
+    begun: Callable[[apsw.Connection], None] = lambda _: None,
     check: Callable[[], None] = lambda: None,
 ) -> AsyncIterator["Writer"]:
     """Open a connection for writing, with its thread; at the end finish all jobs and close both.
 
     `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
-    `check` is called after each commit; the error that it raises is that of every job in the group.
+    `begun` is called in each transaction before its jobs, `check` after each commit; the error that one of them raises
+    is that of every job in the group.
     Raises the error of `connect`, translated by `explain`.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)
-        writer = Writer(thread, connection, explain, busy_seconds=busy_seconds, group_max=group_max, check=check)
+        checks = begun, check
+        writer = Writer(thread, connection, explain, checks, busy_seconds=busy_seconds, group_max=group_max)
         try:
             yield writer
         finally:
@@ -69,13 +72,14 @@ class Writer(GroupCommit[apsw.Connection]):
         thread: ConnectionThread[apsw.Connection],
         connection: apsw.Connection,
         explain: Explain,
+        checks: tuple[Callable[[apsw.Connection], None], Callable[[], None]],
         *,
         busy_seconds: float,
         group_max: int,
-        check: Callable[[], None],
     ) -> None:
         super().__init__(group_max)
-        self._thread, self._connection, self._explain, self._check = thread, connection, explain, check
+        self._thread, self._connection, self._explain = thread, connection, explain
+        self._begun, self._check = checks
         self._busy_seconds = busy_seconds
         self._checkpointer = Checkpointer(connection)
         connection.set_busy_timeout(0)
@@ -96,6 +100,7 @@ class Writer(GroupCommit[apsw.Connection]):
 
     def _attempt(self, group: Sequence[Job[apsw.Connection, Any]], failure: Exception | None) -> None:
         """Run the jobs of a group, then commit it, or roll it back if the storage failed."""
+        failure = failure or _failure_of(self._begun, self._connection)
         for job in group:
             failure = failure or _failure_of(self._run, job)
         self._thread.post(Job(partial(_end, failure, self._check), lambda job: self._finish(group, job.result)))
