@@ -25,7 +25,6 @@ LONG_TEXT_ALLOWED = {
     "runtime/dispatch/tables.py": "SQL",
     "runtime/journal/postgres/archiving.py": "SQL",
     "runtime/journal/postgres/connecting.py": "SQL",
-    "runtime/journal/postgres/rows.py": "SQL",
     "runtime/journal/postgres/reading.py": "SQL",
     "runtime/journal/postgres/schema.py": "SQL",
     "runtime/journal/postgres/transaction.py": "SQL",
