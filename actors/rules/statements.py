@@ -134,7 +134,7 @@ def _fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole, tab
         return 0.0
     if not whole.units:
         return 0.9
-    return 0.8 if form.left_out else 1.0
+    return 0.8 if any(name not in sought.units for name in form.left_out) else 1.0
 
 
 def _place(sentence: str, word: str) -> tuple[int, int] | None:

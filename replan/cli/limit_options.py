@@ -42,17 +42,22 @@ def limit_options(function: F) -> F:
             click.option(
                 "--patience", type=Duration(), help="Wait at most this long for a provider that is down; default 10m."
             ),
-            click.option(
-                "--keep-trying",
-                is_flag=True,
-                help="Plan on where no move is worth its calls, or the model repeats itself.",
-            ),
             click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most."),
             click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take."),
         )
     ):
         function = option(function)
     return function
+
+
+def keep_trying_option(function: F) -> F:
+    """Add `--keep-trying` to a command whose runs plan."""
+    option = click.option(
+        "--keep-trying",
+        is_flag=True,
+        help="Plan on where no move is worth its calls, or the model repeats itself.",
+    )
+    return option(function)
 
 
 def run_options(values: dict[str, Any], **others: Any) -> "RunOptions":
@@ -64,4 +69,4 @@ def run_options(values: dict[str, Any], **others: Any) -> "RunOptions":
 
 def limits_of(values: dict[str, Any]) -> dict[str, Any]:
     """Take the values of these options out of a command's parameters, and return them by the names that fields have."""
-    return {field: values.pop(name) for name, field in _NAMES.items()}
+    return {field: values.pop(name) for name, field in _NAMES.items() if name in values}

@@ -351,3 +351,27 @@ async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given
         where = "clients.documents in the server's config.yaml gives them names"
         unknown = f"documents: there is no folder of documents '/etc' here ({where})"
         assert await refused(client, "acquire", **order) == unknown
+
+
+async def test_a_value_is_told_to_a_finished_acquisition(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    given = {
+        "core.region": "Portugal",
+        "core.currency": "EUR",
+        "market.customers": "1000",
+        "market.annual_spend": "20",
+        "segment.share": "50 %",
+        "segment.win_rate": "10 %",
+    }
+    async with (
+        served(tmp_path, monkeypatch, documents={"market": str(tmp_path / "docs")}) as home,
+        home.client() as client,
+    ):
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "rules", "given": given}
+        run = (await called(client, "acquire", documents="market", **order))["run_id"]
+        assert (await at_rest(client, run))["status"] == "finished"
+        assert "is no field" in await refused(client, "tell", id=run, text="market.custamers=5")
+        told = await called(client, "tell", id=run, text="market.customers=3000")
+        assert told["result"] == "accepted"
+        state = await home.engine.state_with_inbox(run)
+        assert state.planner.values["market.customers"][-1].value == 3000

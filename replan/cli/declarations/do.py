@@ -6,7 +6,7 @@ import click
 
 from actors.config.model_spec import GRAMMAR
 from replan.cli.completing import complete_search, complete_workflow
-from replan.cli.limit_options import limit_options, run_options
+from replan.cli.limit_options import keep_trying_option, limit_options, run_options
 from replan.cli.options import (
     Invocation,
     common,
@@ -49,6 +49,7 @@ _DO = examples(
 @click.option("--search", shell_complete=complete_search, help="How the next attempt is chosen while planning.")
 @click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
 @limit_options
+@keep_trying_option
 @click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step.")
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for work."

@@ -6,7 +6,7 @@ import click
 
 from actors.config.model_spec import GRAMMAR
 from replan.cli.completing import complete_workflow
-from replan.cli.limit_options import limit_options, run_options
+from replan.cli.limit_options import keep_trying_option, limit_options, run_options
 from replan.cli.options import (
     Invocation,
     common,
@@ -51,6 +51,7 @@ EXAMPLES = ("repair", "detour")
 @click.option("--level", type=click.Choice(["minimal", "medium", "expansive"]), help="Prove the plan at this level.")
 @click.option("--r-max", type=click.IntRange(min=1), metavar="N", help="The most attempts that a plan may budget for.")
 @limit_options
+@keep_trying_option
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for work."
 )
