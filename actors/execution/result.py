@@ -20,7 +20,9 @@ from actors.execution.story import (
     shown_revisions,
     shown_steps,
 )
+from actors.plans.constraints import with_constraints
 from actors.plans.plan import Plan
+from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
 from actors.values.format import counted
@@ -62,7 +64,7 @@ class ExecutionResult(RunResult):
     config: ExecutionConfig | None = None
     """What it is pinned to; None before it has begun."""
     plan: Plan | None = None
-    """The plan of the current revision."""
+    """The plan of the current revision, with all that every plan of the execution keeps to."""
     told_later: tuple[str, ...] = ()
     """What the user has told the execution: requirements, then notes."""
 
@@ -152,6 +154,13 @@ def result_of(view: RunView) -> ExecutionResult:
         workspace=begun.config.workspace,
         plan_of=begun.plan_of,
         config=begun.config,
-        plan=begun.plan.plan,
+        plan=_plan_with_constraints(begun),
         told_later=(*begun.run.texts_of("requirement"), *begun.run.texts_of("note")),
     )
+
+
+def _plan_with_constraints(state: State) -> Plan:
+    """Return the current plan; with what the user has forbidden since, which the plan need not state."""
+    value = with_constraints(state.plan.json, state.constraints)
+    plan = None if value is state.plan.json else read_plan(value)[0]
+    return plan or state.plan.plan
