@@ -48,7 +48,7 @@ MEANING = {
     "(check: a plan was rejected); an execution did not reach its goals; for other kinds of agents: not a success",
     Exit.PROVIDER: "the model's provider refused, could not be reached, or cut the replies; "
     "the run is parked and can be resumed",
-    Exit.BUDGET: "the budget is used up; the run can be resumed with more",
+    Exit.BUDGET: "the budget is used up, or no further call was worth it; the run can be resumed",
     Exit.WAITING: "the run waits for an answer of the user",
     Exit.CANCELLED: "the run was cancelled",
     Exit.NOT_FOUND: "no such run, or another process drives it",

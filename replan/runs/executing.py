@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from actors.config.model_spec import Rules, Simulated
+from actors.config.model_spec import Rules, Simulated, is_deterministic
 from actors.execution.prepare import CALLS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
@@ -180,29 +180,33 @@ def planning_for(source: PlanToExecute, options: ExecutionOptions, setup: Setup,
 
 
 def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
-    """Return a planning run whose plan may name what the tools implement, and nothing else."""
+    """Return a planning run whose plan may name what the tools implement, and nothing else.
+
+    Raises `UsageProblem` where the built-in author needs names that no tool implements.
+    """
     given = Given(
         generators=tuple(sorted(tools.generators)),
         guards=tuple(sorted(tools.guards)),
         step_generators=tools.step_names("generator"),
         step_guards=tools.step_names("guard"),
     )
+    _check_vocabulary(request.problem, request.pinned.model, given)
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
 
 
-def check_vocabulary(problem: str, planning: RunRequest, choice: Choice, tools: str | None) -> None:
+def _check_vocabulary(problem: str, model: str, given: Given) -> None:
     """Raise `UsageProblem`, before any call, where `rules` would plan with names that no tool implements.
 
-    A language model is told the names of the tools. `tools` is the name of the tools file, None for the home's.
+    A language model is told the names of the tools.
     """
-    if not isinstance(choice.spec, Rules) or planning.given_facts is None:
+    if not is_deterministic(model) or not (given.generators or given.step_generators):
         return
     rules = build_rules(load_templates(data_root() / "configs" / "templates"))
-    missing = lacking(problem, planning.given_facts.model_dump(), rules)
+    missing = lacking(problem, given.model_dump(), rules)
     if missing:
         cause = f"your tools file lacks: {', '.join(missing)}"
-        hint = "bind them there, since plans of the model `rules` need them, or name another model with -m"
-        raise UsageProblem(cause, place=tools or TOOLS_FILE, hint=hint)
+        hint = "bind them there, since plans of the model `rules` need them, or name another model"
+        raise UsageProblem(cause, place="tools", hint=hint)
 
 
 def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:

@@ -90,6 +90,6 @@ def test_names_that_the_tools_file_lacks_are_said_before_the_first_call(case, re
     (said,) = result.stderr.splitlines()
     assert "your tools file lacks: coder, syntax, test_fails" in said
     assert str(file) in said
-    assert "-m" in said
+    assert "name another model" in said
     assert (work / "calc.py").read_text() == WRONG
     assert replan("runs", "--json").stdout.count("run_id") == 0

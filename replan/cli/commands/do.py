@@ -23,7 +23,6 @@ from replan.runs.attaching import attach
 from replan.runs.engine import Engine
 from replan.runs.executing import (
     ExecutionOptions,
-    check_vocabulary,
     planning_for_tools,
     prepare_to_execute,
     tools_of,
@@ -76,13 +75,12 @@ def do_problem(invocation: Invocation, request: Do, *, no_input: bool, as_json: 
         )
         planning = planning_for_tools(prepared.request, tools)
     except UsageProblem as wrong:
-        places = PLACES | {"PROBLEM": place_of(request.problem)}
+        places = PLACES | {"PROBLEM": place_of(request.problem), "tools": request.options.tools or "--tools"}
         raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
     if not (tools.generators or tools.steps):
         place = request.options.tools or str(home.folder)
         hint = "bind generators in a tools file, and name it with --tools"
         raise UsageProblem("there are no tools, so no step can be executed", place=place, hint=hint)
-    check_vocabulary(text, planning, prepared.choice, request.options.tools)
     for each in (*attached.notices, *remarks, *prepared.notices):
         notice(each)
     if request.dry_run:
