@@ -60,14 +60,15 @@ def _corrected(state: State, schema: Schema, decision: PlannerDecision) -> tuple
         query = query_for(state, schema, path)
         reasons.append(f"the query is {query!r}")
         decision = decision.model_copy(update={"query": query})
-    if decision.action == "ask_user" and is_blocked(state) and not decision.question.startswith(_BLOCKED):
+    if decision.action == "ask_user" and is_blocked(state) and not decision.question.startswith(BLOCKED):
         reasons.append("the question says what blocks the calculation")
-        question = f"{_BLOCKED} {_errors(state.planner.calculation, path)}. {question_text(schema, decision)}"
+        question = f"{BLOCKED} {_errors(state.planner.calculation, path)}. {question_text(schema, decision)}"
         decision = decision.model_copy(update={"question": question})
     return decision, reasons
 
 
-_BLOCKED = "The calculation is blocked:"
+BLOCKED = "The calculation is blocked:"
+"""How a question begins that says what blocks the calculation."""
 
 
 def _errors(calculation: Calculation, path: str) -> str:

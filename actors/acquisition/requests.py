@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from actors.acquisition.answers import answer_schema
+from actors.acquisition.acquisition_question import acquisition_question
 from actors.acquisition.call_events import (
     DECOMPOSE,
     OBSERVE,
@@ -17,7 +17,6 @@ from actors.acquisition.call_events import (
     ReflectionRequested,
 )
 from actors.acquisition.decompositions import NODES, wanted
-from actors.acquisition.gate_policy import question_text
 from actors.acquisition.prompt import rendered
 from actors.acquisition.replies import ATTEMPTS, replies_for
 from actors.acquisition.reply_schemas import schema_bytes
@@ -108,12 +107,10 @@ def question_for(state: State) -> ClarificationRequested | None:
     decision = state.planner.decision
     if state.node != "ask_user" or state.question or decision is None:
         return None
-    schema = schema_of(state)
     return ClarificationRequested(
         question_id=new_id(state.run.questions),
         node=f"ask_user/v{state.visit}",
-        text=storable(question_text(schema, decision)),
+        **acquisition_question(schema_of(state), decision).form,
         why=f"{decision.target_field}: {storable(decision.reasoning) or 'a value is needed'}",
         blocks=(decision.target_field,),
-        answer_schema=answer_schema(schema, decision.target_field),
     )

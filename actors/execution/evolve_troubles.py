@@ -161,7 +161,7 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
                 return _rejected(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
             return changed(state, replan=replace(replan, plan=json.dumps(value, sort_keys=True)))
         case NeedsAnswer():
-            finding = faults.planner_asks(reply.question.text, reply.question.answer_schema)
+            finding = faults.planner_asks(reply.question.inquiry)
             before = replan.trouble
             findings = (finding, *before.findings)
             trouble = Trouble(Cause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)

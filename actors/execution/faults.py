@@ -3,13 +3,13 @@
 Codes and tags steer the policy; messages quote tools and are for people and models only.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from actors.execution.goals import Goal
 from actors.execution.state import Attempt, Phase
 from actors.plans.formatting import printable
 from actors.run.tools import ToolFinished
+from actors.values.asked import Inquiry
 from actors.values.findings import Code, Finding, ReasonTag
 
 MESSAGE_MAX = 2_000
@@ -150,9 +150,13 @@ def plan_rejected(why: str) -> Finding:
     return Finding(code=Code.CHILD_UNSUCCESSFUL, message=message, where=REPLAN)
 
 
-def planner_asks(text: str, schema: Mapping[str, Any]) -> Finding:
+def planner_asks(asked: Inquiry) -> Finding:
     """Return the finding that the planning run of a replan needs an answer of a person."""
+<<<<<<< HEAD
     return Finding(code=Code.OPEN_QUESTION, message=text, where=REPLAN, answer_schema=dict(schema))
+=======
+    return Finding(code=Code.OPEN_QUESTION, message=asked.whole, where="replan", asks=asked)
+>>>>>>> cd00f991 (Give every question one form, that its event and every face share)
 
 
 def _finding(attempt: Attempt, code: Code, message: str, tags: tuple[ReasonTag, ...] = ()) -> Finding:

@@ -84,7 +84,7 @@ def _answers(state: State) -> Iterator[GivenAnswer]:
             continue
         if question.request.node.startswith(PLANNER_ASKS):
             unanswered = "" if question.answer else str(question.status)
-            yield GivenAnswer(question=question.request.text, answer=question.answer, unanswered=unanswered)
+            yield GivenAnswer(question=question.request.whole, answer=question.answer, unanswered=unanswered)
 
 
 def _failure_lines(state: State, replan: Replan) -> Iterator[str]:

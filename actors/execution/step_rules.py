@@ -1,29 +1,23 @@
 """The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
 
-from typing import Any
-
 from actors.execution import faults
-from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, person_use, phases_of, tool_use
+from actors.execution.attempts import person_use, phases_of, tool_use
 from actors.execution.choice import choose
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
 from actors.execution.requests import file_request
 from actors.execution.schedule import covers, is_spent, next_step
 from actors.execution.state import Attempt, Phase, State
+from actors.execution.step_questions import ask_approval, ask_outcome, ask_person
 from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, exhausted
-from actors.run.questions import ClarificationRequested, ClarificationWithdrawn, new_id
-from actors.run.tools import OUTCOME_SCHEMA, ToolRequested
+from actors.run.questions import ClarificationRequested, ClarificationWithdrawn
+from actors.run.tools import ToolRequested
 from actors.run.waits import WaitRequested
-from actors.tools.use_text import use_text
-from actors.tools.uses import PersonUse
-from actors.values.answers import YES_NO, choice
 from actors.values.findings import Code, Finding
 from runtime.core.ledger import Amount, Limit
 
-QUESTION_TEXT_MAX = 2_000
-"""Characters of a plan's or a tool's text that a question quotes."""
 REFUSED = "user"
 """The rule of the decision about an attempt that a person has refused."""
 NOTHING = Amount()
@@ -230,7 +224,7 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
         at_work = any(other.begun and not other.result for other in state.active.values())
         return None if at_work else _spent(state)
     if attempt.unsure:
-        return _ask_outcome(state, attempt)
+        return ask_outcome(state, attempt)
     use = tool_use(state.config, state.plan, attempt, state.snapshot or "")
     if use is not None:
         short = run.ledger.shortfall(NOTHING, run.now)
@@ -244,57 +238,10 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
         )
     person = person_use(state.config, state.plan, attempt)
     if person is not None:
-        return _ask_person(state, attempt, person)
+        return ask_person(state, attempt, person)
     if attempt.phase is Phase.APPROVE:
-        return _ask_approval(state, attempt)
+        return ask_approval(state, attempt)
     return file_request(state, attempt)
-
-
-def _ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
-    uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
-    calls = "; ".join(_short(use_text(use, state.config.tools)) for use in uses)
-    again = f", attempt {attempt.number}" if attempt.number > 1 else ""
-    text = f"May the step {attempt.step!r}{_title(state, attempt)} run{again}? What it does: {calls}"
-    return _question(state, attempt, text, "a person approves it first", YES_NO)
-
-
-def _ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
-    if attempt.phase is Phase.ACT:
-        text = f"Please do the step {attempt.step!r}{_title(state, attempt)}: {person.instructions}"
-        return _question(state, attempt, text, "a person does it", choice([DONE, NOT_DONE]))
-    text = f"Please check the step {attempt.step!r}{_title(state, attempt)}: {person.instructions}"
-    return _question(state, attempt, text, "a person checks it", choice([HOLDS, HOLDS_NOT]))
-
-
-def _ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
-    use = tool_use(state.config, state.plan, attempt)
-    tool = "" if use is None else f" {use.tool!r}"
-    text = f"The tool{tool} of the step {attempt.step!r} did not get to its end, and may have done its work."
-    text = f"{text} What became of the call?"
-    return _question(state, attempt, text, "the outcome is unknown", OUTCOME_SCHEMA, node=attempt.question_node)
-
-
-def _question(
-    state: State, attempt: Attempt, text: str, why: str, schema: dict[str, Any], *, node: str = ""
-) -> ClarificationRequested:
-    return ClarificationRequested(
-        question_id=new_id(state.run.questions),
-        node=node or attempt.at_work,
-        text=text,
-        why=f"{attempt.step}: {why}",
-        blocks=(attempt.step,),
-        answer_schema=schema,
-        for_people=True,
-    )
-
-
-def _title(state: State, attempt: Attempt) -> str:
-    name = state.plan.by_id[attempt.step].name
-    return f" ({_short(name)})" if name and name != attempt.step else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= QUESTION_TEXT_MAX else f"{text[: QUESTION_TEXT_MAX - 1]}…"
 
 
 assert {ESCALATE, CONTINUE, NEVER} == {"escalate", "continue", "never"}, "`_is_handed_over` matches these words"

@@ -1,13 +1,14 @@
 """The questions to a person where the plan does not go on by itself, and what their answers mean. Pure."""
 
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import assert_never
 
 from actors.execution import faults
 from actors.execution.events import Cause
 from actors.execution.state import State, Trouble
 from actors.policy.table import BacktrackLevel
-from actors.values.answers import choice
+from actors.values.asked import AskedForm, Inquiry, asked_form, block, one_line, with_frame
+from actors.values.findings import Finding
 from actors.values.format import counted
 
 TRY_AGAIN = "try the step again"
@@ -38,69 +39,98 @@ _MAY_GO_ON = frozenset(
 """The troubles after which the plan may go on as it is, if a person wants that."""
 
 
-def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> tuple[str, dict[str, Any]]:
-    """Return the text of the question about a trouble, and the schema of its answer.
+DOES: Mapping[str, str] = {
+    TRY_AGAIN: "The step has another visit, with all its attempts.",
+    BY_HAND: "The step counts as succeeded, and the plan goes on.",
+    REPLAN: "A new plan for the same goals is made from what holds now.",
+    REVISE_GOALS: "A new plan is made, and it may have other goals.",
+    GO_ON: "Nothing is changed, and the plan goes on.",
+    GIVE_UP: "The run ends without its goals.",
+}
+"""What each answer does, in a sentence for people."""
+_FINDINGS_SHOWN = 5
+
+
+def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> AskedForm:
+    """Return the question about a trouble.
 
     `again` says whether the step may be visited again, `plan` whether a new plan can be made.
     """
     found = trouble.findings[0]
-    if trouble.cause is Cause.PLANNER_ASKS:
-        text = f"{_reason(trouble)}\nFor a new plan this must be known: {found.message}"
-        return text, dict(found.answer_schema or {"type": "string", "minLength": 1})
+    if trouble.cause is Cause.PLANNER_ASKS and found.asks is not None:
+        return _of_the_planner(state, trouble, found.asks)
+    about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
     if trouble.cause in (Cause.PLAN_REJECTED, Cause.REPLAN_FAILED):
-        text = f"{_reason(trouble)}\n{_what(trouble)} {_tried(state)}\nWhat follows?"
-    else:
-        text = f"{_what(trouble)} {found.message}\nWhat follows?"
-    options: list[str] = []
+        about = f"{about} Planning anew was tried {counted(state.replans, 'time')} to mend what is shown below."
+    return asked_form(
+        f"What follows, as {_what(state, trouble)}?",
+        about=about,
+        shown="\n".join(each.message for each in _reasons(trouble)),
+        choices={option: DOES[option] for option in options(trouble, again=again, plan=plan)},
+        otherwise="the run ends without its goals.",
+    )
+
+
+def _of_the_planner(state: State, trouble: Trouble, asked: Inquiry) -> AskedForm:
+    """Return the question of the planning run of a replan, with what the new plan is to mend."""
+    rest = [each.message for each in _reasons(trouble) if each.where != faults.REPLAN]
+    mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
+    shown = block("\n\n".join(filter(None, (asked.shown, mended))))
+    return with_frame(
+        asked.model_copy(update={"shown": shown}),
+        about=f"The plan has to change for revision {state.revision + 1}, and planning waits for the answer.",
+        otherwise="planning goes on without it.",
+    )
+
+
+def _reasons(trouble: Trouble) -> list[Finding]:
+    """Return what made the question necessary; what guards have found about new plans is for models."""
+    found = [each for each in trouble.findings if each.where != faults.REPLAN]
+    return (found or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
+
+
+def options(trouble: Trouble, *, again: bool, plan: bool) -> list[str]:
+    """Return the answers that a person may give about a trouble."""
+    listed: list[str] = []
     if trouble.cause is Cause.UNKNOWN_OUTCOME:
-        options += [BY_HAND, TRY_AGAIN] if again else [BY_HAND]
+        listed += [BY_HAND, TRY_AGAIN] if again else [BY_HAND]
     elif trouble.step:
-        options += [TRY_AGAIN] if again else []
-        options.append(BY_HAND)
+        listed += [TRY_AGAIN] if again else []
+        listed.append(BY_HAND)
     elif trouble.cause in _MAY_GO_ON:
-        options.append(GO_ON)
+        listed.append(GO_ON)
     if plan:
-        options += [REPLAN, REVISE_GOALS]
-    return text, choice([*options, GIVE_UP])
+        listed += [REPLAN, REVISE_GOALS]
+    return [*listed, GIVE_UP]
 
 
-def _reason(trouble: Trouble) -> str:
-    """Return what made a new plan necessary; what guards have found about new plans is for models."""
-    first = next((found for found in trouble.findings if found.where != faults.REPLAN), trouble.findings[-1])
-    place = f"At the step {trouble.step!r}: " if trouble.step else ""
-    return f"{place}{first.message}"
-
-
-def _tried(state: State) -> str:
-    return f"{counted(state.replans, 'attempt')} to plan anew so far."
-
-
-def _what(trouble: Trouble) -> str:
-    step = repr(trouble.step)
+def _what(state: State, trouble: Trouble) -> str:
+    """Return what happened, as a part of the question's sentence."""
+    step = f"the step '{one_line(trouble.step, 200)}'"
     match trouble.cause:
         case Cause.ESCALATED:
-            return f"The step {step} failed, and the plan hands that over:"
+            return f"{step} failed, and the plan hands that over"
         case Cause.REQUIREMENT_VIOLATED:
-            return "A requirement is violated:"
+            return "something was done that a requirement forbids"
         case Cause.UNKNOWN_OUTCOME:
-            return f"The outcome of the step {step} is not known:"
+            return f"nobody knows whether {step} was done"
         case Cause.ASSUMPTION_BROKEN:
-            return f"The step {step} failed, which the plan rules out:"
+            return f"{step} failed, which the plan rules out"
         case Cause.INVARIANT_BROKEN:
-            return "An invariant of the plan is broken:"
+            return "an invariant of the plan is broken"
         case Cause.DEAD_END:
-            return "The plan has come to a dead end:"
+            return "the plan has come to a dead end"
         case Cause.GOAL_FAILED:
-            return "A goal is out of reach:"
+            return "a goal is out of reach"
         case Cause.REQUIREMENTS_CHANGED:
-            return "What is asked for has changed, and no new plan can be made here:"
+            return "something else is asked for now, and no new plan can be made here"
         case Cause.REPLAN_FAILED:
-            return "No new plan was found."
+            return "no new plan was found"
         case Cause.STEP_FORBIDDEN:
-            return f"The step {step} would do what a requirement forbids, and was not begun:"
+            return f"{step} would do what a requirement forbids, and was not begun"
         case Cause.PLAN_REJECTED:
-            return "The last new plan that was found may not be executed: it does not keep to what a plan must here."
+            return "the last new plan that was found may not be executed: it does not keep to what a plan must here"
         case Cause.PLANNER_ASKS:
-            return ""
+            return "the planner needs an answer"
         case _:
             assert_never(trouble.cause)

@@ -156,15 +156,14 @@ def ask(state: State) -> ClarificationRequested | None:
     trouble = state.trouble
     if trouble is None or not trouble.number or trouble.question or state.run.parked:
         return None
-    text, schema = question_of(state, trouble, again=is_ready_again(state, trouble), plan=may_replan(state, trouble))
+    form = question_of(state, trouble, again=is_ready_again(state, trouble), plan=may_replan(state, trouble))
     return ClarificationRequested(
+        **form.form,
         question_id=new_id(state.run.questions),
         node=trouble_node(trouble.number, planner_asks=trouble.cause is Cause.PLANNER_ASKS),
-        text=text,
         why=f"{trouble.step or 'the plan'}: {trouble.cause}",
         blocks=(trouble.step,) if trouble.step else (),
-        answer_schema=schema,
-        for_people=trouble.cause is not Cause.PLANNER_ASKS or schema == review.SCHEMA,
+        for_people=trouble.cause is not Cause.PLANNER_ASKS or form.answer_schema == review.SCHEMA,
     )
 
 

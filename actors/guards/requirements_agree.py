@@ -8,20 +8,24 @@ had the word: what was answered later holds.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from actors.demands.demand import Demand
-from actors.demands.told import demands_of, told_in
+from actors.demands.told import NEITHER, demands_of, told_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
-from actors.guards.fields import ITEMS_MAX, check_settings, shown
+from actors.guards.fields import ITEMS_MAX, check_settings
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context
+from actors.values.asked import Inquiry, inquiry, one_line
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.open_questions import CHOICE_LENGTH_MAX
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, fallback_goal, requirements_in
 
 NAME = "requirements_agree"
 CONTRADICTIONS_MAX = 3
 """Pairs of contradicting sentences that are asked about at once; the others follow once these are answered."""
+_Pair = tuple[str, Requirement, Requirement, str]
+"""The place of a conflict, the two requirements, and why not both can hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
 """The sources of requirements; where two state one limit, the later source is right."""
 
@@ -43,23 +47,33 @@ def make(config: Mapping[str, Any]) -> Guard:
 
 def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[Finding]:
     """Yield a finding for each conflict among requirements, and one if there is no goal at all."""
-    for where, question in (*_declared(stated), *_wanted_and_forbidden(stated), *_two_values(stated)):
-        yield _question(Code.CONFLICT, where, question, context)
-    for one, other in _contradicting(stated, context):
-        question = f"Which of the two holds, as they contradict each other: {shown(one.quote)} or {shown(other.quote)}?"
-        yield _question(Code.CONFLICT, one.id, question, context)
+    for where, one, other, what in (*_declared(stated), *_wanted_and_forbidden(stated), *_two_values(stated)):
+        yield _found(Code.CONFLICT, where, which_holds(one, other, what), context)
+    for wanted, against in _contradicting(stated, context):
+        yield _found(Code.CONFLICT, wanted.id, which_holds(wanted, against, "they contradict each other"), context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
-        question = "The problem states no goal. What is to be true when the work is done?"
-        yield _question(Code.REQUIREMENT_MISSING, "requirements", question, context)
+        question = "What is to be true when the work is done, as the problem states no goal?"
+        yield _found(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
 
 
-def _question(code: Code, where: str, question: str, context: Context) -> Finding:
-    asked = was_asked(context, question)
-    return Finding(code=code, message=question, where=where, severity="warning" if asked else "error")
+def which_holds(one: Requirement | Demand, other: Requirement | Demand, what: str) -> Inquiry:
+    """Return the question which of two requirements, or of two demands, holds; `what` says why not both do."""
+    quotes = list(dict.fromkeys(one_line(item.quote, CHOICE_LENGTH_MAX) for item in (one, other)))
+    choices = dict.fromkeys(quotes, "This one holds, and the other is dropped.")
+    text = f"Which of the two holds, as {what}?"
+    shown = f"- {one_line(one.quote)}\n- {one_line(other.quote)}"
+    if len(quotes) < 2 or not all(quotes):
+        return inquiry(text, shown=shown)
+    return inquiry(text, shown=shown, choices={**choices, NEITHER: "Neither is asked for any more."})
 
 
-def _declared(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
-    """Yield the place of each pair that recon declares to conflict, and the question about it."""
+def _found(code: Code, where: str, asked: Inquiry, context: Context) -> Finding:
+    severity: Literal["error", "warning"] = "warning" if was_asked(context, asked.whole) else "error"
+    return Finding(code=code, message=asked.whole, where=where, severity=severity, asks=asked)
+
+
+def _declared(stated: Sequence[Requirement]) -> Iterator[_Pair]:
+    """Yield each pair that recon declares to conflict."""
     by_name = {name: item for item in stated for name in (item.id, same_name(item.quote))}
     seen: set[frozenset[str]] = set()
     for item in stated:
@@ -68,7 +82,7 @@ def _declared(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
             if other is None or other.id == item.id or frozenset((item.id, other.id)) in seen:
                 continue
             seen.add(frozenset((item.id, other.id)))
-            yield item.id, f"Two requirements contradict each other: {_pair(item, other)}. Which one holds?"
+            yield item.id, item, other, "they contradict each other"
 
 
 def _contradicting(stated: Sequence[Requirement], context: Context) -> list[tuple[Demand, Demand]]:
@@ -88,8 +102,8 @@ def _contradicting(stated: Sequence[Requirement], context: Context) -> list[tupl
     return found[:CONTRADICTIONS_MAX]
 
 
-def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
-    """Yield the place of each goal that has a name or a text that another requirement forbids, and the question."""
+def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[_Pair]:
+    """Yield each goal that has a name or a text that another requirement forbids, with that one."""
     forbidden: dict[str, Requirement] = {}
     for item in stated:
         if item.kind == RequirementKind.MUST_AVOID:
@@ -99,11 +113,11 @@ def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[tuple[str, 
             continue
         other = next((forbidden[name] for name in map(same_name, (item.text, *item.tokens)) if name in forbidden), None)
         if other is not None and _rank(item) == _rank(other):
-            yield item.id, f"The same is wanted and forbidden: {_pair(item, other)}. Which one holds?"
+            yield item.id, item, other, "one wants what the other forbids"
 
 
-def _two_values(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
-    """Yield the place of each limit with two values from the latest source that states it, and the question."""
+def _two_values(stated: Sequence[Requirement]) -> Iterator[_Pair]:
+    """Yield two requirements for each limit that has two values from the latest source that states it."""
     limits: dict[str, list[Requirement]] = defaultdict(list)
     for item in stated:
         if item.limit is not None:
@@ -115,14 +129,10 @@ def _two_values(stated: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
             assert first.limit is not None
             assert other.limit is not None
             if same_name(first.limit.value) != same_name(other.limit.value):
-                yield first.id, f"One limit has two values: {_pair(first, other)}. Which one holds?"
+                yield first.id, first, other, "they give one limit two values"
                 break
 
 
 def _rank(item: Requirement) -> int:
     """Return how late the source of a requirement is: the problem comes first, and answers last."""
     return _LATER.index(RequirementSource(item.source))
-
-
-def _pair(one: Requirement, other: Requirement) -> str:
-    return f"{shown(one.quote)} and {shown(other.quote)}"

@@ -4,7 +4,6 @@ Times are UTC seconds since 1970, durations seconds. Ids are explained in `actor
 is a property here, and is not stored again. What every kind of agent has is in `actors.run`.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -36,10 +35,11 @@ from actors.run.questions import (
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.strategies.prune_cause import PruneCause
+from actors.values.asked import AskedForm
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
-from runtime.core.events import Event, Seconds, Value
+from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limits
 
 
@@ -177,13 +177,9 @@ class BranchPruned(Event):
     """The reason, in one line for people."""
 
 
-class NeededAnswer(Value):
+class NeededAnswer(AskedForm):
     """A question to a person that a run may not ask itself."""
 
-    text: str
-    """The question, as people see it."""
-    answer_schema: Mapping[str, Any]
-    """A JSON Schema for the answer."""
     node: str
     """The id of the attempt that it is about."""
     why: str

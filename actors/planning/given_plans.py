@@ -14,6 +14,7 @@ from actors.plans.given_facts import replaced_findings, unbound_findings, with_g
 from actors.plans.mending import mended
 from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import ended_early, indented_json
+from actors.values.asked import block
 from actors.values.findings import Finding, Verdict
 from runtime.models.replies import Parsed, read_reply
 
@@ -78,9 +79,12 @@ def asked_or_ended(state: State, question: ClarificationRequested) -> Clarificat
     """Return the question, or the end of a run that asks nobody, with the question that its parent is to ask."""
     if state.given is None or not state.given.asks_nobody:
         return question
+    form = question.form
+    node = state.nodes.get(question.node)
+    if question.review and node is not None and node.artifact is not None:
+        form["shown"] = block(node.artifact.shown)  # Whoever is asked in its place sees no artifact of this run.
     needed = NeededAnswer(
-        text=question.text,
-        answer_schema=question.answer_schema,
+        **form,
         node=question.node,
         why=question.why,
         review=question.review,

@@ -5,10 +5,12 @@ of their own accord.
 """
 
 from actors.guards import review
+from actors.planning import planning_questions
 from actors.planning.cut_rules import reject_cut
 from actors.planning.events import Revised, RunFinished, VerdictReached
 from actors.planning.given_plans import asked_or_ended
 from actors.planning.ids import branch_of
+from actors.planning.planning_questions import blocks
 from actors.planning.state import Branch, State
 from actors.policy.targets import after_change
 from actors.run import questions
@@ -33,10 +35,9 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | 
     question = ClarificationRequested(
         question_id=questions.new_id(state.run.questions),
         node=planned.node,
-        text=planned.text,
+        **planned.asked.form,
         why=f"{planned.step}: {planned.rule}",
-        blocks=_blocks(state, planned.step),
-        answer_schema=planned.schema,
+        blocks=blocks(state, planned.step),
     )
     return asked_or_ended(state, question)
 
@@ -92,10 +93,9 @@ def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached 
             asked = ClarificationRequested(
                 question_id=questions.new_id(state.run.questions),
                 node=node,
-                text=f"Approve what {step} has made, or reject it and say why.",
+                **planning_questions.review(step, blocks(state, step)).form,
                 why=f"{step}: {review.NAME}",
-                blocks=_blocks(state, step),
-                answer_schema=review.SCHEMA,
+                blocks=blocks(state, step),
                 review=True,
             )
             return asked_or_ended(state, asked)
@@ -118,7 +118,3 @@ def _review_of(state: State, node: str) -> Question | None:
         if question.request.review and question.request.node == node:
             return question
     return None
-
-
-def _blocks(state: State, step: str) -> tuple[str, ...]:
-    return (step, *state.config.graph.below[step])

@@ -1,8 +1,9 @@
 """The part of `evolve` for questions and the user's messages, beside `actors.run.questions`. Pure."""
 
 from actors.planning.call_state import Common
+from actors.planning.planning_questions import of_verdict
 from actors.planning.state import Branch, PlannedQuestion, Revision, State, with_branch
-from actors.policy.decision import Decision, summary
+from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.run.evolve import evolve_run
 from actors.run.inbox import NoteTold, RequirementTold
@@ -14,35 +15,16 @@ from actors.run.questions import (
     Status,
 )
 from actors.search.progress import Phase, mark
-from actors.values.answers import TEXT, is_answer_schema
-from actors.values.findings import Finding
 from runtime.core.copies import changed
 
 
 def planned(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
-    """Return the questions that a decision to ask means.
-
-    A finding with an answer schema of its own is a question of its own; the others are asked together, and so are all
-    where the run may not ask that many more, or where a schema cannot be checked.
-    """
+    """Return the questions that a decision to ask means; it is only made about findings that a person can answer."""
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
-    errors = verdict.errors
-    typed = [
-        finding for finding in errors if finding.answer_schema is not None and is_answer_schema(finding.answer_schema)
-    ]
-    plain = [finding for finding in errors if finding not in typed and (not typed or _about_requirements(finding))]
     questions_left = state.config.workflow.questions_max - state.run.questions_used
-    if len(typed) + bool(plain) > questions_left:
-        plain, typed = [*plain, *typed], []
-    together = "\n".join(finding.message for finding in plain) or ("" if typed else summary(decision, verdict))
-    texts = [(together, TEXT)] if together else []
-    texts += [(finding.message, dict(finding.answer_schema or TEXT)) for finding in typed]
-    return tuple(PlannedQuestion(decision.node, decision.step, text, schema, decision.rule) for text, schema in texts)
-
-
-def _about_requirements(finding: Finding) -> bool:
-    return finding.code.startswith("requirements.")
+    forms = of_verdict(state, decision.step, verdict, questions_left)
+    return tuple(PlannedQuestion(decision.node, decision.step, form, decision.rule) for form in forms)
 
 
 def asked(state: State, run: Common, branch: Branch, event: ClarificationRequested) -> State:

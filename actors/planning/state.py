@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from actors.planning.call_events import ClassificationRequested, FailureClassified, GenerationRequested, PlanningCall
 from actors.planning.config import RunConfig
@@ -16,6 +16,7 @@ from actors.run.calls import OpenCall, Tries
 from actors.run.state import NotStarted, RunState
 from actors.search.progress import Progress
 from actors.values.artifacts import Artifact
+from actors.values.asked import AskedForm
 from actors.values.attachments import Attachment
 from actors.values.findings import Finding, ReasonTag, Verdict
 from actors.values.given import Given
@@ -103,10 +104,8 @@ class PlannedQuestion:
     """The id of the rejection that it is about."""
     step: str
     """The id of the step that asks, and that the answer leads back to."""
-    text: str
-    """The question, as people see it."""
-    schema: Mapping[str, Any]
-    """A JSON Schema for the answer."""
+    asked: AskedForm
+    """The question, in the form that people see."""
     rule: str
     """The row of the policy, or the built-in rule, by which it is asked."""
 

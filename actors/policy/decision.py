@@ -2,7 +2,7 @@
 
 It works in three steps: the table proposes a level and targets (`_propose`); `actors.search.moves` chooses the move
 that the budgets allow; if the move escalates and the step has used up its escalations (`e_max`), a person is asked
-instead.
+instead, for advice. Nobody is asked to settle a finding that is for models: the search goes on by itself, or ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -166,7 +166,7 @@ def _baseline(rule: str, failure: Failure) -> _Proposal:
 def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> Decision:
     graph, progress, step = situation.graph, situation.progress, failure.step
     proposal = _propose_for_cause(failure, situation, cause) or _propose(failure, situation)
-    may_ask = situation.questions_left > 0
+    may_ask = _may_ask(failure, situation)
     if proposal.level is BacktrackLevel.GIVE_UP:
         return _decision(failure, graph, proposal, stuck(graph, step))
     if proposal.level is BacktrackLevel.CLARIFY:
@@ -178,7 +178,7 @@ def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     move = choose(graph, progress, step, proposal.targets)
     if isinstance(move, Redo) and move.targets != (step,) and _used_up(failure, situation):
         proposal = replace(proposal, rule="e_max")
-        if may_ask:
+        if situation.questions_left > 0:
             return _question(failure, proposal)
         move = stay(graph, progress, step)
     return _decision(failure, graph, proposal, move)
@@ -211,7 +211,7 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     bounds = Bounds(
         may_escalate=not _used_up(failure, situation),
         only=_configured(failure, situation.escalation),
-        may_ask=situation.questions_left > 0 and situation.weighs_questions,
+        may_ask=_may_ask(failure, situation) and situation.weighs_questions,
         graph=graph,
     )
     weighed = weigh(model, after, situation.progress, failure.step, bounds)
@@ -251,6 +251,11 @@ def _not_understood(failure: Failure, situation: Situation) -> Finding | None:
     doubt = next((finding for finding in failure.verdict.findings if finding.code == Code.NOT_UNDERSTOOD), None)
     asks = situation.search is Search.DEPTH_FIRST and situation.questions_left > 0
     return None if doubt is None or (doubt.severity == "warning" and asks) else doubt
+
+
+def _may_ask(failure: Failure, situation: Situation) -> bool:
+    """Return whether a question is left, and a finding is one that a person can answer."""
+    return situation.questions_left > 0 and any(finding.askable for finding in failure.verdict.errors)
 
 
 def _used_up(failure: Failure, situation: Situation) -> bool:

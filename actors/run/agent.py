@@ -25,9 +25,11 @@ from actors.run.questions import (
 )
 from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
+from actors.run.texts import storable
 from actors.run.tools import TOOL_EVENTS, ToolEvent, ToolMessage
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.values.answers import TEXT
+from actors.values.asked import WITHOUT, AskedForm, Inquiry, block, in_words_of, one_line, waiting, with_frame
 from runtime.core.cost import Price
 from runtime.core.events import Event, Value
 from runtime.core.ledger import Limits
@@ -169,6 +171,10 @@ class Call:
     """A name of the agent's own for what the call is for, `[a-z][a-z0-9_]*`; at most one call of a step is open."""
 
 
+GOES_ON = "The agent goes on with this answer."
+"""What a choice does where its agent says nothing else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """The agent wants an answer of a person."""
@@ -176,9 +182,40 @@ class Ask:
     step: str
     """A name of the agent's own for what the question is about; at most one question of a step is open."""
     text: str
-    """The question, as people see it."""
+    """The question: one sentence that ends in a question mark. Any other text is shown below a sentence that asks."""
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
+    shown: str = ""
+    """What the question is about, such as a draft or a passage; it is shown below the question."""
+    does: Mapping[str, str] = field(default_factory=dict)
+    """What the agent does after an answer, by the answer, where the schema allows a few; each a sentence."""
+    about: str = ""
+    """What depends on the answer, as a sentence; empty: the step waits for it."""
+    otherwise: str = ""
+    """What happens without an answer, as a sentence that begins `Without an answer,`; empty: the agent decides."""
+
+    @property
+    def form(self) -> AskedForm:
+        """The question as people see it; the program's words stand where the agent gives none, and whatever it says."""
+        asked = _asked(self.step, storable(self.text), self.schema, self.does)
+        if self.shown:
+            shown = "\n\n".join(filter(None, (asked.shown, storable(self.shown))))
+            asked = asked.model_copy(update={"shown": block(shown)})
+        rest = one_line(storable(self.otherwise)).removeprefix(WITHOUT).rstrip(".")
+        return with_frame(
+            asked,
+            about=f"{one_line(storable(self.about)).rstrip('.')}." if self.about else waiting(self.step, ()),
+            otherwise=f"{rest or 'the agent is told that there is none, and decides what follows'}.",
+        )
+
+
+def _asked(step: str, text: str, schema: Mapping[str, Any], does: Mapping[str, str]) -> Inquiry:
+    """Return an agent's words as a question: its own sentence, or the program's sentence with the words below it."""
+    subject, meanings = f"the step '{step}'", {value: f"{one_line(what).rstrip('.')}." for value, what in does.items()}
+    asked = in_words_of("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)
+    sentence = one_line(text)
+    own = sentence.endswith("?") and "\n" not in text.strip() and len(sentence) > 1
+    return asked.model_copy(update={"text": sentence, "shown": ""}) if own else asked
 
 
 @dataclass(frozen=True, slots=True)

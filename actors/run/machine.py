@@ -163,9 +163,9 @@ class AgentMachine(Generic[D]):
         asked = {name: request for name, request in state.run.open_questions.items() if not _of_tool(request.node)}
         if not asked:
             return None
-        wanted = {(wish.step, storable(wish.text)) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
+        wanted = {(wish.step, wish.form.whole) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
         for name, request in asked.items():
-            if (request.node, request.text) not in wanted:
+            if (request.node, request.whole) not in wanted:
                 return ClarificationWithdrawn(question_id=name)
         return None
 
@@ -179,10 +179,9 @@ class AgentMachine(Generic[D]):
                     return ClarificationRequested(
                         question_id=questions.new_id(state.run.questions),
                         node=wish.step,
-                        text=storable(wish.text),
+                        **wish.form.form,
                         why=wish.step,
                         blocks=(wish.step,),
-                        answer_schema=dict(wish.schema),
                     )
                 case End() | Ask() | Call() | UseTool():
                     pass

@@ -8,15 +8,13 @@ or withdrawn question is still recorded, and later prompts show it.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, get_args
-
-from pydantic import Field
+from typing import ClassVar, Literal, get_args
 
 from actors.run.clock import TimedEvent
 from actors.run.ids import expiry_id, step_of
 from actors.run.waits import WaitRequested, Waits
-from actors.values.answers import TEXT
 from actors.values.artifacts import Clarified
+from actors.values.asked import AskedForm
 from runtime.core.events import Event
 from runtime.core.machine import Work
 
@@ -31,8 +29,8 @@ USER = "user"
 """The address of questions; a run that has only these open needs no process."""
 
 
-class ClarificationRequested(Event):
-    """A person was asked a question."""
+class ClarificationRequested(AskedForm, Event):
+    """A person was asked a question, in the form that people see; what is stored is what is shown."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("for_people",)
     kind: Literal["clarification_requested"] = "clarification_requested"
@@ -40,14 +38,10 @@ class ClarificationRequested(Event):
     """The id of the question, unique within the run."""
     node: str
     """The subject of the question, as the kind of agent names it."""
-    text: str
-    """The question, as people and later prompts see it."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     blocks: tuple[str, ...]
     """The parts of the run that wait for the answer."""
-    answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
-    """A JSON Schema for the answer."""
     review: bool = False
     """Whether the node's artifact is to be approved or rejected: the answer is a verdict, not a requirement."""
     for_people: bool = False
@@ -187,7 +181,7 @@ def open_of(questions: Questions) -> dict[str, ClarificationRequested]:
 def shown_in_prompts(questions: Questions) -> tuple[Clarified, ...]:
     """Return the questions that prompts show: answered, declined or expired ones."""
     return tuple(
-        Clarified(question.request.text, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))
+        Clarified(question.request.whole, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))
         for question in questions.values()
         if not question.request.review and question.status not in (Status.ASKED, Status.WITHDRAWN)
     )

@@ -8,14 +8,23 @@ from actors.demands.table import DemandTable
 from actors.run import outage
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.inbox import Messages
+from actors.run.question_text import question_parts
 from actors.run.questions import Question
 from actors.run.state import RunState
-from actors.values.answers import TEXT, expected_answer
 from actors.values.format import counted, money, spent, stamp
 from actors.values.lines import BLANK, Line, indented, line
 from runtime.core.cost import MICRO
 from runtime.core.ledger import ZERO, Amount
 from runtime.models.port import Fault
+
+
+class AnswerChoice(TypedDict):
+    """An answer that may be chosen."""
+
+    value: str
+    """The answer, or how it begins where more is to be written."""
+    does: str
+    """What the run does after it, in a sentence."""
 
 
 class OpenQuestion(TypedDict):
@@ -28,7 +37,15 @@ class OpenQuestion(TypedDict):
     step: str
     """The step that it is about."""
     text: str
-    """The question, as people see it."""
+    """The question: one sentence that ends in a question mark."""
+    about: str
+    """What it is about and what depends on it, in sentences."""
+    shown: str
+    """The passage, finding or words of a model that it is about, of several lines; empty for none."""
+    choices: list[AnswerChoice]
+    """The answers and what each does (`value`, `does`), where they are finite; else empty."""
+    otherwise: str
+    """What happens without an answer, in a sentence that begins `Without an answer,`."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     blocks: list[str]
@@ -203,6 +220,10 @@ def question_json(run: str, question: Question) -> OpenQuestion:
         "run_id": run,
         "step": request.step,
         "text": request.text,
+        "about": request.about,
+        "shown": request.shown,
+        "choices": [{"value": choice.value, "does": choice.does} for choice in request.choices],
+        "otherwise": request.otherwise,
         "why": request.why,
         "blocks": list(request.blocks),
         "asked": stamp(question.at),
@@ -228,12 +249,10 @@ def heading(result: RunResult, finished: str) -> Iterator[Line]:
 
 
 def question_lines(result: RunResult, program: str) -> Iterator[Line]:
-    """Yield the first open question, the form of its answer, and the number of further questions."""
+    """Yield the first open question as every face shows it, and the number of further questions."""
     if result.question is None:
         return
-    yield from (indented(part, "bold") for part in str(result.question["text"]).split("\n"))
-    if result.question["answer_schema"] != TEXT:
-        yield indented(f"Answer: {expected_answer(result.question['answer_schema'])}.", "dim")
+    yield from (indented(text, style) for text, style in question_parts(result.question))
     more = len(result.open_questions) - 1
     if more > 0:
         yield indented(f"And {counted(more, 'more question')}: `{program} questions {result.run_id}`.", "dim")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from actors.values.asked import Inquiry
 from runtime.core.events import Value
 
 
@@ -126,6 +127,10 @@ class ReasonTag(StrEnum):
     GOAL_DEPENDENCY_FAILURE = "goal_dependency_failure"
 
 
+ASKABLE = frozenset({Code.OPEN_QUESTION, Code.CONFLICT, Code.REQUIREMENT_MISSING, Code.AMBIGUOUS})
+"""The codes about which a person may be asked. All other findings are for models, and never become a question."""
+
+
 class Finding(Value):
     """One problem that a guard reports."""
 
@@ -144,7 +149,14 @@ class Finding(Value):
     trace: tuple[str, ...] | None = None
     """A trace of `STEP:ok` and `STEP:fail` that leads to the problem when it is replayed."""
     answer_schema: Mapping[str, Any] | None = None
-    """The JSON Schema of the answer, if the message is a question."""
+    """The JSON Schema of the answer, if the message is an author's own question."""
+    asks: Inquiry | None = None
+    """The question by which a person settles it; None where the message is an author's, or is for models alone."""
+
+    @property
+    def askable(self) -> bool:
+        """Whether a person may be asked: its code is one about requirements, or its author made it a question."""
+        return self.code in ASKABLE or self.answer_schema is not None or self.asks is not None
 
 
 class Verdict(Value):
@@ -159,7 +171,7 @@ class Verdict(Value):
     findings: tuple[Finding, ...] = ()
     """The errors and warnings; `actors.values.verdict_limits` limits how many and how long a recorded one has."""
     fatal: bool = False
-    """Whether no retry can help, so that a person is asked."""
+    """Whether no retry can help: a person is asked where a finding is a question, else the search goes back."""
     facts: Mapping[str, Any] = Field(default_factory=dict)
     """Measured values, such as a plan's `assurance`."""
     parts: tuple["Verdict", ...] = ()

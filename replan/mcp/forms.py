@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
+from actors.run.question_text import question_parts
 from actors.values.answers import ANSWER_MAX, expected_answer, kind_of, options_of
 from replan.views.question_forms import for_people_only
 from runtime.core.errors import UsageProblem
@@ -24,7 +25,7 @@ def is_shown(question: Mapping[str, Any]) -> bool:
 
 def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
     """Return what a form says above its field."""
-    text = clean(str(question["text"]))
+    text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
     about = f"Asked by the run {question['run_id']}. To decline means that the run goes on without an answer."
     return "\n\n".join(filter(None, (f"That answer does not fit: {trouble}" if trouble else "", shown, about)))

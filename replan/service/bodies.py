@@ -193,6 +193,13 @@ class Started(Got):
     result: Literal["accepted", "duplicate"]
 
 
+class AnswerChoice(Got):
+    """An answer that may be chosen, and what the run does after it."""
+
+    value: str
+    does: str
+
+
 class Question(Got):
     """An open question."""
 
@@ -200,6 +207,10 @@ class Question(Got):
     run_id: str
     step: str
     text: str
+    about: str
+    shown: str
+    choices: list[AnswerChoice]
+    otherwise: str
     why: str
     blocks: list[str]
     asked: str

@@ -20,11 +20,13 @@ def for_people_only(question: Mapping[str, Any]) -> bool:
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question with its form: `kind`, `choices`, `hint`, `version`."""
+    """Return a question with its form: `kind`, `picks`, `hint`, `version`; `picks` says what each choice does."""
     schema = question["answer_schema"]
     any_text = form_kind(question) == "text" and "description" not in schema
-    hint = "" if any_text or form_choices(question) else expected_answer(schema)
-    form = {"kind": form_kind(question), "choices": form_choices(question), "hint": hint}
+    options = form_choices(question)
+    hint = "" if any_text or options else expected_answer(schema)
+    does = [choice["does"] for choice in question["choices"]]
+    form = {"kind": form_kind(question), "picks": list(zip(options, does, strict=True)), "hint": hint}
     return {**question, **form, "version": version_of(question)}
 
 

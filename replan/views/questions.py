@@ -5,12 +5,10 @@ from typing import Any
 
 from actors.run.ids import expiry_id
 from actors.run.kind import Kind
+from actors.run.question_text import question_parts
 from actors.run.state import RunState
 from actors.values.answers import TEXT, expected_answer, kind_of, options_of
 from actors.values.format import stamp
-
-ARTIFACT_CHARACTERS_MAX = 20_000
-"""The fields of an artifact under review that a terminal shows; `replan questions --json` has all of it."""
 
 
 def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str, Any]]:
@@ -35,24 +33,9 @@ def answered_until(common: RunState[Any], name: str) -> float | None:
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:
-    """Return the lines that a list of questions shows: the text, then what an answer should be."""
-    rows = [f"- {row}" for row in str(question["text"]).split("\n")]
-    rows += [f"  | {row}" for row in artifact_rows(question)]
-    schema = question["answer_schema"]
-    return rows if schema == TEXT else [*rows, f"  answer: {expected_answer(schema)}"]
-
-
-def artifact_rows(question: Mapping[str, Any]) -> list[str]:
-    """Return the lines of the artifact under review, as many as a terminal should show; none for other questions."""
-    content = str(question.get("artifact", ""))
-    if not content:
-        return []
-    cut = (
-        ""
-        if len(content) <= ARTIFACT_CHARACTERS_MAX
-        else f"\n... and {len(content) - ARTIFACT_CHARACTERS_MAX:,} characters"
-    )
-    return f"{content[:ARTIFACT_CHARACTERS_MAX]}{cut}".split("\n")
+    """Return the lines that a list of questions shows."""
+    (first, _), *rest = question_parts(question)
+    return [f"- {first}", *(f"  {text}" for text, _ in rest)]
 
 
 def choices(question: Mapping[str, Any]) -> list[str]:

@@ -8,20 +8,17 @@ from actors.planning.log_fields import log_fields
 from actors.run.calls import Settled
 from actors.run.ids import expiry_id
 from actors.run.parking import RunParked
-from actors.run.questions import ClarificationRequested, Question
+from actors.run.questions import Question
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import WaitEnded
 from runtime.core.ledger import ZERO
+from tests.support.questions import question_asked
 
 NODE = "g_plan/v2.a1.b3"
 PLACE = {"step": "g_plan", "node": NODE, "branch": 3}
 FIELDS = frozenset({"node", "request_id", "again", "question_id"})
 NOTHING = NotStarted()
-ASKED = NotStarted(
-    RunState(
-        questions={"q1": Question(ClarificationRequested(question_id="q1", node=NODE, text="", why="", blocks=()), 1.0)}
-    )
-)
+ASKED = NotStarted(RunState(questions={"q1": Question(question_asked(node=NODE), 1.0)}))
 
 
 @pytest.mark.parametrize("kind", [one for one in EVENTS if FIELDS & one.model_fields.keys()])

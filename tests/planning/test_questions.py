@@ -9,12 +9,13 @@ from actors.planning.events import EVENTS
 from actors.policy.table import BacktrackLevel, Policy
 from actors.policy.targets import after_change
 from actors.run.inbox import MESSAGE_MAX, MESSAGES_MAX
-from actors.run.questions import MOVES, ClarificationAnswered, ClarificationRequested, Question, Status
+from actors.run.questions import MOVES, ClarificationAnswered, Question, Status
 from actors.search.graph import Graph, StepBudget
 from runtime.core.machine import Refused
 from runtime.core.messages import Mailed
 from tests.simulation.driver import Run
 from tests.simulation.invariants import Invariants
+from tests.support.questions import question_asked
 from tests.support.worlds import SEEDS as SEEDS_STEPS
 from tests.support.worlds import World, default_policy, passed, pinned, rejected
 
@@ -42,7 +43,7 @@ def test_every_kind_of_event_that_moves_a_question_is_one():
 
 def test_a_closed_review_cannot_be_answered():
     """What it was about is gone; any other question may be answered late."""
-    request = ClarificationRequested(question_id="q1", node="a/v1.a1", text="?", why="", blocks=("a",))
+    request = question_asked(blocks=("a",))
     review = request.model_copy(update={"review": True})
     for status in (Status.WITHDRAWN, Status.EXPIRED):
         assert Question(request, 1.0, status).can("clarification_answered")

@@ -16,13 +16,14 @@ from actors.run.evolve import evolve_run, timed
 from actors.run.ids import backoff_id, call_of, expiry_id, node_of, step_of, try_id
 from actors.run.messages import Faulted, Generated
 from actors.run.parking import REASONS_MAX, RunParked, RunResumed
-from actors.run.questions import ClarificationAnswered, ClarificationRequested, ClarificationWithdrawn, Status
+from actors.run.questions import ClarificationAnswered, ClarificationWithdrawn, Status
 from actors.run.state import RunState
 from actors.run.tools import OUTCOME_SCHEMA
 from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from runtime.core.ledger import Ledger, Limits
 from runtime.core.messages import Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply
+from tests.support.questions import question_asked
 
 BEGUN = RunState(run_id="r", ledger=Ledger(Limits(calls=1_000)))
 
@@ -230,7 +231,7 @@ def test_the_time_never_goes_back_and_work_counts_only_while_somebody_drives():
 
 
 def question(name="q1", **fields):
-    return ClarificationRequested(question_id=name, node="step/v1", text="Which?", why="", blocks=(), **fields)
+    return question_asked(question_id=name, node="step/v1", **fields)
 
 
 def test_a_question_expires_when_its_time_is_over_and_its_wait_goes_with_it():

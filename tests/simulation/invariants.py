@@ -133,7 +133,7 @@ class Invariants:
             assert self.decision.level is BacktrackLevel.CLARIFY
             assert self.decision.node == event.node
             self.questions += 1
-            self.texts[event.question_id] = event.node, event.text
+            self.texts[event.question_id] = event.node, event.whole
         self.asking[event.question_id] = event.step
 
     def worth(self, decision):

@@ -8,9 +8,10 @@ from typing import Any
 
 import trio
 
-from actors.values.lines import columns, line, verbatim
+from actors.run.question_text import question_parts
+from actors.values.lines import indented, line
 from replan.cli.terminal.console import err, rich_text
-from replan.views.questions import artifact_rows, choices, hint, picked
+from replan.views.questions import choices, hint, picked
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
@@ -26,14 +27,13 @@ def may_ask() -> bool:
 
 
 async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
-    """Show a question (`text`, `why`) and return what is typed or pasted after it; None at the end of input."""
+    """Show a question and return what is typed or pasted after it; None at the end of input."""
     console = err()
     console.print()
-    console.print(clean(str(question["text"])), style="bold", markup=False)
-    for row in artifact_rows(question):
-        console.print(rich_text(verbatim(f"   {row}")))
-    for number, option in enumerate(choices(question), 1):
-        console.print(rich_text(columns(f"   {number}", line(option))))
+    (first, _), *rest = question_parts(question, numbered=bool(choices(question)))
+    console.print(clean(first), style="bold", markup=False)
+    for text, style in rest:
+        console.print(rich_text(indented(clean(text), style)))
     console.print(rich_text(line(f"{hint(question)}; empty to be asked again, Ctrl-D to answer later.", "dim")))
     drop_typed()
     while True:

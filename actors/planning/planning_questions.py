@@ -1,0 +1,81 @@
+"""The questions of a planning run: what its findings and its reviews ask of a person. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from actors.guards import review as reviews
+from actors.planning.state import State
+from actors.values.answers import TEXT, is_answer_schema
+from actors.values.asked import AskedForm, Inquiry, asked_form, in_words_of, inquiry, together, waiting, with_frame
+from actors.values.findings import Code, Finding, Verdict
+
+RULES = "rules"
+"""The model of the built-in author."""
+_FINDINGS_SHOWN = 5
+_REDONE = "The step is done again with this answer."
+REVIEW_CHOICES: Mapping[str, str] = {
+    reviews.APPROVE: "The result is accepted, and the run goes on with it.",
+    f"{reviews.REJECT} REASON": "The result is rejected, and the next attempt is told the reason.",
+}
+"""What the answers to a review do."""
+
+
+def of_verdict(state: State, step: str, verdict: Verdict, questions_left: int) -> list[AskedForm]:
+    """Return the questions that a rejection asks of a person.
+
+    A finding whose answer has a schema of its own is a question of its own. The others are asked together, and so are
+    all where the run may not ask that many more. Findings for models are no questions: where there is nothing else, the
+    person is asked for advice, which the workflow wants of its steps by `e_max` (S104).
+    """
+    asked = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
+    asked = asked or [_advice(step, verdict)]
+    typed = [each for each in asked if each.answer_schema != TEXT]
+    plain = [each for each in asked if each.answer_schema == TEXT]
+    if len(typed) + bool(plain) > questions_left:
+        plain, typed = asked, []
+    listed = [*([together(plain, f"the step '{step}'")] if plain else []), *typed]
+    about, otherwise = waiting(step, blocks(state, step)), _otherwise(step, verdict)
+    return [with_frame(each, about=about, otherwise=otherwise) for each in listed]
+
+
+def review(step: str, blocked: Sequence[str]) -> AskedForm:
+    """Return the question whether what a step has made is accepted."""
+    return asked_form(
+        f"Do you approve what the step '{step}' has made?",
+        about=f"The result is shown below. {waiting(step, blocked)}",
+        otherwise="the result is not accepted, and the run ends unless its policy has another way.",
+        choices=REVIEW_CHOICES,
+        schema=reviews.SCHEMA,
+    )
+
+
+def blocks(state: State, step: str) -> tuple[str, ...]:
+    """Return the steps that wait for an answer about a step."""
+    return (step, *state.config.graph.below[step])
+
+
+def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inquiry:
+    if finding.asks is not None:
+        return finding.asks
+    if finding.code != Code.OPEN_QUESTION:
+        who = f"The guard '{verdict.guard}'"
+    else:
+        who = "The built-in author" if state.config.model == RULES else "The model"
+    schema = finding.answer_schema
+    usable = schema is not None and is_answer_schema(schema)
+    return in_words_of(who, f"the step '{step}'", finding.message, does=_REDONE, schema=schema if usable else None)
+
+
+def _advice(step: str, verdict: Verdict) -> Inquiry:
+    """Return the question for advice about a step that keeps being rejected, with what was found last."""
+    found = "\n".join(f"- {finding.message}" for finding in verdict.errors[:_FINDINGS_SHOWN])
+    text = f"What should be done differently, as the step '{step}' keeps failing and may send the search back no more?"
+    return inquiry(text, shown=f"The guard '{verdict.guard}' found last:\n{found}" if found else "")
+
+
+def _otherwise(step: str, verdict: Verdict) -> str:
+    """Return what happens without an answer, as `actors.policy.decision` decides where nobody can be asked."""
+    if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
+        return "the run ends, since the author does not understand the problem."
+    if verdict.fatal:
+        return f"the run goes back to a step before '{step}', or ends without a plan where it cannot."
+    return f"the step '{step}' is done again without it, as far as its attempts go; then the run goes back, or ends."

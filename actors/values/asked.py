@@ -1,0 +1,236 @@
+"""The form of every question to a person: its sentence, what depends on it, what is shown, its choices. Pure.
+
+There is one form, and it is checked where a question is made and where it is read: a text that is no sentence with a
+question mark, a choice without what it does, and a question that does not say what happens without an answer cannot be
+built. What a model, a plan or a plug-in wrote comes into the form by `in_words_of`, which never fails.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from actors.values.answers import TEXT, kind_of, options_of
+from runtime.core.events import Value
+
+SENTENCE_MAX = 600
+"""The most characters of the question's sentence."""
+SHOWN_MAX = 20_000
+"""The most characters of what is shown below it."""
+
+
+class Choice(Value):
+    """One answer that a person may choose."""
+
+    value: str
+    """The answer, or how it begins where more is to be written."""
+    does: str
+    """What the run does after it, as a sentence."""
+
+
+class Inquiry(Value):
+    """What is asked, without what depends on it: a guard's finding has one if a person can answer it."""
+
+    text: str
+    """The question: one sentence on one line, in plain words, that ends in a question mark."""
+    shown: str = ""
+    """What the question is about, as it is shown below it: a passage, a finding, or the words of a model."""
+    choices: tuple[Choice, ...] = ()
+    """The answers and what each does, where they are finite."""
+    answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
+    """A JSON Schema for the answer."""
+
+    @model_validator(mode="after")
+    def _check_inquiry(self) -> Self:
+        if not _is_question(self.text):
+            raise ValueError(f"a question is one sentence on one line that ends in '?', not {self.text[:100]!r}")
+        if len(self.shown) > SHOWN_MAX:
+            raise ValueError(f"what is shown below a question has at most {SHOWN_MAX:,} characters")
+        if any(not choice.value or not _is_sentence(choice.does) for choice in self.choices):
+            raise ValueError("each choice has a value and says in a sentence what it does")
+        wanted = _finite(self.answer_schema)
+        if wanted is not None and [choice.value for choice in self.choices] != wanted:
+            raise ValueError("the choices are those of the answer's schema, in their order")
+        return self
+
+    @property
+    def whole(self) -> str:
+        """The sentence with what is shown below it, as prompts have it."""
+        return f"{self.text}\n{self.shown}" if self.shown else self.text
+
+
+class AskedForm(Inquiry):
+    """A question as people see it, with what depends on it and what happens without an answer."""
+
+    about: str
+    """What the question is about and what waits for the answer, in sentences."""
+    otherwise: str
+    """What happens without an answer, where it is declined or expires: a sentence that begins `Without an answer,`."""
+
+    @model_validator(mode="after")
+    def _check_form(self) -> Self:
+        if not _is_sentence(self.about):
+            raise ValueError("a question says in sentences what it is about and what depends on it")
+        if not (_is_sentence(self.otherwise) and self.otherwise.startswith(WITHOUT)):
+            raise ValueError(f"a question says what happens without an answer: {WITHOUT!r} and the rest")
+        return self
+
+    @property
+    def inquiry(self) -> Inquiry:
+        """What is asked, without what depends on it."""
+        return Inquiry(**{name: getattr(self, name) for name in Inquiry.model_fields})
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The fields of the form by name, to make an event or another value with the same question."""
+        return {name: getattr(self, name) for name in AskedForm.model_fields}
+
+
+WITHOUT = "Without an answer, "
+"""How the sentence about no answer begins."""
+
+
+def asked_form(
+    text: str,
+    *,
+    about: str,
+    otherwise: str,
+    shown: str = "",
+    choices: Mapping[str, str] | None = None,
+    schema: Mapping[str, Any] | None = None,
+) -> AskedForm:
+    """Return a question in its form.
+
+    Args:
+        text: the question of the program, as one sentence; words of others in it are put on one line.
+        about: what it is about and what depends on it, in sentences.
+        otherwise: what happens without an answer, as it goes on after "Without an answer, ".
+        shown: what stands below the question, of any text.
+        choices: what each possible answer does; without `schema` these are all possible answers.
+        schema: the JSON Schema of the answer, where it is no choice among texts.
+
+    Raises:
+        ValueError: the form is not kept; only a mistake in the program's own words leads to that.
+    """
+    asked = inquiry(text, shown=shown, choices=choices, schema=schema)
+    return with_frame(asked, about=about, otherwise=otherwise)
+
+
+def inquiry(
+    text: str, *, shown: str = "", choices: Mapping[str, str] | None = None, schema: Mapping[str, Any] | None = None
+) -> Inquiry:
+    """Return what is asked in its form, for a finding; the arguments are those of `asked_form`."""
+    listed = tuple(Choice(value=value, does=does) for value, does in (choices or {}).items())
+    if schema is None:
+        schema = TEXT if choices is None else {"type": "string", "enum": list(choices)}
+    return Inquiry(text=one_line(text), shown=block(shown), choices=listed, answer_schema=dict(schema))
+
+
+def with_frame(asked: Inquiry, *, about: str, otherwise: str) -> AskedForm:
+    """Return a question with what depends on it, and what happens without an answer."""
+    return AskedForm(
+        text=asked.text,
+        shown=asked.shown,
+        choices=asked.choices,
+        answer_schema=asked.answer_schema,
+        about=one_line(about, 4 * SENTENCE_MAX),
+        otherwise=f"{WITHOUT}{one_line(otherwise)}",
+    )
+
+
+def in_words_of(
+    who: str,
+    subject: str,
+    words: str,
+    *,
+    does: str,
+    schema: Mapping[str, Any] | None = None,
+    meanings: Mapping[str, str] | None = None,
+) -> Inquiry:
+    """Return the words of another as a question in the program's frame; never fails.
+
+    Args:
+        who: whose words they are, such as `The model`.
+        subject: what they are about, such as `the step 'recon'`.
+        words: the text, of any form; control characters are left out, and one that is no question is made one.
+        does: what each choice does, as a sentence, where the schema has choices and `meanings` does not name them.
+        schema: the JSON Schema of the answer; None for any text.
+        meanings: what some choices do.
+    """
+    said, line = block(words), one_line(words, SENTENCE_MAX + 1)
+    head = f"{who} asks, about {subject}: "
+    if line.endswith("?") and "\n" not in said and len(head) + len(line) <= SENTENCE_MAX:
+        text, shown = f"{head}{line}", ""
+    else:
+        text, shown = (
+            f"What do you answer to {who[:1].lower()}{who[1:]}, which says the following about {subject}?",
+            said,
+        )
+    wanted = None if schema is None else _finite(schema)
+    if wanted is not None and (not all(wanted) or len(set(wanted)) < len(wanted)):
+        schema = wanted = None  # A person could not give an empty answer, nor tell two equal ones apart.
+    choices = None if wanted is None else {value: (meanings or {}).get(value, does) for value in wanted}
+    return inquiry(text, shown=shown, choices=choices, schema=TEXT if schema is None else schema)
+
+
+def together(asked: Sequence[Inquiry], subject: str) -> Inquiry:
+    """Return several questions as one, whose answer is a text: one where there is only one."""
+    if len(asked) == 1:
+        return asked[0]
+    shown = "\n".join(f"{number}. {each.whole}" for number, each in enumerate(asked, 1))
+    return inquiry(f"What do you answer to these {len(asked)} questions about {subject}?", shown=shown)
+
+
+def waiting(step: str, blocked: Sequence[str]) -> str:
+    """Return what depends on a question of a step, as a sentence."""
+    others = [each for each in blocked if each != step]
+    if not others:
+        return f"The step '{step}' waits for the answer."
+    named = ", ".join(f"'{each}'" for each in others[:_NAMED_MAX])
+    more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
+    return f"The step '{step}' waits for the answer, and {named}{more} after it."
+
+
+def one_line(text: str, limit: int = SENTENCE_MAX) -> str:
+    """Return a text on one line, without control and format characters, cut at a limit before its last sign."""
+    line = " ".join(_plain(text).split())
+    if len(line) <= limit:
+        return line
+    last = line[-1] if line[-1] in "?." else ""
+    return f"{line[: limit - 1 - len(last)]}…{last}"
+
+
+def block(text: str) -> str:
+    """Return a text of several lines without control and format characters, cut at `SHOWN_MAX`."""
+    lines = [_plain(line).rstrip() for line in text.splitlines()]
+    whole = "\n".join(lines).strip("\n")
+    return whole if len(whole) <= SHOWN_MAX else f"{whole[: SHOWN_MAX - 1]}…"
+
+
+_NAMED_MAX = 5
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+
+
+def _plain(text: str) -> str:
+    """Return a line without what a person cannot see: control, format and private characters, lone surrogates."""
+    if text.isascii() and text.isprintable():
+        return text
+    spaced = " ".join(text.replace("\t", " ").split("\n"))
+    return "".join(sign for sign in spaced if unicodedata.category(sign) not in _HIDDEN)
+
+
+def _is_question(text: str) -> bool:
+    return len(text) > 1 and len(text) <= SENTENCE_MAX and text.endswith("?") and text == one_line(text)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) > 1 and text.endswith(".")
+
+
+def _finite(schema: Mapping[str, Any]) -> list[str] | None:
+    """Return the answers that a schema allows, where they are finite."""
+    kind = kind_of(schema)
+    if kind == "choice":
+        return options_of(schema)
+    return ["yes", "no"] if kind == "yes_no" else None

@@ -1,0 +1,15 @@
+"""Questions for tests, in the form that every question has."""
+
+from actors.run.questions import ClarificationRequested
+from actors.values.asked import asked_form
+
+FORM = asked_form(
+    "Which one is meant?", about="The step 'a' waits for the answer.", otherwise="the step is done again."
+)
+
+
+def question_asked(**fields):
+    """Return the event of a question; fields of its form may be given too."""
+    return ClarificationRequested(
+        **{**FORM.form, "question_id": "q1", "node": "a/v1.a1", "why": "", "blocks": (), **fields}
+    )
