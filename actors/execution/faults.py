@@ -152,11 +152,7 @@ def plan_rejected(why: str) -> Finding:
 
 def planner_asks(asked: Inquiry) -> Finding:
     """Return the finding that the planning run of a replan needs an answer of a person."""
-<<<<<<< HEAD
-    return Finding(code=Code.OPEN_QUESTION, message=text, where=REPLAN, answer_schema=dict(schema))
-=======
-    return Finding(code=Code.OPEN_QUESTION, message=asked.whole, where="replan", asks=asked)
->>>>>>> cd00f991 (Give every question one form, that its event and every face share)
+    return Finding(code=Code.OPEN_QUESTION, message=asked.whole, where=REPLAN, asks=asked)
 
 
 def _finding(attempt: Attempt, code: Code, message: str, tags: tuple[ReasonTag, ...] = ()) -> Finding:

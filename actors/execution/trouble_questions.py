@@ -63,7 +63,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     if trouble.cause in (Cause.PLAN_REJECTED, Cause.REPLAN_FAILED):
         about = f"{about} Planning anew was tried {counted(state.replans, 'time')} to mend what is shown below."
     return asked_form(
-        f"What follows, as {_what(state, trouble)}?",
+        f"What follows, as {_what(trouble)}?",
         about=about,
         shown="\n".join(each.message for each in _reasons(trouble)),
         choices={option: DOES[option] for option in options(trouble, again=again, plan=plan)},
@@ -104,7 +104,7 @@ def options(trouble: Trouble, *, again: bool, plan: bool) -> list[str]:
     return [*listed, GIVE_UP]
 
 
-def _what(state: State, trouble: Trouble) -> str:
+def _what(trouble: Trouble) -> str:
     """Return what happened, as a part of the question's sentence."""
     step = f"the step '{one_line(trouble.step, 200)}'"
     match trouble.cause:

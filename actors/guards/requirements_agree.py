@@ -15,6 +15,7 @@ from actors.demands.told import NEITHER, demands_of, told_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings
 from actors.guards.port import Guard
+from actors.values.answers import TEXT
 from actors.values.artifacts import Artifact, Context
 from actors.values.asked import Inquiry, inquiry, one_line
 from actors.values.findings import Code, Finding, Verdict
@@ -64,7 +65,8 @@ def which_holds(one: Requirement | Demand, other: Requirement | Demand, what: st
     shown = f"- {one_line(one.quote)}\n- {one_line(other.quote)}"
     if len(quotes) < 2 or not all(quotes):
         return inquiry(text, shown=shown)
-    return inquiry(text, shown=shown, choices={**choices, NEITHER: "Neither is asked for any more."})
+    offered = {**choices, NEITHER: "Neither is asked for any more."}
+    return inquiry(text, shown=shown, choices=offered, schema=TEXT)
 
 
 def _found(code: Code, where: str, asked: Inquiry, context: Context) -> Finding:

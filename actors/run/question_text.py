@@ -25,7 +25,9 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
     for number, choice in enumerate(choices, 1):
         yield f"{f'{number}.' if numbered else '-'} {choice['value']}: {choice['does']}", ""
     schema = question["answer_schema"]
-    if not choices and schema != TEXT:
+    if choices and schema == TEXT:
+        yield "Or answer in your own words.", "dim"
+    elif not choices and schema != TEXT:
         yield f"Answer: {expected_answer(schema)}.", "dim"
     yield str(question["otherwise"]), "dim"
 

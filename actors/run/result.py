@@ -43,7 +43,7 @@ class OpenQuestion(TypedDict):
     shown: str
     """The passage, finding or words of a model that it is about, of several lines; empty for none."""
     choices: list[AnswerChoice]
-    """The answers and what each does (`value`, `does`), where they are finite; else empty."""
+    """The answers that are offered, and what each does (`value`, `does`); all answers where these are finite."""
     otherwise: str
     """What happens without an answer, in a sentence that begins `Without an answer,`."""
     why: str

@@ -37,7 +37,7 @@ class Inquiry(Value):
     shown: str = ""
     """What the question is about, as it is shown below it: a passage, a finding, or the words of a model."""
     choices: tuple[Choice, ...] = ()
-    """The answers and what each does, where they are finite."""
+    """The answers and what each does: all of them where they are finite, else those that are offered beside others."""
     answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
     """A JSON Schema for the answer."""
 
@@ -163,10 +163,7 @@ def in_words_of(
     if line.endswith("?") and "\n" not in said and len(head) + len(line) <= SENTENCE_MAX:
         text, shown = f"{head}{line}", ""
     else:
-        text, shown = (
-            f"What do you answer to {who[:1].lower()}{who[1:]}, which says the following about {subject}?",
-            said,
-        )
+        text, shown = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", said
     wanted = None if schema is None else _finite(schema)
     if wanted is not None and (not all(wanted) or len(set(wanted)) < len(wanted)):
         schema = wanted = None  # A person could not give an empty answer, nor tell two equal ones apart.

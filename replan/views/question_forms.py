@@ -55,11 +55,16 @@ def form_choices(question: Mapping[str, Any]) -> list[str]:
         case "review":
             return [APPROVE, REJECT.removesuffix(":")]
         case _:
-            return []
+            return [choice["value"] for choice in question["choices"]]
 
 
 def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
-    """Return the answer of a form: the choice that was picked, or the text; for a rejection the reason is the text."""
+    """Return the answer of a form: the choice that was picked, or the text; for a rejection the reason is the text.
+
+    Where choices are only offered, a text that was typed counts.
+    """
     if form_kind(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"
-    return picked if form_choices(question) else typed
+    if form_kind(question) in ("choice", "yes_no"):
+        return picked
+    return typed if typed.strip() or not picked else picked

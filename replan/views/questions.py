@@ -7,7 +7,7 @@ from actors.run.ids import expiry_id
 from actors.run.kind import Kind
 from actors.run.question_text import question_parts
 from actors.run.state import RunState
-from actors.values.answers import TEXT, expected_answer, kind_of, options_of
+from actors.values.answers import TEXT, expected_answer, kind_of
 from actors.values.format import stamp
 
 
@@ -39,9 +39,9 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
 
 
 def choices(question: Mapping[str, Any]) -> list[str]:
-    """Return the choices that can be picked by their number; empty for a question of another kind."""
-    schema = question["answer_schema"]
-    return options_of(schema) if kind_of(schema) == "choice" else []
+    """Return the choices that can be picked by their number; empty where an answer is typed in any case."""
+    picks = kind_of(question["answer_schema"]) == "choice" or question["answer_schema"] == TEXT
+    return [choice["value"] for choice in question["choices"]] if picks else []
 
 
 def hint(question: Mapping[str, Any]) -> str:
@@ -52,6 +52,8 @@ def hint(question: Mapping[str, Any]) -> str:
             return "The number of a choice, or its text"
         case "yes_no":
             return "y or n"
+        case "text" if choices(question):
+            return "The number of a choice, or your own words"
         case "text" if schema == TEXT:
             return "One line, or several pasted"
         case _:

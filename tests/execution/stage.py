@@ -260,6 +260,6 @@ class Stage:
         return None if finished is None else finished.outcome
 
     def question(self):
-        """The text of the open question, and the options of its answer."""
+        """The open question with what is shown below it, and the options of its answer."""
         request = self.work[self.only(USER)].request
-        return request.text, request.answer_schema.get("enum")
+        return request.whole, request.answer_schema.get("enum")

@@ -2,6 +2,7 @@
 
 from actors.execution.schedule import SIDE_BY_SIDE_MAX
 from tests.execution.stage import Stage, plan, step, tool, tools_for
+from tests.support.questions import FORM
 
 LINE = plan(step("a", "start", "x"), step("b", "x", "goal"))
 
@@ -129,7 +130,7 @@ def test_only_so_many_steps_are_at_work_at_a_time():
 def test_an_answer_for_the_planning_run_is_passed_on_whatever_it_says():
     stage = Stage(plan(step("a", "start", "goal")))
     stage.tool("do_a", "permanent", reason="gone")
-    question = {"text": "How?", "answer_schema": {"type": "string"}, "node": "g/v1.a1", "why": "g"}
+    question = {**FORM.form, "text": "How?", "answer_schema": {"type": "string"}, "node": "g/v1.a1", "why": "g"}
     stage.planned({"unsuccessful_run": {"outcome": "needs_answer", "why": "?", "question": question}})
     stage.answer("the step is done")
     assert stage.requests() == ["replan/r1.n2"]

@@ -12,6 +12,7 @@ from runtime.core.machine import fold
 from runtime.core.messages import Parking, Resumed, Woken
 from tests.execution.oracle import Oracle
 from tests.execution.stage import Stage, plan, step, tool, toolset
+from tests.support.questions import FORM
 
 MESSAGES_MAX = 2_000
 """Messages after which a run that has not ended is said to run for ever."""
@@ -100,7 +101,7 @@ class World:
         if kind < 0.15:
             stage.planned({"unsuccessful_run": {"outcome": "all_pruned", "why": "no way"}})
         elif kind < 0.3:
-            question = {"text": "Which one?", "answer_schema": {"type": "string"}, "node": "g/v1.a1", "why": "g"}
+            question = {**FORM.form, "answer_schema": {"type": "string"}, "node": "g/v1.a1", "why": "g"}
             stage.planned({"unsuccessful_run": {"outcome": "needs_answer", "why": "?", "question": question}})
         else:
             tokens, wanted = sorted(stage.state.tokens), sorted(self.oracle.value["goal_state"])

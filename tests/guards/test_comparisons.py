@@ -214,7 +214,8 @@ def test_a_conflict_is_a_question_and_after_it_was_asked_a_warning(requirements)
     verdict = agree(*requirements)
     assert [code for code, _ in found(verdict)] == ["requirements.conflict"]
     message = verdict.findings[0].message
-    assert message.endswith("Which one holds?")
+    assert message.partition("\n")[0].startswith("Which of the two holds, as ")
+    assert verdict.findings[0].asks.whole == message
     for asked in (Clarified(f"1. {message}", "The first."), Clarified(message, "", unanswered="declined")):
         assert found(agree(*requirements, clarifications=[asked])) == []
 

@@ -32,6 +32,7 @@ from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from runtime.core.ledger import Limits
 from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
 from tests.histories.test_histories import check
+from tests.support.questions import FORM
 
 HISTORIES = sorted((Path(__file__).parent / "executions").glob("*.txt"))
 PROCESS = "host/1/77/boot.5"
@@ -159,7 +160,8 @@ class ExecutionInterpreter:
         self.stage.planned({"unsuccessful_run": {"outcome": "all_pruned", "why": why}})
 
     def _asks(self, text):
-        question = {"text": text, "answer_schema": {"type": "string"}, "node": "g_plan/v1.a1", "why": "g_plan"}
+        place = {"node": "g_plan/v1.a1", "why": "g_plan"}
+        question = {**FORM.form, "text": text, "answer_schema": {"type": "string"}, **place}
         self.stage.planned({"unsuccessful_run": {"outcome": "needs_answer", "why": text, "question": question}})
 
     def _proved(self):

@@ -92,7 +92,7 @@ class Transcript:
         kind = "review   " if event.review else "question "
         wanted = "" if event.answer_schema == TEXT or event.review else f", {expected_answer(event.answer_schema)}"
         blocks = " ".join(event.blocks)
-        return f"{kind} {event.question_id} about {event.step}: {event.text!r}{wanted}, blocks {blocks}"
+        return f"{kind} {event.question_id} about {event.step}: {event.whole!r}{wanted}, blocks {blocks}"
 
     def _clarification_answered(self, event):
         return f"answered  {event.question_id}: {event.answer!r}"

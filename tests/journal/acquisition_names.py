@@ -10,6 +10,7 @@ from actors.acquisition.writes import Writes
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import try_id
 from actors.run.tools import ToolOutcome
+from actors.values.asked import Choice
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.models.port import Fault, FaultKind
@@ -17,6 +18,7 @@ from tests.journal.list_stored_names import Names, names_of_events, names_of_val
 
 NAMED = {
     Amount: "amount",
+    Choice: "choice of a question",
     Fault: "fault",
     FaultKind: "fault kind",
     FieldValue: "field value",

@@ -13,6 +13,7 @@ from actors.prompting.book import PromptBook
 from actors.run.ids import child_run, try_id
 from actors.run.tools import ToolOutcome
 from actors.tools.uses import ToolSet
+from actors.values.asked import Choice
 from actors.values.findings import Finding, ReasonTag, Verdict
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
@@ -22,6 +23,7 @@ from tests.journal.list_stored_names import Names, keys_of, names_of_events, wor
 NAMED = {
     Amount: "amount",
     BacktrackLevel: "backtrack level",
+    Choice: "choice of a question",
     Fault: "fault",
     FaultKind: "fault kind",
     Finding: "finding",

@@ -35,6 +35,7 @@ from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.prune_cause import PruneCause
+from actors.values.asked import Choice, Inquiry
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer
 from actors.values.plugin_marks import PlugInFile
@@ -62,9 +63,11 @@ VALUES = {
     Amount: "amount",
     Composite: "composite guard",
     Fault: "fault",
+    Choice: "choice of a question",
     Finding: "finding",
     Given: "given facts",
     GivenAnswer: "given answer",
+    Inquiry: "inquiry",
     Limits: "limits",
     NeededAnswer: "needed answer",
     PlugInFile: "plug-in file",

@@ -32,6 +32,8 @@ FOR_EVER = {
     "ArtifactProduced.mode": "text",
     "Decided.level": "local_retry",
     "ClarificationRequested.answer_schema": {"type": "string", "minLength": 1},
+    "Inquiry.answer_schema": {"type": "string", "minLength": 1},
+    "NeededAnswer.answer_schema": {"type": "string", "minLength": 1},
     "ClassificationRequested.calls": 1,
     "ClassificationRequested.try_number": 1,
     "FailureClassified.calls": 1,

@@ -14,6 +14,8 @@ from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Redo
 from actors.search.progress import Phase, cleared
+from actors.values.answers import TEXT
+from actors.values.findings import Finding
 from tests.policy.situations import SEEDS, failure, progress, situation
 from tests.support.worlds import shipped_policy
 
@@ -23,6 +25,7 @@ CHAIN = Graph(
     {"analysis": (), "recon": ("analysis",), "strategy": ("recon",), "plan": ("strategy",)},
     dict.fromkeys(("analysis", "recon", "strategy", "plan"), StepBudget(9, 9)),
 )
+ASKED = Finding(code="plan.goal_unreachable", message="Which goal?", where="s9", answer_schema=TEXT)
 FREE = Bounds(may_escalate=True, only=(), may_ask=False)
 
 
@@ -188,15 +191,20 @@ def test_nothing_left_is_given_up():
     assert decision.weighing.options == ()
 
 
-def test_a_question_is_asked_when_it_is_worth_more_than_every_other_move():
-    """With every step above used up and many retries failed, a person is asked, at the price of five calls."""
+def test_a_question_is_asked_when_it_is_worth_more_than_every_other_move_and_a_person_can_answer_it():
+    """With every step above used up and many retries failed, at the price of five calls; never about a model's form."""
     used = {"analysis": 2, "recon": 3, "strategy": 4}
     history = after(*["plan.goal_unreachable"] * 6)
-    decision = decided(failure("plan.goal_unreachable", where="s9"), history=history, attempt=2, visits=used)
+    failed = failure("plan.goal_unreachable", where="s9")
+    assert decided(failed, history=history, attempt=2, visits=used).level == "local_retry"
+    answered = replace(
+        failed, verdict=failed.verdict.model_copy(update={"findings": (ASKED, *failed.verdict.findings)})
+    )
+    decision = decided(answered, history=history, attempt=2, visits=used)
     assert (decision.level, decision.rule) == ("clarify", "belief")
     assert decision.weighing.options[0].move == "ask"
     assert decision.weighing.options[0].calls >= 5
-    silent = decided(failure("plan.goal_unreachable"), history=history, attempt=2, visits=used, questions_left=0)
+    silent = decided(answered, history=history, attempt=2, visits=used, questions_left=0)
     assert silent.level == "local_retry"
 
 

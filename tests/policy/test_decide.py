@@ -84,8 +84,12 @@ def test_each_reason_tag_goes_where_the_table_says(tag, level, target, rule):
     assert gist(decide(failure("plugin.x", tags=[tag]), situation())) == (level, target, rule)
 
 
-def test_a_fatal_verdict_without_findings_asks_the_user():
-    assert gist(decide(failure(fatal=True), situation())) == (CLARIFY, "plan", "ask_the_user")
+def test_a_fatal_verdict_asks_the_user_only_where_a_person_can_answer():
+    """Without a question in it, the search goes back at once, since no retry can help."""
+    fatal = failure("requirements.conflict", fatal=True)
+    assert gist(decide(fatal, situation())) == (CLARIFY, "plan", "ask_the_user")
+    for failed in (failure(fatal=True), failure("plan.cycle", fatal=True)):
+        assert decide(failed, situation()).targets == ("strategy",)
 
 
 def test_a_rejection_without_findings_is_retried_and_never_silent():

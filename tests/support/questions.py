@@ -3,13 +3,10 @@
 from actors.run.questions import ClarificationRequested
 from actors.values.asked import asked_form
 
-FORM = asked_form(
-    "Which one is meant?", about="The step 'a' waits for the answer.", otherwise="the step is done again."
-)
+FORM = asked_form("Which one is meant?", about="The step waits for it.", otherwise="the step is done again.")
 
 
 def question_asked(**fields):
     """Return the event of a question; fields of its form may be given too."""
-    return ClarificationRequested(
-        **{**FORM.form, "question_id": "q1", "node": "a/v1.a1", "why": "", "blocks": (), **fields}
-    )
+    place = {"question_id": "q1", "node": "a/v1.a1", "why": "", "blocks": ()}
+    return ClarificationRequested(**{**FORM.form, **place, **fields})
