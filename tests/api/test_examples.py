@@ -108,7 +108,7 @@ def test_a_web_service_serves_two_runs_at_once_with_a_question_answered_over_htt
             first, second = await asyncio.gather(*(service.post("/plans", {"problem": PROBLEM}, 202) for _ in range(2)))
             first, second = first["run_id"], second["run_id"]
             waiting = await service.until(first, "waiting")
-            assert waiting["question"]["text"] == "Which version is it?"
+            assert waiting["question"]["text"].endswith(": Which version is it?")
             await service.until(second, "waiting")
             path = f"/plans/{waiting['question']['id'].replace('/', '/answers/')}"
             assert await service.post(path, {"text": "3.12"}) == {"result": "accepted", "stands": "3.12"}

@@ -46,8 +46,8 @@ def two_questions(replan, problem, scripted):
     run = json.loads(result.stdout)["run_id"]
     shown = json.loads(replan("questions", run, "--json").stdout)["questions"]
     assert {(item["step"], item["text"]) for item in shown} == {
-        ("g_analysis", "Which version is it?"),
-        ("g_recon", "Which colour?"),
+        ("g_analysis", "The model asks, about the step 'g_analysis': Which version is it?"),
+        ("g_recon", "The model asks, about the step 'g_recon': Which colour?"),
     }
     return run, {item["step"]: item["id"] for item in shown}
 
@@ -120,7 +120,7 @@ def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_qu
     assert_refused(replan("answer", questions["g_recon"]), "--decline")
     assert_refused(replan("answer", questions["g_recon"], "red", "--decline"), "both")
     assert len(json.loads(replan("questions", run, "--json").stdout)["questions"]) == 2
-    assert "answer: one of: red, blue" in replan("questions").stdout
+    assert "  - red: The step is done again with this answer." in replan("questions").stdout
     assert replan("answer", questions["g_recon"], "RED").exit_code == 0
     assert replan("answer", questions["g_recon"], "red").exit_code == 0
 
@@ -281,7 +281,7 @@ def test_workflow_commands_work_for_a_workflow_with_a_review(replan, tmp_path):
 
 def test_a_choice_can_be_answered_by_its_number_on_the_terminal(home, replan, problem, scripted):
     terminal = Terminal("run", problem, "-m", scripted({**SCRIPT, "g_analysis": [ANALYSIS] * 5}))
-    terminal.read_until("   2  blue")
+    terminal.read_until("   2. blue: The step is done again")
     terminal.read_until("> $")
     terminal.type("7\n")
     terminal.read_until("one of: red, blue")
@@ -298,4 +298,4 @@ def test_an_artifact_under_review_keeps_its_indentation_on_the_terminal(home, pr
     terminal.read_until("> $")
     terminal.type("approve\n")
     assert terminal.end() == 0
-    assert '   {\r\n     "goal": ' in terminal.text
+    assert '   | {\r\n   |   "goal": ' in terminal.text

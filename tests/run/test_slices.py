@@ -18,7 +18,7 @@ from actors.run.messages import Faulted, Generated
 from actors.run.parking import REASONS_MAX, RunParked, RunResumed
 from actors.run.questions import ClarificationAnswered, ClarificationWithdrawn, Status
 from actors.run.state import RunState
-from actors.run.tools import OUTCOME_SCHEMA
+from actors.run.tools import outcome_question
 from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from runtime.core.ledger import Ledger, Limits
 from runtime.core.messages import Mailed, Overdrawn, Parking, Resumed, Woken
@@ -254,7 +254,9 @@ def test_a_late_answer_is_known_and_a_review_that_is_gone_takes_none():
         inbox.fitting_answer(review.questions, "q1", "blue", "cli")
 
 
-@pytest.mark.parametrize("fields", [{"review": True}, {"for_people": True}, {"answer_schema": OUTCOME_SCHEMA}])
+@pytest.mark.parametrize(
+    "fields", [{"review": True}, {"for_people": True}, outcome_question("bank", "the step 'pay'").form]
+)
 @pytest.mark.parametrize(("via", "taken"), [("", True), ("cli", True), ("ask", True), ("mcp", False), ("later", False)])
 def test_only_people_answer_some_questions(fields, via, taken):
     """An answer that does not say on which way it came is one of codec 1, and was checked as it was posted."""

@@ -160,7 +160,7 @@ def test_a_repeatable_tool_is_not_called_again_while_its_process_may_still_run()
     story.crash()
     kinds = story.hear(Checked("check:tool:pay", 11.0, certain=False))
     assert kinds == ["tool_process_ended", "clarification_requested"]
-    assert "may still be running" in story.events[-1].text
+    assert "may still be running" in story.events[-1].about
 
 
 def test_a_second_crash_while_the_process_is_being_ended_only_asks_again_for_that():
