@@ -11,13 +11,14 @@ from actors.execution import faults
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import FileReplied
 from actors.execution.state import Attempt, Phase
+from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,
     ClarificationRequested,
 )
-from actors.run.tools import FAILED, NOT_RUN, SUCCEEDED, ToolFinished, ToolOutcome, ToolRequested
+from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.file_texts import file_in
 from actors.tools.snapshot_texts import snapshot_use
 from actors.tools.uses import ModelUse, PersonUse, ToolUse

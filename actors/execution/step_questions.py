@@ -2,8 +2,8 @@
 
 from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, tool_use
 from actors.execution.state import Attempt, Phase, State
+from actors.run.outcome_question import outcome_question
 from actors.run.questions import ClarificationRequested, new_id
-from actors.run.tools import outcome_question
 from actors.tools.use_text import use_text
 from actors.tools.uses import PersonUse
 from actors.values.answers import YES_NO

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
+from actors.run.outcome_question import OUTCOME_SCHEMA
 from actors.run.questions import (
     PEOPLE,
     VIAS,
@@ -22,7 +23,6 @@ from actors.run.questions import (
 )
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
-from actors.run.tools import OUTCOME_SCHEMA
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger

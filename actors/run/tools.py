@@ -20,20 +20,13 @@ from typing import ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ids import step_of, try_id
+from actors.run.outcome_question import NOT_RUN, SUCCEEDED, outcome_question
 from actors.run.questions import ClarificationRequested, Questions, Status, new_id
 from actors.run.texts import storable
-from actors.values.answers import choice
-from actors.values.asked import AskedForm, asked_form
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
 from runtime.core.machine import Work
 from runtime.core.messages import Message
-
-SUCCEEDED = "it ran and succeeded"
-FAILED = "it ran and failed"
-NOT_RUN = "it did not run"
-OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
-"""The answers that a person may give about a call whose outcome is unknown."""
 
 
 class ToolRequested(Event):
@@ -368,22 +361,6 @@ def _ask(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequ
         node=request_id,
         why=f"{tool.request.node}: the outcome is unknown",
         blocks=(tool.request.node,),
-    )
-
-
-def outcome_question(tool: str, step: str, *, lives: bool = False) -> AskedForm:
-    """Return the question what became of a call that broke off; `lives`: it may still run where it was started."""
-    where = " It may still be running where it was started; end it there first." if lives else ""
-    name = f"the tool '{tool}'" if tool else "the tool"
-    return asked_form(
-        f"What became of the call of {name} for {step}?",
-        about=f"The call broke off, and may have done its work; the step waits for the answer.{where}",
-        otherwise="the outcome counts as unknown, and the call is not made again by itself.",
-        choices={
-            SUCCEEDED: "The step goes on as after a success; the tool is not called again.",
-            FAILED: "The step goes on as after a failure.",
-            NOT_RUN: "The tool is called again.",
-        },
     )
 
 

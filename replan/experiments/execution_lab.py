@@ -20,8 +20,9 @@ from actors.execution.state import ExecutionState, State
 from actors.execution.trouble_questions import BY_HAND, GIVE_UP, REPLAN, TRY_AGAIN
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.run.messages import Generated, Judged
+from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.questions import USER, ClarificationRequested
-from actors.run.tools import FAILED, NOT_RUN, SUCCEEDED, Begun, Ended, ToolRequested
+from actors.run.tools import Begun, Ended, ToolRequested
 from actors.run.waits import CLOCK
 from actors.simulated.tool_task import Task, Ways
 from actors.simulated.tool_world import ToolOdds, ToolWorld

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
-from actors.run.tools import OUTCOME_SCHEMA
+from actors.run.outcome_question import OUTCOME_SCHEMA
 from actors.values.answers import Kind, expected_answer, kind_of, options_of
 
 FormKind = Kind | Literal["review"]

@@ -116,7 +116,7 @@ def test_a_parent_reads_the_question_that_it_is_to_ask():
     world = begun(World(pinned(ONE), judge=lambda *_: rejected("requirements.missing")))
     found = read_replan(artifact_of("run", world.run()))
     assert isinstance(found, NeedsAnswer)
-    assert (found.question.text, found.question.node) == ("requirements.missing is wrong", "plan/v1.a1")
+    assert (found.question.shown, found.question.node) == ("requirements.missing is wrong", "plan/v1.a1")
     assert world.state.run.finished.reopened_by == "requirement"
 
 

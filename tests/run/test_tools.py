@@ -6,20 +6,11 @@ from actors.run import tools
 from actors.run.accept import accept_control
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run
+from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.rules import end_tools, take_over_tools
 from actors.run.state import RunState
 from actors.run.summary import status_row
-from actors.run.tools import (
-    FAILED,
-    NOT_RUN,
-    SUCCEEDED,
-    TOOL_EVENTS,
-    Begun,
-    Checked,
-    Ended,
-    ToolOutcome,
-    ToolRequested,
-)
+from actors.run.tools import TOOL_EVENTS, Begun, Checked, Ended, ToolOutcome, ToolRequested
 from runtime.core.events import Codec
 from runtime.core.machine import settle
 from runtime.core.messages import Mailed, Parking, Resumed

@@ -156,4 +156,7 @@ def verdict(dice, sky, number, *, leaf):
         for place, code in enumerate(codes)
     )
     fatal = dice.random() < sky.fatal
+    if fatal and number % 8:  # Most are questions; the others send the search back at once.
+        settled = Finding(code="requirements.conflict", message=f"#R{number}# is wrong")
+        findings = (settled, *findings[1:])
     return Verdict(guard="toy", passed=False, score=dice.random() * 0.9, findings=findings, fatal=fatal)
