@@ -54,6 +54,7 @@ def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[Phas
     for check in checks:
         phases += [Phase.CHECK_PRE] if isinstance(check, ToolUse) and check.pre_check else []
         phases.append(Phase.CHECK)
+        phases += [Phase.COMPARE] if config.snapshots and isinstance(check, ToolUse) else []
     return tuple(phases)
 
 
@@ -74,6 +75,8 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
             return act.writing(attempt.text) if isinstance(act, ModelUse) else None
         case Phase.SNAPSHOT:
             return snapshot_use(attempt.node, since)
+        case Phase.COMPARE:
+            return snapshot_use(f"{attempt.node}.compare", since)
         case Phase.CHECK_PRE:
             return checks[0].pre_check if checks and isinstance(checks[0], ToolUse) else None
         case Phase.CHECK:
@@ -116,7 +119,7 @@ def next_attempt(attempt: Attempt, phases: tuple[Phase, ...], delay_seconds: flo
     Where only the check could not run, it begins with the check: its work is done.
     """
     unchecked = attempt.phase in _CHECKS and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
-    todo = tuple(phase for phase in phases if phase in _CHECKS) if unchecked else phases
+    todo = tuple(phase for phase in phases if phase in (*_CHECKS, Phase.COMPARE)) if unchecked else phases
     return Attempt(
         step=attempt.step,
         name=attempt.name,
@@ -184,7 +187,7 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
             return passed(attempt) if answer == DONE else failed(attempt, faults.not_done(attempt, answer))
         case Phase.CHECK:
             return passed(attempt) if answer == HOLDS else failed(attempt, faults.not_accepted(attempt, answer))
-        case Phase.PRE_CHECK | Phase.READ | Phase.WRITE | Phase.SNAPSHOT | Phase.CHECK_PRE | None:
+        case Phase.PRE_CHECK | Phase.READ | Phase.WRITE | Phase.SNAPSHOT | Phase.CHECK_PRE | Phase.COMPARE | None:
             return attempt
         case _:
             assert_never(attempt.phase)

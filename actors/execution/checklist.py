@@ -23,6 +23,7 @@ _GOALS: Mapping[GoalStatus, NodeState] = {
     GoalStatus.ACHIEVED: NodeState.DONE,
     GoalStatus.FAILED: NodeState.FAILED,
     GoalStatus.BLOCKED: NodeState.SKIPPED,
+    GoalStatus.DROPPED: NodeState.SKIPPED,
 }
 
 

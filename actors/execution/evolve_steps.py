@@ -16,7 +16,7 @@ from actors.execution.attempts import (
     tool_use,
 )
 from actors.execution.events import AttemptDecided, Cause, FileReplied, StepOutcome, StepSettled
-from actors.execution.forbidden import broken_tokens, forbidden_uses
+from actors.execution.forbidden import broken_tokens, forbidden_uses, missed_deadlines
 from actors.execution.goals import blocked_by, goals_of, statuses
 from actors.execution.ids import WORKSPACE_START, place_of, tool_node
 from actors.execution.state import Attempt, Phase, State, StepResult, Trouble
@@ -128,7 +128,7 @@ def tool_ended(state: State, event: ToolFinished) -> State:
     use = None if attempt is None else tool_use(state.config, state.plan, attempt)
     if attempt is None or use is None or attempt.result:
         return state
-    if attempt.phase is Phase.SNAPSHOT:
+    if attempt.phase in (Phase.SNAPSHOT, Phase.COMPARE):
         return _told(*workspace_rules.after_step(state, attempt, event))
     return _told(state, after_tool(attempt, use, event))
 
@@ -211,7 +211,7 @@ def settled(state: State, event: StepSettled) -> State:
         now=now,
         ready=plan.ready_after(state.ready, before, now),
         active=without(state.active, (name,)) if attempt is not None else state.active,
-        results={**state.results, event.step: result},
+        results={**without(state.results, (event.step,)), event.step: result},
         trace=trace,
     )
     if not event.node:  # A person has settled it by hand, where the plan did not go on.
@@ -225,7 +225,7 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
         return state
     held = broken_invariants(state.plan.program, before)
     broken = [each for each in broken_invariants(state.plan.program, state.now) if each not in held]
-    wrong = _violations(state, before, event.step)
+    wrong = (*_violations(state, before, event.step), *_late(state, event.step))
     goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
     if event.handed_over:
         findings = (*event.findings, *goals)
@@ -250,6 +250,13 @@ def _violations(state: State, before: Configuration, step: str) -> tuple[Finding
     tokens = state.unnamed.union(state.plan.program.names(before.tokens))
     earlier = {finding.message for finding in broken_tokens(kept, tokens, step)}
     return tuple(found for found in broken_tokens(kept, state.tokens, step) if found.message not in earlier)
+
+
+def _late(state: State, step: str) -> tuple[Finding, ...]:
+    """Return a finding for each deadline that a step has passed, once."""
+    found = missed_deadlines(state.constraints.requirements, state.run.wall, step)
+    known = {finding.message for finding in state.violations}
+    return tuple(finding for finding in found if finding.message not in known)
 
 
 def _cause(state: State, event: StepSettled) -> Cause:

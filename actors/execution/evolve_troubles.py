@@ -20,6 +20,7 @@ from actors.execution.events import (
     TroubleDecided,
 )
 from actors.execution.evolve_steps import begun, constrained, with_configuration
+from actors.execution.goals import goals_of, past_goals, statuses
 from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Attempt, Ending, Replan, Revision, Settled, State, Trouble
 from actors.execution.trouble_rules import reason
@@ -220,8 +221,11 @@ def revised(state: State, event: PlanRevised) -> State:
     held = sum(1 << bit for bit, token in enumerate(program.tokens) if token in tokens)
     now = Configuration(program.initial.pending, held)
     over = Revision(state.revision, state.plan, state.results, state.trace, event.why, event.level)
+    goals = goals_of(state.plan.plan)
+    found = statuses(goals, state.plan.program, state.now, tokens)
     after = changed(
         state,
+        goals=past_goals(state.goals, goals, found),
         plan=plan,
         now=now,
         ready=tuple(ready_steps(program, now)),

@@ -1,6 +1,7 @@
 """What requirements forbid, compared with what steps use and do: tools, changed paths, and tokens. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 
 from actors.plans.constraints import FORBIDS
 from actors.plans.coverage import folded_name
@@ -13,6 +14,9 @@ from actors.values.requirements import Requirement, RequirementKind
 
 PATHS_SHOWN = 5
 """The changed paths that a finding names."""
+FILES = frozenset({"files", "changed files", "files changed"})
+"""The names of a budget's limit that counts the files that may change."""
+DAY_SECONDS = 86_400.0
 
 
 def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet) -> tuple[Finding, ...]:
@@ -67,10 +71,96 @@ def changed_paths(requirements: Iterable[Requirement], changed: Collection[str],
     for requirement in _forbidding(requirements):
         paths = touched(changed, requirement.paths)
         if paths:
-            more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
-            shown = ", ".join(printable(path, 100) for path in paths[:PATHS_SHOWN])
-            found.append(_finding(requirement, f"{shown}{more} changed", step))
+            found.append(_finding(requirement, f"{_shown(paths)} changed", step))
     return tuple(found)
+
+
+def changed_by_check(check: str, changed: Sequence[str], step: str) -> Finding:
+    """Return the finding of a check that has changed files: it only looks at a result."""
+    message = (
+        f"the check {printable(check, 100)!r} of the step {printable(step, 100)!r} changed files: {_shown(changed)}"
+    )
+    return Finding(code=Code.CHECK_CHANGES, message=message, where=step, tags=(ReasonTag.REQUIREMENT_VIOLATION,))
+
+
+def outside_scope(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
+    """Return a finding where a step has changed a path that no scope with paths has in it."""
+    scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
+    if not scopes:
+        return ()
+    inside = set(touched(changed, [path for item in scopes for path in item.paths]))
+    paths = sorted(path for path in changed if path not in inside)
+    return (_finding(scopes[0], f"{_shown(paths)} changed outside of it", step),) if paths else ()
+
+
+def files_limit(requirement: Requirement) -> int | None:
+    """Return how many files a budget allows to change; None for any other requirement."""
+    limit = requirement.limit
+    if requirement.kind != RequirementKind.BUDGET or limit is None or folded_name(limit.name) not in FILES:
+        return None
+    value = limit.value.strip()
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else None
+
+
+def too_many_files(
+    requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
+) -> tuple[Finding, ...]:
+    """Return a finding for each budget of files that a step's changes exceed, with those of all steps so far."""
+    found = []
+    for item in requirements:
+        most = files_limit(item)
+        if most is not None and changed and len(all_changed) > most:
+            found.append(_finding(item, f"{len(all_changed):,} files have changed since the start", step))
+    return tuple(found)
+
+
+def deadline_of(requirement: Requirement) -> float | None:
+    """Return the time of a deadline whose limit is an ISO 8601 date or time, in UTC seconds since 1970; else None.
+
+    A time without a zone is one of UTC; a date alone ends with its day.
+    """
+    if requirement.kind != RequirementKind.DEADLINE or requirement.limit is None:
+        return None
+    value = requirement.limit.value.strip()
+    try:
+        moment = datetime.fromisoformat(value)
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return moment.timestamp() + (DAY_SECONDS if len(value) <= len("2026-01-31") else 0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def missed_deadlines(requirements: Iterable[Requirement], now: float, step: str) -> tuple[Finding, ...]:
+    """Return a finding for each deadline that has passed."""
+    times = ((item, deadline_of(item)) for item in requirements)
+    return tuple(
+        _finding(item, "the deadline has passed", step) for item, time in times if time is not None and now > time
+    )
+
+
+def not_comparable(requirements: Iterable[Requirement], *, snapshots: bool) -> tuple[Requirement, ...]:
+    """Return the requirements that the execution compares with nothing that a step does."""
+    return tuple(item for item in requirements if not _is_compared(item, snapshots=snapshots))
+
+
+def _is_compared(item: Requirement, *, snapshots: bool) -> bool:
+    match item.kind:
+        case RequirementKind.MUST_AVOID | RequirementKind.MUST_KEEP:
+            forbids = item.kind == RequirementKind.MUST_AVOID and bool(item.tools)
+            return forbids or bool(item.tokens) or (snapshots and bool(item.paths))
+        case RequirementKind.SCOPE:
+            return snapshots and bool(item.paths)
+        case RequirementKind.BUDGET:
+            return snapshots and files_limit(item) is not None
+        case RequirementKind.DEADLINE:
+            return deadline_of(item) is not None
+        case _:
+            return True
+
+
+def _shown(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
+    return f"{', '.join(printable(path, 100) for path in paths[:PATHS_SHOWN])}{more}"
 
 
 def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], step: str) -> tuple[Finding, ...]:

@@ -22,6 +22,7 @@ class GoalStatus(StrEnum):
     ACHIEVED = "achieved"  # all its tokens hold
     FAILED = "failed"  # the steps that are left cannot make its tokens
     BLOCKED = "blocked"  # a goal that it depends on has failed or is blocked, whatever else
+    DROPPED = "dropped"  # it was pending when a full replan left it out
 
 
 class Goal(NamedTuple):
@@ -72,6 +73,40 @@ def statuses(
             if lost and result[goal.id] is not GoalStatus.BLOCKED:
                 result[goal.id], changed = GoalStatus.BLOCKED, True
     return result
+
+
+class PastGoal(NamedTuple):
+    """A goal of an earlier revision, and its status when that revision ended."""
+
+    goal: Goal
+    """The goal."""
+    status: GoalStatus
+    """What had become of it."""
+
+
+def past_goals(
+    earlier: Sequence[PastGoal], goals: Sequence[Goal], found: Mapping[str, GoalStatus]
+) -> tuple[PastGoal, ...]:
+    """Return the goals of all revisions so far, each once, with their last statuses."""
+    kept = {_same(past.goal): past for past in earlier}
+    kept |= {_same(goal): PastGoal(goal, found[goal.id]) for goal in goals}
+    return tuple(kept.values())
+
+
+def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: frozenset[str]) -> tuple[PastGoal, ...]:
+    """Return the goals of earlier revisions that the plan has no more. What was achieved stays achieved."""
+    current, left = {_same(goal) for goal in goals}, []
+    for past in earlier:
+        if _same(past.goal) in current:
+            continue
+        status = GoalStatus.DROPPED if past.status is GoalStatus.PENDING else past.status
+        left.append(past._replace(status=GoalStatus.ACHIEVED if past.goal.tokens <= tokens else status))
+    return tuple(left)
+
+
+def _same(goal: Goal) -> tuple[str, str, frozenset[str]]:
+    """Return what makes two goals of different revisions the same one: an id names the whole goal of any plan."""
+    return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 
 def blocked_by(goals: Sequence[Goal], found: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:

@@ -8,6 +8,7 @@ from typing import Any
 from actors.demands.table import DemandTable
 from actors.execution.config import ExecutionConfig
 from actors.execution.demand_table import conclusion_of, demands_of
+from actors.execution.forbidden import not_comparable
 from actors.execution.goals import GoalStatus
 from actors.execution.state import State
 from actors.execution.story import (
@@ -21,11 +22,13 @@ from actors.execution.story import (
     shown_steps,
 )
 from actors.plans.constraints import with_constraints
+from actors.plans.formatting import printable
 from actors.plans.plan import Plan
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
 from actors.values.format import counted
+from actors.values.requirements import Requirement, requirement_to_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,8 @@ class ExecutionResult(RunResult):
     """The tokens of the goal that do not hold, sorted."""
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
+    not_checked: tuple[Requirement, ...]
+    """What every plan keeps to and the execution compares with nothing that a step does."""
     snapshots: tuple[str, str] | None
     """The ids of the first and the last snapshot of the workspace; None where none was taken."""
     not_compared: int
@@ -90,6 +95,7 @@ class ExecutionResult(RunResult):
     def remarks(self) -> Sequence[str]:
         """Return a line for each requirement that a step has violated."""
         lines = [f"violated: {finding.message}" for finding in self.violations]
+        lines += [f"not checked: {item.kind}: {printable(item.text, 200)}" for item in self.not_checked]
         if self.not_compared:
             lines.append(f"not checked: which files changed, after {counted(self.not_compared, 'step')}")
         return lines
@@ -107,6 +113,7 @@ class ExecutionResult(RunResult):
             "trace": list(self.revisions[-1].trace) if self.revisions else [],
             "revisions": [revision.to_json() for revision in self.revisions],
             "violations": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.violations],
+            "not_checked": [requirement_to_json(item) for item in self.not_checked],
             "snapshots": None if self.snapshots is None else {"first": self.snapshots[0], "last": self.snapshots[1]},
             "plan_of": self.plan_of or None,
         }
@@ -131,6 +138,7 @@ def result_of(view: RunView) -> ExecutionResult:
             holds=(),
             missing=(),
             violations=(),
+            not_checked=(),
             snapshots=None,
             not_compared=0,
             plan_json=None,
@@ -148,6 +156,7 @@ def result_of(view: RunView) -> ExecutionResult:
         holds=tuple(sorted(begun.tokens)),
         missing=tuple(sorted(begun.plan.plan.goal_state - begun.tokens)),
         violations=begun.violations,
+        not_checked=not_comparable(begun.constraints.requirements, snapshots=begun.config.snapshots),
         snapshots=(begun.first_snapshot, begun.snapshot) if begun.snapshot and begun.first_snapshot else None,
         not_compared=begun.not_compared,
         plan_json=begun.plan.json,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from actors.execution.result import ExecutionResult
 from actors.execution.story import ShownRevision, ShownStep, StepStatus
+from actors.plans.formatting import printable
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.format import counted
@@ -63,6 +64,8 @@ def _current(result: ExecutionResult) -> Iterator[Line]:
         yield _tokens("lacks", result.missing)
     for finding in result.violations:
         yield indented(f"violated: {finding.message}", "red")
+    for item in result.not_checked:
+        yield indented(f"not checked: {item.kind}: {printable(item.text, 200)}", "dim")
 
 
 def _revision(revision: ShownRevision) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import Cause, ExecutionCall, StepOutcome
+from actors.execution.goals import PastGoal
 from actors.execution.ids import attempt_node, phase_node
 from actors.plans.constraints import Constraints
 from actors.plans.semantics import Configuration
@@ -34,6 +35,7 @@ class Phase(StrEnum):
     SNAPSHOT = "snapshot"  # the workspace is recorded, and compared with what it was before
     CHECK_PRE = "check_pre"  # the check's own pre-check is called
     CHECK = "check"  # the guard's tool is called, or a person looks at the result
+    COMPARE = "compare"  # the workspace is recorded again: a check changes nothing
 
 
 Result = Literal["", "passed", "failed", "unknown"]
@@ -272,6 +274,10 @@ class State:
     """What every plan keeps to: it survives every replan."""
     barred: frozenset[int] = frozenset()
     """The indices of the steps of the plan that use what a constraint forbids: none of them begins."""
+    goals: tuple[PastGoal, ...] = ()
+    """The goals of the revisions that are over, with their statuses then."""
+    touched: frozenset[str] = frozenset()
+    """The paths that have changed since the start, as far as snapshots say; none where no budget of files is stated."""
     told: int = 0
     """The user's requirements that the current plan takes into account, as their number."""
 

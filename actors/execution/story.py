@@ -1,13 +1,13 @@
 """What an execution came to, as plain values: steps with their statuses, goals, revisions and the phase. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
 from actors.execution.config import ReadyPlan
 from actors.execution.events import StepOutcome
-from actors.execution.goals import GoalStatus, goals_of, statuses
+from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
 from actors.execution.state import Phase, Revision, State
 from actors.plans.contingency import contingent_steps
 from actors.plans.plan import Step
@@ -120,16 +120,30 @@ class ShownRevision:
 
 
 def shown_goals(state: State) -> tuple[ShownGoal, ...]:
-    """Return the goals of the current plan with their statuses."""
+    """Return the goals of the current plan with their statuses, and those of earlier revisions that it has no more."""
     goals = goals_of(state.plan.plan)
     found = statuses(goals, state.plan.program, state.now, state.tokens)
-    return tuple(ShownGoal(goal.id, goal.text, found[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
+    now = tuple(ShownGoal(goal.id, goal.text, found[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
+    return now + tuple(
+        ShownGoal(goal.id, goal.text, status, tuple(sorted(goal.tokens)))
+        for goal, status in left_goals(state.goals, goals, state.tokens)
+    )
 
 
 def shown_steps(state: State) -> tuple[ShownStep, ...]:
     """Return the steps of the current plan, in the order of its dependencies."""
     later, over = contingent_steps(state.plan.plan), state.run.finished is not None
-    return tuple(_shown(state, step.step_id, step.step_id in later, over=over) for step in state.plan.program.steps)
+    shown = [_shown(state, step.step_id, step.step_id in later, over=over) for step in state.plan.program.steps]
+    order = {step: number for number, step in enumerate(state.results)}
+    return tuple(sorted(shown, key=lambda step: _turn(order, step)))
+
+
+def _turn(order: Mapping[str, int], shown: ShownStep) -> tuple[int, int]:
+    """Return where a step stands in the story: what has ended in its order, then what is at work, then the rest."""
+    ended = shown.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
+    if ended and shown.step in order:
+        return 0, order[shown.step]
+    return (1 if shown.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
 
 
 def _shown(state: State, step: str, contingent: bool, *, over: bool) -> ShownStep:
@@ -180,7 +194,8 @@ def shown_revisions(state: State) -> tuple[ShownRevision, ...]:
 
 
 def _earlier(revision: Revision) -> ShownRevision:
-    steps = tuple(_past_steps(revision.plan, revision))
+    order = {step: number for number, step in enumerate(revision.results)}
+    steps = tuple(sorted(_past_steps(revision.plan, revision), key=lambda step: _turn(order, step)))
     plan_id = revision.plan.plan.plan_id
     return ShownRevision(revision.number, plan_id, revision.trace, revision.why, str(revision.level), steps)
 

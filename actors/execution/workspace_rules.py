@@ -5,9 +5,9 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from actors.execution.attempts import failed, passed
-from actors.execution.forbidden import changed_paths
+from actors.execution.forbidden import changed_by_check, changed_paths, files_limit, outside_scope, too_many_files
 from actors.execution.ids import WORKSPACE_START
-from actors.execution.state import Attempt, State
+from actors.execution.state import Attempt, Phase, State
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.snapshot_texts import Snapshot, snapshot_taken, snapshot_use
 from runtime.core.copies import changed
@@ -48,7 +48,20 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     if taken.changed is None:
         state = changed(state, not_compared=state.not_compared + 1)
     state = changed(state, snapshot=taken.id or state.snapshot)
-    found = changed_paths(state.constraints.requirements, taken.changed or (), attempt.step)
+    kept, paths = state.constraints.requirements, taken.changed or ()
+    if any(files_limit(item) is not None for item in kept):
+        state = changed(state, touched=state.touched.union(paths))
+    found = (
+        *changed_paths(kept, paths, attempt.step),
+        *outside_scope(kept, paths, attempt.step),
+        *too_many_files(kept, state.touched, paths, attempt.step),
+    )
+    if attempt.phase is Phase.COMPARE and paths and len(state.active) == 1:  # Else another step may have changed them.
+        check = state.plan.by_id[attempt.step].guard
+        by_check = changed_by_check(check, paths, attempt.step)
+        if not found:
+            return changed(state, violations=(*state.violations, by_check)), passed(attempt)
+        found = (*found, by_check)
     if not found:
         return state, passed(attempt)
     return changed(state, violations=(*state.violations, *found)), replace(failed(attempt, *found), skipped=True)

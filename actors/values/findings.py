@@ -100,6 +100,7 @@ class Code(StrEnum):
     # the execution of a plan: `where` is the step id, a goal's id or the place of an invariant
     STEP_FAILED = "step.failed"  # its tool or a person says so
     CHECK_FAILED = "step.check_failed"
+    CHECK_CHANGES = "step.check_changes"  # its check changed files, and nothing forbids just these
     PRE_CHECK_FAILED = "step.pre_check_failed"
     NOT_APPROVED = "step.not_approved"  # refused, or not answered
     UNKNOWN_OUTCOME = "step.unknown_outcome"  # nobody knows whether its tool has run

@@ -6,8 +6,11 @@ import pytest
 
 from actors.execution.proof import guard_of, prove
 from actors.execution.replan_brief import given_facts
+from actors.execution.result import result_of
+from actors.execution.story import shown_goals, shown_steps
+from actors.run.result import RunView
 from actors.values.requirements import requirement_id
-from tests.execution.stage import Stage, plan, step, tool, tools_for, toolset
+from tests.execution.stage import Stage, plan, step, tool, tools_for, toolset, writer
 
 KEPT = {
     "kind": "must_keep",
@@ -210,3 +213,126 @@ def test_a_further_replan_still_has_what_the_user_has_forbidden():
     broken(stage)
     assert stage.state.replan.level == "partial_replan"
     assert "Never use the shredder" in stated(given_facts(stage.state, stage.state.replan))
+
+
+def compared(stage, changed, done=("do",)):
+    """Play a step whose snapshots, after its work and after its check, find these changed paths."""
+    for name in done:
+        stage.tool(name)
+    stage.tool("workspace:snapshot", output=json.dumps({"id": "c1", "changed": changed}))
+    if stage.requests("tool:check"):
+        stage.tool("check")
+
+
+def with_snapshots(*requirements, **fields):
+    """Return an execution of one step with these requirements, after the first snapshot."""
+    stage = Stage(plan(DO, requirements=list(requirements)), TOOLS, snapshots=True, replans=False, **fields)
+    stage.tool("workspace:snapshot", output=json.dumps({"id": "c0"}))
+    return stage
+
+
+def test_a_check_that_changes_a_protected_path_is_a_violation_and_its_step_fails():
+    stage = with_snapshots(KEPT)
+    compared(stage, [])
+    stage.tool("workspace:snapshot", output=json.dumps({"id": "c2", "changed": ["LICENSE"]}))
+    assert {finding.code for finding in stage.state.violations} == {"requirement.violated", "step.check_changes"}
+    assert stage.state.trouble.cause == "requirement_violated"
+
+
+def test_a_check_that_changes_other_files_is_a_violation_of_its_own_and_its_step_goes_on():
+    """Tests that leave a cache behind do not fail a step; the result says so."""
+    stage = with_snapshots(KEPT)
+    compared(stage, [])
+    stage.tool("workspace:snapshot", output=json.dumps({"id": "c2", "changed": ["cache/x"]}))
+    assert stage.end == "success"
+    [finding] = stage.state.violations
+    assert (finding.code, "the check 'syntax' of the step 'a' changed files: cache/x" in finding.message) == (
+        "step.check_changes",
+        True,
+    )
+
+
+def test_a_change_outside_of_the_scope_is_a_violation():
+    scope = {"kind": "scope", "quote": "only docs/", "text": "only docs/", "paths": ["docs"]}
+    stage = with_snapshots(scope)
+    compared(stage, ["docs/a.md", "out.txt"])
+    [finding] = stage.state.violations
+    assert "out.txt changed outside of it" in finding.message
+
+
+@pytest.mark.parametrize(("most", "broken"), [("1", True), ("2", False)])
+def test_a_budget_of_files_counts_what_all_steps_have_changed(most, broken):
+    budget = {"kind": "budget", "quote": "few files", "text": "few files", "limit": {"name": "files", "value": most}}
+    stage = with_snapshots(budget)
+    compared(stage, ["a.py", "b.py"])
+    assert bool(stage.state.violations) == broken
+
+
+@pytest.mark.parametrize(("value", "late"), [("1970-01-01T00:01:00Z", True), ("2999-01-01", False), ("soon", False)])
+def test_a_deadline_that_is_a_time_is_compared_after_each_step(value, late):
+    deadline = {"kind": "deadline", "quote": "in time", "text": "in time", "limit": {"name": "end", "value": value}}
+    stage = Stage(plan(DO, requirements=[deadline]), TOOLS, replans=False)
+    stage.tool("do")
+    stage.tool("check")
+    assert bool(stage.state.violations) == late
+
+
+def test_what_the_execution_cannot_compare_is_listed_as_not_checked():
+    budget = {"kind": "budget", "quote": "at most 100 EUR", "text": "at most 100 EUR"}
+    deadline = {"kind": "deadline", "quote": "by yesterday", "text": "by yesterday"}
+    stage = Stage(plan(DO, requirements=[budget, deadline, KEPT, AVOIDED]), TOOLS)
+    result = result_of(RunView("run", "running", stage.state, stage.state))
+    assert [item.quote for item in result.not_checked] == ["at most 100 EUR", "by yesterday", KEPT["quote"]]
+    assert "not checked: budget: at most 100 EUR" in result.remarks()
+
+
+def test_goals_of_earlier_revisions_are_shown_after_a_full_replan_with_what_became_of_them():
+    """S118."""
+    first = {"kind": "goal", "quote": "data exists", "text": "data exists", "tokens": ["x"]}
+    second = {"kind": "goal", "quote": "report exists", "text": "report exists", "tokens": ["y"]}
+    value = plan(step("a", "start", "x"), step("b", "x", "y"), goal="x y", requirements=[first, second])
+    stage = Stage(value, tools_for(plan(step("a"), step("b"), step("c"))))
+    stage.run_step("a")
+    stage.post(kind="requirement", text="A table will do.")
+    stage.planned(plan(step("c", "x", "z"), initial="start x", goal="z") | {"goal": "a table exists"})
+    stage.proved()
+    shown = {goal.text: goal.status for goal in shown_goals(stage.state)}
+    assert shown == {"a table exists": "pending", "data exists": "achieved", "report exists": "dropped"}
+
+
+def test_the_text_of_the_goal_survives_a_partial_replan():
+    """S118: of a plan without goal requirements too."""
+    stage = Stage(guarded(DO) | {"goal": "the file out.txt exists"}, TOOLS)
+    broken(stage)
+    stage.planned(plan(step("c", "start", "goal", generator="other"), initial="safe start") | {"goal": "b"})
+    stage.proved()
+    assert [goal.text for goal in shown_goals(stage.state)] == ["the file out.txt exists"]
+
+
+def test_the_back_off_doubles_between_the_visits_of_a_step():
+    stage = Stage(plan(DO), TOOLS, replans=False)
+    for _ in range(3):
+        stage.tool("do", "transient", reason="late")
+        stage.woken()
+    delays = [event.delay_seconds for event in stage.events if event.kind == "trouble_decided"]
+    assert delays == [2.0, 4.0, 8.0]
+
+
+def test_the_story_lists_steps_in_the_order_in_which_they_ended():
+    value = plan(step("a", "start broken", "goal"), step("b", "start", "x"), step("c", "x", "broken"))
+    stage = Stage(value)
+    stage.run_step("b")
+    stage.run_step("c")
+    assert [shown.step for shown in shown_steps(stage.state)] == ["b", "c", "a"]
+
+
+def test_the_prompt_of_a_model_shows_its_last_five_rejections_and_not_only_the_last():
+    value = plan(step("a", "start", "goal", retry_budget=7))
+    stage = Stage(value, toolset({"do_a": writer()}, {"syntax": tool("check")}))
+    for number in range(6):
+        stage.tool("workspace:read", output='{"files": {}}')
+        stage.reply(f"text {number}")
+        stage.tool("workspace:write")
+        stage.tool("check", "failed", output=f"wrong {number}")
+    said = [feedback.text for feedback in stage.state.feedback["a"]]
+    assert [f"wrong {number}" in text for number, text in zip(range(1, 6), said, strict=True)] == [True] * 5
