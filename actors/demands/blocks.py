@@ -15,6 +15,8 @@ LINE_LENGTH_MAX = 2000
 """Characters at the beginning of a line by which it is recognised."""
 HEADING_LENGTH_MAX = 80
 """Characters of a heading that has no markup, or only a colon or bold letters."""
+NUMBERED_WORDS_MAX = 4
+"""Words of a numbered line that is a heading, such as "3.1 Functional requirements"."""
 WRAPPED_LENGTH_MIN = 60
 """Characters of a list item's line below which its author has not wrapped it."""
 
@@ -24,7 +26,8 @@ _BOLD = re.compile(r"\s{0,3}(?:\*\*|__)(?P<name>[^*_]{1,80}?):?(?:\*\*|__)\s*:?\
 _LABEL = re.compile(r"\s{0,3}(?P<name>[A-Z][^.!?|:]{1,78}):\s*$")
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,}|~{3,})\s*$")
 _ITEM = re.compile(
-    r"(?P<indent>[ \t]{0,16})(?:[-*+•\u2013\u2014\u2023◦·]|(?P<number>\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]"
+    r"(?P<indent>[ \t]{0,16})(?:[-*+•\u2013\u2014\u2023\u2192\u25aa\u25cf\u2610◦·]"
+    r"|(?P<number>\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]"
     r"|\d{1,3}\.\d{1,3}(?:\.\d{1,3})?"
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|#\.|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
@@ -48,6 +51,7 @@ _CODE = re.compile(
     r"|CREATE|ALTER) \S+ .*;?\s*$"
     r"|\S.*[;{}]\s*$|//|/\*|@\w+\()"
 )
+_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
 _MAIL = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Reply-To|Message-ID|In-Reply-To|Content-Type): \S")
 _SUBJECT = re.compile(r"(?:Subject|Betreff|Title|Summary): +(?=\S)")
 _CALLOUT = re.compile(r"\s{0,3}>\s?(?:\[!\w+\]\s*)?")
@@ -61,6 +65,7 @@ class Form(StrEnum):
 
     TITLE = "title"
     HEADING = "heading"
+    LABEL = "label"
     ITEM = "item"
     CELL = "cell"
     PROSE = "prose"
@@ -76,7 +81,7 @@ class Block(NamedTuple):
     end: int
     """Where it ends."""
     depth: int = 0
-    """The columns by which a list item is indented."""
+    """The columns by which a list item is indented; of a heading its level, where its markup or number shows one."""
     ordered: bool = False
     """Whether a list item is numbered."""
     checked: bool = False
@@ -134,23 +139,40 @@ class _Cutter:
         if self.fence or _FENCE.match(head):
             yield from self.close()
             self._take_fence(head)
+        elif _SIGNATURE.match(head):
+            yield from self.close()
+            self.signed = True
         elif not head.strip() or _RULE.match(head) or _UNDERLINE.match(head):
             yield from self.close()
-            self.callout, self.signed = False, _SIGNATURE.match(head) is not None
+            self.callout = False
         elif self._is_left_out(head):
             yield from self.close()
-        elif heading := _heading(head, following) or (self.block is None and _named(head, self.is_name)):
+        elif heading := _heading(head, following) or (self.block is None and _named(head, following, self.is_name)):
             yield from self.close()
-            yield Block(Form.HEADING, line.start + heading[0], line.start + heading[1])
+            labels = not _HEADING.match(head) and (_LABEL.match(head) or head.rstrip("*_ ").endswith(":"))
+            form = Form.LABEL if labels else Form.HEADING
+            yield Block(form, line.start + heading[0], line.start + heading[1], depth=_level(head))
         elif head.lstrip().startswith("|"):
             yield from self.close()
             self.row += 1
             yield from _cells(line, self.row)
         elif item := _ITEM.match(head):
             yield from self.close()
+            name = head[item.end() :].strip()
+            if item["number"] and not item["indent"] and name[-1:].isalpha() and self._names(name, following):
+                level = item["number"].strip("().").count(".") + 1
+                yield Block(Form.HEADING, line.start + item.end(), line.end, depth=level)
+                return
             self.block = None if _is_noise(head[item.end() :]) else _item(line, head, item)
         else:
             yield from self._take_prose(line, head)
+
+    def _names(self, line: str, following: str) -> bool:
+        """Tell whether a numbered line is a heading: it has a known name, or a paragraph follows at once."""
+        if len(line.split()) > NUMBERED_WORDS_MAX or not line[0].isupper():
+            return False
+        follows = following.strip() and not following[0].isspace() and not _ITEM.match(following)
+        return self.is_name(line) or bool(follows and following[0].isupper())
 
     def _take_fence(self, head: str) -> None:
         match = _FENCE.match(head)
@@ -202,11 +224,19 @@ def _heading(head: str, following: str) -> tuple[int, int] | None:
     return None
 
 
-def _named(head: str, is_name: Callable[[str], bool]) -> tuple[int, int] | None:
+def _named(head: str, following: str, is_name: Callable[[str], bool]) -> tuple[int, int] | None:
     plain = head.strip()
-    if len(plain) <= HEADING_LENGTH_MAX and plain[:1].isupper() and plain[-1].isalnum() and is_name(plain):
+    short = len(plain.split()) <= NUMBERED_WORDS_MAX + 1 and len(plain) <= HEADING_LENGTH_MAX
+    begins = plain[:1].isupper() or _NUMBERED.match(plain)
+    if short and begins and ":" not in plain and plain[-1].isalnum() and (is_name(plain) or _ITEM.match(following)):
         return 0, len(head)
     return None
+
+
+def _level(head: str) -> int:
+    """Return the level of a heading with markup; 0 for one without."""
+    marks = head.lstrip()
+    return len(marks) - len(marks.lstrip("#"))
 
 
 def _cells(line: _Line, row: int) -> Iterator[Block]:
@@ -228,5 +258,5 @@ def _item(line: _Line, head: str, item: re.Match[str]) -> Block:
 
 
 def _is_noise(head: str) -> bool:
-    """Tell whether a line is a part of a log, a stack trace or a shell session, or the head of a mail."""
+    """Tell whether a line is a part of a log, a stack trace or a shell session, or the head of a message."""
     return any(pattern.match(head) for pattern in (_TRACE, _LOG, _SHELL, _MAIL, _FOOTNOTE))

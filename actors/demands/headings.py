@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from actors.demands.tables import any_of
+from actors.demands.words import any_of
 from actors.values.requirements import RequirementKind
 
 
@@ -11,18 +11,19 @@ class Role(StrEnum):
     """How the sentences below a heading are read."""
 
     ASKED = "asked"  # each sentence is a demand, unless it describes how things are
-    PROPOSED = "proposed"  # a sentence about what will be is a demand
+    LISTED = "listed"  # so is each fragment among demands in note form
     NEUTRAL = "neutral"  # a sentence is a demand by its own words
     TOLD = "told"  # only a sentence with a strict word is: must, please, do not
-    SILENT = "silent"  # none is: steps to reproduce, logs, alternatives, questions
+    OBSERVED = "observed"  # only a paragraph with such a word is: steps to reproduce, logs, what happens
+    SILENT = "silent"  # none is: alternatives, questions, examples
 
 
 _ASKED = (
     (
         RequirementKind.SCOPE,
         (
-            r"(?:explicitly )?(?:out of scope|not in scope|non-? ?goals?|not goals|anti-? ?goals|won'?t (?:do"
-            r"|have)|exclusions?|excluded|not included"
+            r"(?:explicitly )?(?:what not|out of scope|not in scope|non-? ?goals?|not goals|anti-? ?goals|won'?t(?: do"
+            r"| have)?|will not|exclusions?|excluded|not included"
             r"|what (?:this|it) is not|not part of (?:this|it)|not now|later|out-of-scope)"
         ),
     ),
@@ -45,7 +46,7 @@ _ASKED = (
     (
         RequirementKind.DEADLINE,
         (
-            r"(?:deadlines?|due(?: dates?)?|dates|schedule|when|milestones|time ?frame|timeline|timing|by when"
+            r"(?:deadlines?|due(?: dates?)?|dates|schedule|when|milestones|time ?frame|timing|by when"
             r"|target dates?|delivery)"
         ),
     ),
@@ -54,8 +55,8 @@ _ASKED = (
         RequirementKind.MUST_KEEP,
         (
             r"(?:(?:hard |known |technical |further |other |some |our |the |operational |design "
-            r"|general )*(?:constraints?|rules|restrictions|limitations|boundaries"
-            r"|conditions|guard ?rails|limits|ground rules|boundary conditions|caveats|keep in mind|please note))"
+            r"|general |project )*(?:constraints?|rules|restrictions|limitations|boundaries"
+            r"|conditions|guard ?rails|limits|ground rules|boundary conditions|caveats))"
         ),
     ),
     (
@@ -82,6 +83,10 @@ _ASKED = (
             r"acceptance|request|wanted|needed|required|mandatory|optional|important"
             r"|describe the solution you'?d like|solution you'?d like|we are done when.*|done means.*|"
             r"(?:the )?(?:\w+ )?(?:must|should|shall|has to|needs to|have to|need to|ought to|will have to)|"
+            r"follow.?ups?|wish(?:es)?|principles|what|how it should be|"
+            r"functional|non-?functional|technical|organi[sz]ational|operational|"
+            r"please note|(?:to )?keep in mind|also note|"
+            r"(?:required|requested|desired|wanted|needed|expected|mandatory|acceptance) \w+(?: \w+)?|"
             r"(?:i|we) (?:want|need|expect|ask|require|would like)(?: you)?(?: to)?(?: have| see"
             r"| get)?(?: the following.*)?|(?:the )?following (?:must|should|has to|needs to).*)"
         ),
@@ -92,33 +97,40 @@ _PROPOSED = any_of(
         r"(?:(?:the |our |a )?(?:proposal|proposed (?:solution|change|changes|design|approach|behaviou?r|api"
         r"|fix)|solution|design|detailed design|approach|plan|implementation|implementation plan|specification"
         r"|suggested (?:fix|solution|change)|suggestion|migration|migration plan|rollout|roll-?out"
-        r"|rollout plan|change|decision|what changes|security|testing|monitoring|details|interface"
+        r"|rollout plan|change|decision|what changes|security|testing|monitoring|interface"
         r"|behaviou?r))"
     ),
 )
+_OBSERVED = any_of(
+    r"(?:the |minimal |exact )?steps?(?: to reproduce| for reproduction| taken)?",
+    r"how (?:to|i|can i|you can) (?:reproduce|repeat|trigger).*|to reproduce|reproduc(?:tion|ing|er|tion steps)",
+    r"repro(?: steps)?|poc|proof of concept|exploit|mwe|minimal (?:working |reproducible )?example",
+    r"(?:relevant |error |full |server |console |crash )?(?:logs?|log output|output|stack ?traces?|traceback|dump)",
+    r"backtrace",
+    r"error(?: messages?)?|screenshots?|config(?:uration)?|code(?: sample)?|sample",
+    r"actual(?:ly)?(?: behaviou?r| results?| outcome| output)?|what happens(?: instead| now)?|observed(?: behaviou?r)?",
+    r"what (?:actually )?(?:happened|went (?:wrong|well)|happens)",
+    r"current (?:behaviou?r|state|situation|output|setup)|is-?state|status quo|as is|today|before|now|currently",
+    r"what (?:is|'s) (?:wrong|broken|happening)|symptoms?|observations?|findings|measurements|measured|numbers",
+    r"what (?:already )?(?:exists|works|we have)(?: today| now| already)?|root causes?|causes?|facts",
+    (
+        r"incident timeline|(?:incident )?timeline(?: of .*)?|possible causes?|hypothes[ie]s|suspects|affected\b.*"
+        r"|impact|severity|frequency|priority"
+    ),
+    r"versions?|environment|system(?: info(?:rmation)?)?|platform|setup|my setup|your environment|device|browser",
+    r"(?:what )?(?:i|we)(?:'ve| have)? (?:already )?"
+    r"(?:did|do|checked|looked at|measured|found|saw|see|observed|know)\b.*",
+)
 _SILENT = any_of(
     (
-        r"(?:(?:the |minimal |exact )?(?:steps?(?: to reproduce| for reproduction| taken)?|how to (?:reproduce"
-        r"|repeat|trigger)|to reproduce|reproduction(?: steps)?|reproducer|repro(?: steps)?|reproducing|mwe"
-        r"|minimal (?:working |reproducible )?example)|(?:relevant |error |full |server |console )?(?:logs?"
-        r"|log output|output|stack ?traces?|traceback|error(?: message)?|backtrace|screenshots?"
-        r"|config(?:uration)?|code(?: sample)?|sample|dump)|(?:what )?(?:i|we)(?:'ve"
-        r"| have)? (?:already )?(?:tried|did|do|checked|looked at|measured|found|saw|see|observed|know).*"
-        r"|what (?:i|we)(?:'ve| have)? (?:already )?(?:tried|did|checked|looked at|measured|found|saw|see"
-        r"|observed|know).*|tried(?: so far| already)?|already (?:tried|done).*|attempts|workarounds?"
-        r"|(?:describe )?alternatives(?: considered| you'?ve considered)?|considered alternatives"
-        r"|rejected alternatives|options(?: considered)?|(?:open |unresolved |remaining )?questions?"
-        r"|references?|links?|related(?: issues| work| tickets)?|see also|prior art|further reading|glossary"
-        r"|appendix|changelog|credits|examples?|for example|e\.g\.|such as|example (?:request|response|output"
-        r"|input|usage)|versions?|environment|system info(?:rmation)?|platform|setup|my setup"
-        r"|actual(?: behaviou?r| results?| outcome| output)?(?: behaviou?r)?|actually|what happens(?: instead"
-        r"| now)?|observed(?: behaviou?r)?|current (?:behaviou?r|state|situation|output|setup)|is-?state"
-        r"|status quo|as is|today|before|what (?:is|'s) (?:wrong|broken|happening)|symptoms?|observations?"
-        r"|findings|measurements|measured|numbers|facts|what already (?:exists|works)|what (?:works|we have"
-        r"|exists)(?: today| now| already)?|root cause|cause|timeline of .*|incident timeline|checklist"
-        r"|self.?check|before submitting|possible causes?|hypothes[ie]s|suspects|affected.*|impact|pros|cons"
-        r"|advantages|drawbacks|disadvantages|pros and cons|trade.?offs|who|contacts?|participants|cc)"
+        r"(?:what )?(?:i|we)(?:'ve| have)? (?:already )?tried.*|(?:things )?(?:already )?(?:tried"
+        r"|done)(?: so far| already)?"
     ),
+    r"attempts|workarounds?|(?:describe |considered |rejected |other )?(?:alternatives|options)\b.*",
+    r"(?:open |unresolved |remaining )?questions?.*|references?|links?|related(?: issues| work| tickets)?|see also",
+    r"prior art|further reading|glossary|appendix.*|changelog|credits|contacts?|participants|cc|who",
+    r"(?:for )?examples?|e\.g\.|such as|example (?:request|response|output|input|usage)",
+    r"checklist|self.?check|before submitting|pros|cons|advantages|drawbacks|disadvantages|pros and cons|trade.?offs",
 )
 _TOLD = any_of(
     (
@@ -131,8 +143,15 @@ _TOLD = any_of(
 )
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _ASKED)
 _EDGE = re.compile(r"^(?:[\W_]|\d{1,2}(?:\.\d{1,2})*[.):]? |[ivx]{1,4}\. )+|[\W_]+$")
+_JOINT = re.compile(r"\s*(?:/|&|:|,| and | or | - | \u2013 | \u2014 )\s*")
+_TAIL = re.compile(r"\s+(?:for|of|in|on|from|to|about|regarding|with|at|by) .*")
 _ASIDE = re.compile(r"\s*\([^)]*\)\s*")
-NAMES_LENGTH_MAX = 80
+NAME_LENGTH_MAX = 80
+"""Characters of a line without markup that is the name of a part."""
+NAME_WORDS_MAX = 8
+"""Words of a heading that may have several parts."""
+NAMES_MAX = 4
+"""Parts of a heading that are looked at, as of "Goals and constraints"."""
 
 
 def name_of(heading: str) -> str:
@@ -144,18 +163,17 @@ def name_of(heading: str) -> str:
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
     """Return how the sentences below a heading are read, and the kind that they have by themselves."""
     name = name_of(heading)
-    names = [
-        name,
-        *(part.strip() for part in re.split(r"\s*(?:/|&|:| and | or | - | \u2013 )\s*", name) if part.strip()),
-    ]
-    for each in names[:4]:
+    parts = [part for part in _JOINT.split(name) if part][:NAMES_MAX] if len(name.split()) <= NAME_WORDS_MAX else []
+    for each in (name, *parts, *(_TAIL.sub("", part) for part in parts[:1])):
         for kind, pattern in _COMPILED:
             if pattern.fullmatch(each):
                 return Role.ASKED, kind
         if _SILENT.fullmatch(each):
             return Role.SILENT, None
+        if _OBSERVED.fullmatch(each):
+            return Role.OBSERVED, None
         if _PROPOSED.fullmatch(each):
-            return Role.PROPOSED, RequirementKind.GOAL
+            return Role.ASKED, RequirementKind.GOAL
         if _TOLD.fullmatch(each):
             return Role.TOLD, None
     return Role.NEUTRAL, None
@@ -163,4 +181,4 @@ def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
 
 def is_name(line: str) -> bool:
     """Tell whether a line without markup is known as the name of a part."""
-    return len(line) <= NAMES_LENGTH_MAX and role_of(line)[0] is not Role.NEUTRAL
+    return len(line) <= NAME_LENGTH_MAX and role_of(line)[0] is not Role.NEUTRAL

@@ -2,14 +2,23 @@
 
 import re
 
-from actors.demands.tables import any_of
-from actors.demands.verbs import AUXILIARIES, CLAUSE_WORDS, COMPLEMENT_VERBS, NOUN_VERBS, OBJECT_WORDS, PLAIN_VERBS
+from actors.demands.verbs import (
+    AUXILIARIES,
+    CLAUSE_WORDS,
+    COMPLEMENT_VERBS,
+    NOUN_VERBS,
+    OBJECT_WORDS,
+    PLAIN_VERBS,
+    THIRD_PERSON,
+)
+from actors.demands.words import any_of
 
 _WORD = re.compile(r"[\w'./$-]*[\w'$]")
 _LEAD_IN = any_of(
     (
-        r"^(?:(?:please|pls|kindly|also|and|but|so|then|just|next|finally|first|firstly|second|secondly|third"
-        r"|lastly|additionally|moreover|furthermore|ideally|optionally|therefore|instead|otherwise|now|again"
+        r"^(?:(?:please|pls|kindly|also|and|but|so|then|just|next|finally|first of all|first|firstly|second"
+        r"|secondly|third"
+        r"|lastly|additionally|moreover|furthermore|ideally|optionally|maybe|perhaps|therefore|instead|otherwise|now|again"
         r"|plus|oh and|hey,?|ok(?:ay)?,?|further|in addition|at the same time|in particular|above all"
         r"|most importantly|importantly|at minimum|as a minimum|for now|by default|note that|remember that"
         r"|always|simply|at least|one more thing|that said|todo|task|action|ask|ps|p\.s\.|nb|important|note"
@@ -20,6 +29,10 @@ _CONDITION = re.compile(
     r"^(?:if|when|whenever|where|while|once|before|after|for|in|on|at|during|with|until|as soon as|in case"
     r"|unless|to|by|from|within|under|because|since|given|as) [^,:;]{2,120}[,:] +(?:please |then |also )?"
 )
+
+_CONSEQUENCE = re.compile(r"(?:,|;| \u2013| -)? (?:so|then|hence|therefore) (?:please |just |let's )?(?=\w)")
+_COMPOUND = re.compile(r"\w+(?:ing|tion|tions|ment|ments|ity|ance|ence|ness|ure|time|times|size|rate|page|name|code)$")
+"""Endings of a noun that follows a noun: "cache invalidation", "report page"."""
 
 
 def instructs(small: str) -> bool:
@@ -33,16 +46,20 @@ def follows_lead_in(small: str) -> bool:
     if rest != small and _imperative(rest):
         return True
     condition = _CONDITION.match(rest)
-    return bool(condition and _imperative(_LEAD_IN.sub("", rest[condition.end() :])))
+    if condition and _imperative(_LEAD_IN.sub("", rest[condition.end() :])):
+        return True
+    consequence = _CONSEQUENCE.search(rest)
+    return bool(consequence and _imperative(_LEAD_IN.sub("", rest[consequence.end() :])))
 
 
 def _imperative(small: str) -> bool:
     words = _WORD.findall(small[:300])
-    if not words or not small.lstrip("*_([\"'").startswith(words[0]):
+    begin = small.lstrip("*_([\"'")
+    if not words or not begin.startswith(words[0]) or begin.startswith(":", len(words[0])):
         return False
     first, second = words[0], words[1] if len(words) > 1 else ""
     if first in {"do", "don't", "dont", "never", "donot"}:
-        return first != "do" and bool(second) or second == "not"  # noqa: RUF021
+        return bool(second) if first != "do" else second in {"not", "it", "this", "that", "the", "these", "all", "so"}
     if first == "let's":
         return True
     if second in {"and", "or"} and len(words) > 2 and (words[2] in PLAIN_VERBS or words[2] in NOUN_VERBS):
@@ -58,7 +75,8 @@ def _imperative(small: str) -> bool:
             or any(sign in second for sign in "._/-")
         )
         plural = second.endswith("s") and not second.endswith("ss") and len(words) > 2
-        return (objects or plural or len(words) > 3) and second not in AUXILIARIES and not _finite(first, words)
+        plain = len(words) > 3 and not _COMPOUND.match(second) and second not in NOUN_VERBS and second != "of"
+        return (objects or plural or plain) and second not in AUXILIARIES and not _finite(first, words)
     return False
 
 
@@ -69,7 +87,7 @@ def _finite(first: str, words: list[str]) -> bool:
     for word in words[1:14]:
         if word in CLAUSE_WORDS - {"for", "than"}:
             return False
-        if word in AUXILIARIES:
+        if word in AUXILIARIES or word in THIRD_PERSON:
             return True
     return False
 
@@ -77,4 +95,6 @@ def _finite(first: str, words: list[str]) -> bool:
 def states(small: str) -> bool:
     """Tell whether a sentence has a finite verb, as far as its auxiliaries show."""
     words = _WORD.findall(small[:300])
-    return any(word in AUXILIARIES or word.endswith("n't") for word in words[1:])
+    return any(word in AUXILIARIES or word in THIRD_PERSON or word.endswith("n't") for word in words[1:]) or (
+        words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll"))
+    )

@@ -5,7 +5,7 @@ import re
 from actors.demands.dates import DATE
 from actors.demands.instructions import instructs
 from actors.demands.patterns import NEEDLESS
-from actors.demands.tables import any_of
+from actors.demands.words import any_of, spelled
 from actors.values.requirements import RequirementKind
 
 COSTS = any_of(
@@ -39,7 +39,8 @@ _DATED = re.compile(
     r"|\bno later than\b|\burgent(?:ly)?\b|\b(?:by|before|until|till|no later than|not later than"
     r"|latest(?: by)?|at the latest|in time for|ahead of|not before|not until|starting|as of|from) "
     + DATE
-    + r"|\b(?:needs?|want|wanted|done|finished|ready|live|shipped|merged|deployed|released|completed?|out"
+    + r"|\b(?:ship|merge|deploy|release|finish|deliver|needs?|want|wanted|done|finished|ready|live|shipped|merged"
+    r"|deployed|released|completed?|out"
     r"|delivered|in production|over|available|needed|fixed|answer|close|closed|migrated"
     r"|rolled out)\b[^.]{0,40}\b(?:today|tonight|tomorrow|this (?:week|month|quarter|sprint|year)"
     r"|next (?:week|month|quarter|sprint)|within (?:\w+ ){1,3}(?:days?|weeks?|months?|hours?)|(?:on|by"
@@ -66,6 +67,8 @@ _DATE_ONLY = any_of(
         r"|all of (?:this|it))\b"
     ),
 )
+_REASON = re.compile(r"(?<=.{12})(?:,? so that\b|,? because\b|, since\b|, as (?:it|we|they|the)\b|, which\b).*")
+"""Why something is asked for: its words do not say what."""
 _FORBIDS = any_of(
     r"\b(?:must|may|shall|should|ought)(?: not|n't| never| no longer| under no)\b",
     r"\bmust never\b",
@@ -73,9 +76,8 @@ _FORBIDS = any_of(
     r"\b(?:do not|don't|dont|donot)\b",
     r"\bavoid\b",
     (
-        r"\b(?:is|are) (?:strictly |absolutely |explicitly )?(?:not|no|never|forbidden|prohibited"
-        r"|unacceptable) ?(?:an )?(?:allowed|permitted|acceptable|option|possible|negotiable|tolerated|to be"
-        r"|to)?\b"
+        r"\b(?:is|are) (?:strictly |absolutely |explicitly )?(?:forbidden|prohibited|unacceptable|(?:not|no"
+        r"|never) (?:an |to be )?(?:allowed|permitted|acceptable|option|possible|negotiable|tolerated|to|\w+ed))\b"
     ),
     r"\bunder no circumstances?\b",
     r"\bno[- ]?go\b",
@@ -85,7 +87,8 @@ _FORBIDS = any_of(
     r"\b(?:cannot|can't|can not|won't|will not)\b",
     r"^no \w+",
     r"\b(?:no|nothing|nobody|none|neither)\b.{1,60}\b(?:may|must|should|shall|can|is to|are to)\b",
-    r"\bwithout (?:any |a |an |the )?\w+",
+    r"^without \w+",
+    r"^(?:nothing|nobody|no one|none)\b",
     r"^not \w+",
     r"\binstead of\b",
     r"\brather than\b",
@@ -101,7 +104,7 @@ _PROHIBITION = re.compile(
 _KEEPS = any_of(
     (
         r"\b(?:must|has to|have to|needs? to|should|shall|may|to|will|can) (?:all |still |also |continue to "
-        r"|always )*(?:still|stay|remain|keep|continue|survive|be (?:kept|preserved|retained|left|maintained"
+        r"|always )*(?:still|stay|remain|keep|continue|survive|be (?:kept(?! for)|preserved|left|maintained"
         r"|(?:fully |backwards? )?.?compatible|untouched|unchanged|unaffected|reversible))\b"
     ),
     (
@@ -123,18 +126,15 @@ _KEEPS = any_of(
         r"\b(?:do not|don't|never) (?:change|break|touch|alter|modify|edit|affect|move|rename|mess with"
         r"|disturb)\b"
     ),
-    (
-        r"\bno (?:breaking|behaviou?r(?:al)?|functional|visible|api|schema|public|user.visible"
-        r"|contract) changes?\b"
-    ),
-    r"^no changes?\b",
     r"\bhands off\b",
+    r"\b(?:has|have|must|needs?|should) (?:to )?be (?:exactly |bit.for.bit )?(?:the same|identical|unchanged)\b",
     r"\bwithout (?:breaking|changing|altering|touching|affecting)\b",
 )
 
 
 def kind_of(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
     """Return the kind of a demand by its words; `default` where they show none but that something is asked for."""
+    small = _REASON.sub("", spelled(small))
     if NEEDLESS.search(small):
         return RequirementKind.SCOPE
     if _KEEPS.search(small):

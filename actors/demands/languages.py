@@ -2,7 +2,7 @@
 
 import re
 
-from actors.demands.tables import word_set
+from actors.demands.words import word_set
 
 WORDS_MIN = 4
 """Words of a sentence below which its language cannot be told."""
@@ -19,14 +19,14 @@ _ENGLISH = word_set(
 _OTHERS = word_set(
     "der die das und ist nicht ein eine einen einer dem den mit auf für wir wird werden soll sollen sollte von zu",
     "zum zur bei beim sich sind mehr auch nach wenn dass oder kein keine haben muss müssen darf dürfen können unser",
-    "unsere unseren ich mein meine geht nur über aus noch vom im viel bis sie es ohne durch bitte wie als am hat",
-    "war alle diese dieser le la les des une un est et dans pour pas ne qui avec sur du nous il faut sans au aux ce",
-    "cette quand depuis doit doivent que sont leur notre par mais plus être elle je ma mes où lors fait trop vous",
-    "votre el los las una es y del para con por se cuando está hay sin sus su más como son queremos debe deben pero",
-    "al nuestra nuestro mi muy han quiero lo modo después desde todos por favor gli di che è non per sono della nel",
+    "unsere unseren ich mein meine geht nur über aus noch vom im viel bis sie es ohne durch bitte wie als am",
+    "war alle diese dieser le la les des une un est et dans pour pas ne qui avec sur du nous il faut au aux ce",
+    "cette quand depuis doit doivent que sont leur notre mais être elle je ma mes où lors fait trop vous",
+    "votre el los las una es y del para por se cuando está hay sus su más como queremos debe deben pero",
+    "al nuestra nuestro mi muy han quiero lo modo después desde todos por favor gli di che è non sono della nel",
     "alla deve quello anche più dal questo dei delle si e os uma não com que é do da ao em quando são nossa nosso",
-    "pela pelo das dos você het een van niet en op te met voor dat zijn worden moet wij naar ook deze geen wordt",
-    "kan onze nie jest się na że jak dla ale musi och att det som är inte på har ska ikke og skal må",
+    "pela pelo das dos você het een niet en op te voor dat zijn worden moet wij naar ook deze geen wordt",
+    "kan onze nie jest się na że jak dla musi och att det som är inte på har ska ikke og skal må",
 )
 _AMBIGUOUS = word_set(
     """

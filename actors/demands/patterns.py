@@ -3,7 +3,7 @@
 import re
 
 from actors.demands.dates import DATE
-from actors.demands.tables import any_of
+from actors.demands.words import any_of
 
 POLITE = any_of(
     (
@@ -54,7 +54,7 @@ NOT_ASKED = any_of(
         r"\b(?:docs?|documentation|readme|manual|error(?: message)?|message|log|logs|wiki|tooltip|changelog"
         r"|faq|man page|comment|spec|it|which|stack ?overflow|ui|dialog|banner|screen|page|button"
         r"|label)s? (?:says?|said|states?|stated|tells?|told|claims?|claimed|suggests?|suggested|mentions?"
-        r"|reads?|promises?|promised|warns?)\b"
+        r"|reads?|promises?|promised|warns?)\b[^,;]*"
     ),
     r"\baccording to (?:the )?(?:docs?|documentation|readme|manual)\b",
     r"\b(?:would|might|may|could|will|'ll) (?:then |also |probably |still |even )?(?:have|need) to\b",
@@ -78,7 +78,10 @@ NOT_ASKED = any_of(
     ),
     r"\bneeds? to (?:know|understand|be (?:discussed|seen|said))\b",
     r"\blet (?:me|us) know\b",
-    r"\bfeel free\b",
+    (
+        r"\bfeel free\b|\bdon't hesitate\b|\b(?:please )?(?:just )?(?:call|contact|ping|reach|ask|tell|mail"
+        r"|email|correct) (?:out to )?me\b|\bget in touch\b"
+    ),
     (
         r"\bplease (?:let me|find attached|see (?:the )?(?:attach\w*|below|above|here|log|screenshot)"
         r"|find (?:the )?(?:attach|below)|excuse|forgive|advise|ignore (?:the )?(?:typo|my))\b"
@@ -89,8 +92,11 @@ NOT_ASKED = any_of(
     ),
     r"\bthanks?\b(?:.{0,30}$| (?:for|in advance|a lot|so much))",
     r"\bthank you\b",
+    r"^(?:that|this|it|which)(?:'d| would) (?:really |also )?(?:be|help|make) [^,]{0,40}$",
     r"\bhappy to (?:help|provide|send|open|contribute|test|share|discuss|answer)\b",
-    r"\bglad to\b",
+    r"\bnothing (?:needs to be done|to (?:do|add|see))\b|\bkeep up the\b|\bfirst post\b|\bsorry (?:if|for)\b",
+    r"\b(?:i|we) (?:suspect|guess|assume|fear|doubt)\b[^,;]*",
+    r"\bglad to\b|\b(?:don't|do not|wouldn't) mind\b",
     r"\bi can (?:provide|send|share|open|help|test)\b",
     r"^let me \w+",
     r"^take a look\b",
@@ -124,37 +130,53 @@ NARRATED = any_of(
         r"|quarter|sprint)|since|in (?:january|february|march|april|may|june|july|august|september|october"
         r"|november|december)\b|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b.*\b(?:was"
         r"|were|had|did)|currently|today|right now|at the moment|at present|until now|so far|previously"
+        r"|in (?:most|many|some|all|\w+ out of \w+) cases|most of the time|usually|often|sometimes|normally"
         r"|in the past|nowadays|as of now|these days)\b"
     ),
 )
+EXISTING = re.compile(r"^(?:the |our )?(?:current|present|legacy|today's) (?:\w+ ){1,4}(?:is|are|has|have|does|\w+s) ")
 NEED = (
     r"(?:absolutely |really |definitely |also |still |always |only |all |both |at least |ideally |now "
     r"|then |therefore |never |either |each |simply |just |first |instead |at minimum |not |please )*"
 )
-STRICT = re.compile(
-    r"\b(?:must|shall|mustn't|mustnt|shan't)\b(?! (?:have\b(?! (?:a|an|the|at|no|one|two|its|their|all|exactly)\b)))"
-    r"|\bplease\b|\b(?:make|making) sure\b|\b(?:is|are|be) (?:strictly |absolutely |explicitly |also |not "
-    r"|no longer |never |only |to be )*(?:required|mandatory|forbidden|prohibited|allowed|permitted"
-    r"|acceptable|negotiable|obligatory|tolerated)\b(?! (?:to (?:run|build|reproduce|install|start)"
-    r"|by (?:the|our) (?:library|package|driver)))"
-    r"|\bunder no circumstances?\b|\bat all costs?\b|\bno[- ]?go\b|\boff[- ]limits\b"
-    r"|\bout of the question\b|\boff the table\b|\bnot (?:an|really an) option\b|\b(?:is|are) no option\b"
-    r"|\bnot up for (?:debate|discussion)\b|\bhands off\b|\bno matter what\b"
-    r"|\b(?:needs?|has|have|ought) " + NEED + r"to\b|\b(?:is|are) to be\b|\b(?:is|are) not to\b"
-    r"|\b(?:out of|not in|not part of (?:the|this)) scope\b|\bnon-?goal\b|\bnot part of this (?:ticket"
-    r"|task|issue|work|change|project|story|pr|request)\b"
-    r"|\bdeadline\b|\bno later than\b|\bdue (?:by|on|date|next|this|in|at|monday|tuesday|wednesday"
-    r"|thursday|friday)\b|\basap\b|\bas soon as possible\b"
-    r"|\b(?:may|might|can|could|should|would) (?:not|under no|never|only) (?:be )?(?=(?:exceed|change"
-    r"|chang|touch|alter|modif|break|broken|los[et]|leak|expos|log\b|logg|stor|rely|depend|introduc|requir"
-    r"|slow|block|delet|remov|interrupt|drop))|\bmay (?:not|never|only|at most|no longer)\b|\b(?:no"
-    r"|nothing|nobody|none|no one|no \w+|no \w+ \w+|neither \w+) (?:may|must|should|shall|can (?:be lost"
-    r"|change|be changed)|is to|are to|needs to)\b"
-    r"|^only (?:[\w'-]+ ){1,6}?(?:may|must|should|can|shall|are allowed|is allowed)\b"
-    r"|\b(?:it is|it's|is) (?:very |really |absolutely |also )?(?:important|essential|crucial|critical"
-    r"|vital|imperative|paramount|key|necessary|mandatory)(?: (?:to us|for us))? (?:that|to)\b"
-    r"|\bthe requirement is\b|\brequirement:|\b(?:our|the|a) (?:\w+ )?(?:requirement|constraint|goal|aim"
-    r"|target|objective|limit|condition|slo|budget|acceptance criterion)s? (?:\w+ )?(?:is|are|remains?|:)"
+STRICT = any_of(
+    r"\b(?:must|shall|mustn't|mustnt|shan't)\b(?! have\b(?! (?:a|an|the|at|no|one|two|its|their|all|exactly)\b))",
+    r"\bplease\b",
+    r"\bmak(?:e|ing) sure\b",
+    (
+        r"\b(?:is|are|be) (?:strictly |absolutely |explicitly |also |not |no longer |never |only |to be )*"
+        r"(?:required|mandatory|forbidden|prohibited|allowed|permitted|acceptable|negotiable|obligatory|tolerated)\b"
+        r"(?! (?:to (?:run|build|reproduce|install|start)|by (?:the|our) (?:library|package|driver)))"
+    ),
+    r"\bunder no circumstances?\b|\bat all costs?\b|\bno matter what\b",
+    r"\bno[- ]?go\b|\boff[- ]limits\b|\bout of the question\b|\boff the table\b|\bhands off\b",
+    r"\bnot (?:an|really an) option\b|\b(?:is|are) no option\b|\bnot up for (?:debate|discussion)\b",
+    rf"\b(?:needs?|has|have|ought|got) {NEED}to\b",
+    r"\b(?:is|are) to be\b|\b(?:is|are) not to\b",
+    r"\b(?:out of|not in|not part of (?:the|this)) scope\b|\bnon-?goal\b",
+    r"\bnot part of this (?:ticket|task|issue|work|change|project|story|pr|request)\b",
+    r"\bdeadline\b|\bno later than\b|\basap\b|\bas soon as possible\b",
+    r"\bdue (?:by|on|date|next|this|in|at|monday|tuesday|wednesday|thursday|friday)\b",
+    (
+        r"\b(?:may|might|can|could|should|would) (?:not|under no|never|only) (?:be )?(?=(?:exceed|chang|touch|alter"
+        r"|modif|break|broken|los[et]|leak|expos|log\b|logg|stor|rely|depend|introduc|requir|slow|block|delet|remov"
+        r"|interrupt|drop))"
+    ),
+    r"\bmay (?:not|never|only|at most|no longer)\b|\b(?:may|can) \w+ (?:at most|no more than|up to|only)\b",
+    (
+        r"\b(?:no|nothing|nobody|none|no one|not (?:a|one) (?:single )?\w+|no \w+|no \w+ \w+"
+        r"|neither \w+) (?:of \w+ \w+ )?"
+        r"(?:may|must|should|shall|can (?:be lost|change|be changed)|is to|are to|needs to)\b"
+    ),
+    r"^only (?:[\w'-]+ ){1,6}?(?:may|must|should|can|shall|are allowed|is allowed)\b",
+    (
+        r"\b(?:it is|it's|is) (?:very |really |absolutely |also )?(?:important|essential|crucial|critical|vital"
+        r"|imperative|paramount|key|necessary|mandatory)(?: (?:to us|for us))? (?:that|to)\b"
+    ),
+    (
+        r"\b(?:our|the|a) (?:\w+ )?(?:requirement|constraint|goal|aim|target|objective|limit|condition|slo|budget"
+        r"|acceptance criterion)s? (?:\w+ )?(?:is|are|remains?|:)"
+    ),
 )
 CANNOT = any_of(
     (
@@ -174,6 +196,12 @@ CANNOT = any_of(
         r"|lost|shared|interrupted|paused|extended|postponed|exceeded|moved|delayed|dropped|skipped|part of"
         r"|missed|down)\b(?!.*\b(?:since|after|anymore|any more|any longer|error|because)\b)"
     ),
+    (
+        r"\b(?:the|our|this|that|these) (?:[\w-]+ ){1,4}(?:cannot|can't|can not) (?:change|move|slip|break"
+        r"|exceed|grow|go down"
+        r"|get (?:slower|worse|longer|bigger))\b"
+    ),
+    r"\b(?:is|are) (?:not a|no) (?:real |good |valid )?(?:solution|choice|answer|fix)\b",
     r"\b(?:just|simply) (?:\w+ing) .{1,60}\b(?:is|are) (?:not|no) ",
     (
         r"\b(?:is|are) (?:not|no longer|no) (?:possible|an option|option|acceptable|feasible|allowed|permitted"
@@ -190,7 +218,8 @@ WISH = any_of(
         r"|our \w+|my \w+) (?:all |both |really |still |also |definitely |just |now |only |therefore |do "
         r"|absolutely |urgently )*(?:want|wants|need|needs|require|requires|expect|expects|insist|insists"
         r"|ask that|asks that|demand|demands|ask for|asks for|ask you to|aim|plan to|intend to)\b(?! (?:about "
-        r"|around |roughly |up to |over |more than |only |between )?\d)"
+        r"|around |roughly |up to |over |more than |only |between |two |three |four |five |six |half )?"
+        r"(?:\d|(?:weeks?|days?|hours?|months?|minutes?|years?|ages|too|so)\b))"
     ),
     (
         r"\b(?:i|we|they|users|customers|it)(?:'d| would| 'd) (?:really |also |very much |rather |all "
@@ -201,6 +230,7 @@ WISH = any_of(
         r"|great|good|helpful|awesome|useful|ideal|cool|lovely|wonderful|appreciated|welcome|handy|fantastic"
         r"|better|best|perfect|enough|sufficient|fine|excellent)\b"
     ),
+    r"\bwould (?:also |really |already |greatly |certainly )?help (?:a lot |us |me )?(?:if|to)\b|\bit helps if\b",
     r"\bit(?:'s| is) (?:fine|ok|okay|enough|sufficient) (?:to|if)\b",
     r"\b(?:is|are) enough\b",
     (
@@ -224,8 +254,10 @@ WISH = any_of(
     ),
     r"\bexpected(?: behaviou?r| result| output)?: ",
     r"\b(?:feature|change) request\b",
+    r"^ideally\b",
     r"\bto be (?:added|removed|fixed|changed|supported|kept|migrated|dropped)\b",
     r"\bwe(?:'ll| will) (?:only )?accept\b",
+    r"\b(?:needed|required|wanted|mandatory)[.!]*$",
 )
 NEEDLESS = any_of(
     (
@@ -246,7 +278,9 @@ STAYS = any_of(
         r"|backwards?.?)?compatible|in place|where (?:it|they) (?:is|are)|alone|off limits|out of (?:it|this)"
         r"|mandatory|supported)\b"
     ),
-    r"\b(?:stay|remain) (?:unchanged|the same|identical|available|valid|green|stable)\b",
+    r"\b(?:is|are) (?:left|kept) (?:as (?:it|they)|untouched|alone|unchanged)\b",
+    r"\b(?:stays|remains) (?:exactly the same|identical)\b|\b(?:stays?|remains?)[.!]*$",
+    r"\b(?:stay|remain) (?:exactly )?(?:unchanged|the same|identical|available|valid|green|stable)\b",
 )
 NO_NOUN = any_of(
     (
@@ -263,10 +297,15 @@ ONLY = re.compile(
     r"|since|on|in|with|for|the (?:first|last)|one of|some|a few|sometimes|reproducible|fails|workaround"
     r"|a restart|restarting|then|now|reproduces|works|crashes|visible)\b)"
 )
-BY_DATE = re.compile(r"\b(?:by|before|until|no later than|from|starting|not before|not until|as of) " + DATE)
+BY_DATE = re.compile(
+    r"^(?!.*\b(?:is|are) (?:open|valid|closed|available|free|away|out|on)\b).*"
+    r"\b(?:by|before|until|no later than|from|starting|not before|not until|as of) " + DATE
+)
 PAST = re.compile(
-    r"\b(?:was|were|had|did|didn't|wasn't|weren't|went|came|got|became|broke|saw|found|noticed|happened"
-    r"|started|failed|since|ago|expired|tried|told|asked|said)\b"
+    r"\b(?:was|were|had|did|didn't|wasn't|weren't|went|came|got|became|broke|saw|ago)\b"
+    r"|\b(?:i|we|they|he|she|it|who|has|have|already|just) (?:found|noticed|happened|started|failed|expired|tried|told"
+    r"|asked|said)\b|\b(?:has|have) (?:already |now |just )?(?!to\b)(?:\w+ed|gone|grown|been|become|risen"
+    r"|fallen)\b|\bhappened\b|\bsince (?:the|we|i|it|last|yesterday|then|this|upgrading|updating)\b"
 )
 LIMIT = any_of(
     (
@@ -278,3 +317,35 @@ LIMIT = any_of(
     r"[≤≥<>]=? ?[$€£]?\d",
     r"\b(?:p50|p90|p95|p99)\b",
 )
+REQUIRES = re.compile(r"^(?!please\b).*\b(?:should|must|shall|needs?|wants?|has to|have to)\b")
+"""A sentence that says with a modal verb what something does."""
+KEEPS_ON = re.compile(r"\b(?:keeps?|stays?|remains?)\b")
+"""A note about what is to stay."""
+GREETS = re.compile(
+    r"^(?:ok|okay|so|hi|hey|hello|well|we|i|they|it|there|you|he|she|love|playing|using|running|seen"
+    r"|thanks|thx|cheers|regards|best|dear)\b"
+)
+CLAUSE = re.compile(r"\b(?:when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
+"""A clause, whose verbs say nothing about the time of the sentence."""
+BUYS = re.compile(r"\b(?:can|may) be (?:bought|spent|paid|used|hired)\b")
+AT_MOST = re.compile(r"\d.*\b(?:at most|max(?:imum)?|tops|at least|or less|or more)[.!]?$")
+NOW = re.compile(r"\b(?:currently|today|at present|at the moment|right now|so far|nowadays)\b")
+SPECIFIES = re.compile(
+    r"^(?:[a-z]+(?= (?:is|are|has) )|the|a|an|each|every|all|if|when|once|after|only|on|for|old|new|at|in"
+    r"|with|\w+s|`[^`]+`|[\w-]+ \w+s) [^?]*"
+    r"\b(?:(?:is|are|gets?) (?:\w+ly |also |then |always |never |not |only |all )*(?:\w+(?:ed|en|wn|pt)"
+    r"|sent|built|set|put|kept|held|read|left|made)\b|stays?|gets|has|have"
+    r"|returns?|shows?|contains?"
+    r"|keeps?|goes|works?|sends?|stops?|starts?|runs?|lists?|includes?|uses?|takes?|fails?|ends?"
+    r"|receives?|says?|counts?)\b"
+)
+"""A statement that specifies what something does, after a sentence that asks for it."""
+EXPLAINS = re.compile(
+    r"\b(?:because|since|already|currently|today|now|was|were|had|did|we|our|i|my|me|us|they|depends?"
+    r"|reason|otherwise|actually"
+    r"|usually|often|sometimes|probably|perhaps|maybe|written in|handles|apparently|unfortunately|think"
+    r"|thinks|known|enough"
+    r"|fine|used|broken|slow"
+    r"|hard|easy|wrong|why|means|ago|last|so far|too|anyway|though|however|right now|at the moment)\b"
+)
+"""Words of a statement that gives a reason or tells how things are."""

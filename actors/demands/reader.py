@@ -1,25 +1,34 @@
 """The reader of demands: the sentences and list items of a text that ask for something, with their places. Pure."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import assert_never
 
 from actors.demands.blocks import Block, Form, blocks
 from actors.demands.clauses import clauses
 from actors.demands.demand import DEMANDS_MAX, Demand, Reading
 from actors.demands.headings import Role, is_name, role_of
-from actors.demands.instructions import instructs
+from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
 from actors.demands.sentences import Sentence, sentence_at, sentences
-from actors.demands.tables import any_of
-from actors.demands.wording import Force, describes, force_of, proposes
+from actors.demands.wording import Force, describes, details, force_of, is_modal, notes, specifies
+from actors.demands.words import any_of
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 READ_LENGTH_MAX = 200_000
 """Characters of a text that are read, as many as a language model is shown."""
 READ_LINES_MAX = 10_000
 """Lines of a text that are read: short lines cost as much as long ones."""
+TERSE_MIN = 3
+"""Sentences from which on a paragraph in small letters is read like a list."""
+SENTENCES_MAX = 2500
+"""Sentences of a text that are read: a reading stays below a second."""
+LIST_LENGTH_MAX = 40
+"""Items at the beginning of a list by which it is decided how the list is read."""
 
 _EDGES = " \t\r\n.;,*_"
 _LABEL = re.compile(
@@ -38,14 +47,21 @@ _UI = re.compile(
     r"|choose|enter|wait|start|visit|launch|run|create a|upload a|reload|refresh|notice|tap|hit|switch to"
     r"|close|have a)\b"
 )
+_VERSION = re.compile(r"^\W*[a-z][\w .+/-]{1,30}[ :=]+v?\d+(?:\.\d+)+|^\W*\w[\w ]{0,20}: ?\S+$")
+"""An item about an environment, such as "Debian 12.1" or "arch: arm64"."""
+_ORDER = frozenset(("then", "first", "next", "later", "finally", "immediately", "afterwards", "now", "step", "fix"))
+"""Labels that say when something is to be done."""
+_TIMED = re.compile(r"\d{1,2}:\d\d\b")
+"""The beginning of an item that says what happened when."""
 _LINK_ONLY = re.compile(r"^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 
 
+@lru_cache(maxsize=16)  # Each step and each face of a run reads the same texts.
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> Reading:
     """Return the demands of a text in their order, each quote once, and what could not be read.
 
     Never raises. The time is linear in the length of the text, of which `READ_LENGTH_MAX` characters, `READ_LINES_MAX`
-    lines and `DEMANDS_MAX` demands are read; what goes beyond is named in `unread`.
+    lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands are read; what goes beyond is named in `unread`.
     """
     read = "".join(text[:READ_LENGTH_MAX].splitlines(keepends=True)[:READ_LINES_MAX])
     reader = _Reader(read, source)
@@ -56,7 +72,10 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
             more = True
             break
         distinct.setdefault(demand.id, demand)
-    return Reading(tuple(distinct.values()), _unread(reader.foreign, more=more, cut=len(read) < len(text)))
+    return Reading(
+        tuple(distinct.values()),
+        _unread(reader.foreign, more=more, cut=len(read) < len(text) or reader.read > SENTENCES_MAX),
+    )
 
 
 def _unread(foreign: int, *, more: bool, cut: bool) -> str:
@@ -74,12 +93,12 @@ def _unread(foreign: int, *, more: bool, cut: bool) -> str:
     return " ".join(parts)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Part:
-    """What is known about the sentences below a heading or a line that introduces a list."""
+    """How the sentences below a heading, or of a list, are read."""
 
-    role: Role
-    kind: RequirementKind | None
+    role: Role = Role.NEUTRAL
+    kind: RequirementKind | None = None
 
 
 @dataclass(slots=True)
@@ -89,87 +108,165 @@ class _Reader:
     text: str
     source: RequirementSource
     foreign: int = 0
-    heading: _Part = field(default_factory=lambda: _Part(Role.NEUTRAL, None))
+    """Sentences that are not English."""
+    read: int = 0
+    """Sentences that have come; those beyond the limit are not read."""
+    heading: _Part = _Part()
+    """What the last heading says."""
+    level: int = 0
+    """The level of the heading that says so: the headings below it that say nothing belong to it."""
+    label: _Part | None = None
+    """What the line before says, for the paragraph or the list that follows it alone."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)
+    """What the lines that introduce the lists around an item say, by the depth of these lines."""
+    listed: _Part | None = None
+    """How the list is read whose items are being read, where nothing above it says so."""
+    task: bool = False
+    """Whether the title says what to do."""
+    introduced: bool = False
+    """Whether the paragraph before introduces what follows it: "these pipelines are affected:"."""
+    asked_before: bool = False
+    """Whether the paragraph before asks for something."""
 
     def demands(self) -> Iterator[Demand]:
         """Yield the demands in the order of the text."""
         every = list(blocks(self.text, is_name))
         for number, block in enumerate(every):
-            following = every[number + 1] if number + 1 < len(every) else None
-            yield from self._of_block(block, following, first=number == 0, every=every, number=number)
-
-    def _of_block(
-        self, block: Block, following: Block | None, *, first: bool, every: list[Block], number: int
-    ) -> Iterator[Demand]:
-        if block.form is Form.HEADING:
-            yield from self._of_heading(block, following, title=first)
-            return
-        if block.form is not Form.ITEM:
-            self.leads.clear()
-        else:
-            while self.leads and self.leads[-1][0] >= block.depth:
-                self.leads.pop()
-            if block.checked or self._is_steps(every, number):
+            if self.read > SENTENCES_MAX:
                 return
-        part = self.leads[-1][1] if self.leads else self.heading
-        introduces = following is not None and following.form is Form.ITEM
-        every_sentence = list(sentences(self.text, block.start, block.end))
-        for place, sentence in enumerate(every_sentence):
-            last = place == len(every_sentence) - 1
-            if last and introduces and sentence.small.endswith(":") and following is not None:
-                lead = self._lead(sentence, part)
-                depth = block.depth if block.form is Form.ITEM else -1
-                self.leads.append((depth, lead))
-                if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):
-                    continue
-            yield from self._of_sentence(sentence, part, block)
+            following = every[number + 1] if number + 1 < len(every) else None
+            match block.form:
+                case Form.HEADING | Form.LABEL:
+                    yield from self._of_heading(block, following, title=number == 0)
+                case Form.ITEM:
+                    yield from self._of_item(every, number, following)
+                case Form.PROSE | Form.TITLE | Form.CELL:
+                    part, self.label = self.label or self.heading, None
+                    self.leads.clear()
+                    self.listed = None
+                    self.asked_before = False
+                    self.introduced = self.text[block.end - 1] == ":"
+                    for demand in self._of_block(block, part, following):
+                        self.asked_before = True
+                        self.task = self.task or number == 0
+                        yield demand
 
     def _of_heading(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
         self.leads.clear()
+        self.listed, self.asked_before = None, False
         sentence = sentence_at(self.text, block.start, block.end)
         role, kind = role_of(sentence.written)
-        self.heading = _Part(role, kind)
-        if role is not Role.NEUTRAL or not sentence.small:
+        if block.form is Form.LABEL:
+            lead = self._lead(sentence, self.heading)
+            if following is not None and following.form is Form.ITEM:
+                self.leads.append((-1, lead))
+            else:
+                self.label = lead
             return
-        lead = self._lead(sentence, self.heading)
-        labelled = self.text[block.end : block.end + 1] == ":"
-        if labelled and following is not None and following.form is Form.ITEM:
-            self.leads.append((-1, lead))
-            return
-        if title or force_of(sentence.small) is Force.STRICT:
-            yield from self._of_sentence(sentence, self.heading, block)
+        self.label = None
+        if role is not Role.NEUTRAL or not 0 < self.level < block.depth:
+            self.heading, self.level = _Part(role, kind), block.depth
+        if role is Role.NEUTRAL and (title or force_of(sentence.small) is Force.STRICT):
+            for demand in self._of_sentence(sentence, self.heading, block):
+                self.task = self.task or title
+                yield demand
+
+    def _of_item(self, every: list[Block], number: int, following: Block | None) -> Iterator[Demand]:
+        block = every[number]
+        while self.leads and self.leads[-1][0] >= block.depth:
+            self.leads.pop()
+        first = number == 0 or every[number - 1].form is not Form.ITEM
+        if first:
+            self.listed = None
+        part = self.leads[-1][1] if self.leads else self.label or self.heading
+        if part.role in {Role.NEUTRAL, Role.TOLD}:
+            if self.listed is None:
+                self.listed = self._of_list(every, number, part)
+            part = self.listed
+        timed = _TIMED.match(self.text, block.start) is not None and part.role is not Role.ASKED
+        if not block.checked and not timed:
+            yield from self._of_block(block, part, following)
+
+    def _of_list(self, every: list[Block], number: int, part: _Part) -> _Part:
+        """Return how a list is read whose heading does not say so: by what most of its items are."""
+        group = itertools.takewhile(lambda block: block.form is Form.ITEM, every[number : number + LIST_LENGTH_MAX])
+        items = [sentence_at(self.text, block.start, block.end).small for block in group]
+        if len(items) > 1 and every[number].ordered and 2 * sum(bool(_UI.match(item)) for item in items) > len(items):
+            return _Part(Role.OBSERVED)
+        asking = sum(_force(item) is not Force.NONE for item in items)
+        if asking > 1 and 2 * asking >= len(items):
+            return _Part(Role.ASKED, RequirementKind.GOAL)
+        named = sum(bool(_VERSION.search(item)) for item in items)
+        if (
+            (self.asked_before or (self.task and not self.introduced))
+            and not named
+            and 2 * sum(states(item) for item in items) < len(items)
+        ):
+            return _Part(Role.ASKED, RequirementKind.GOAL)
+        return part
+
+    def _of_block(self, block: Block, part: _Part, following: Block | None) -> Iterator[Demand]:
+        every = list(sentences(self.text, block.start, block.end))
+        introduces = following is not None and following.form is Form.ITEM
+        asking = False
+        if block.form is Form.PROSE and part.role in {Role.NEUTRAL, Role.TOLD} and len(every) >= TERSE_MIN:
+            asking = 2 * sum(_force(sentence.small) is not Force.NONE for sentence in every) >= len(every)
+            terse = sum(sentence.written[:1].islower() for sentence in every)
+            if asking and 2 * terse > len(every):
+                part = _Part(Role.LISTED, RequirementKind.GOAL)
+        wanted = ""
+        for place, sentence in enumerate(every):
+            if introduces and place == len(every) - 1 and sentence.small.endswith(":"):
+                self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
+                if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):
+                    continue
+            if place == 0 and block.form is not Form.CELL and (named := self._run_in(block, sentence)) is not None:
+                part = named
+                if ":" not in sentence.written[:-1] and is_name(sentence.written.rstrip(".:")):
+                    continue
+            found = list(self._of_sentence(sentence, part, block))
+            if not found and block.form is Form.PROSE and self._adds(sentence.small, wanted, asking=asking):
+                found = list(self._demand(sentence, kind_of(sentence.small)))
+            wanted = sentence.small if found else ""
+            yield from found
+
+    def _adds(self, small: str, before: str, *, asking: bool) -> bool:
+        """Tell whether a sentence belongs to the demand before it, or to a paragraph of demands."""
+        label = _LABEL.match(small)
+        body = small[label.end() :] if label and label["label"] in _ORDER else small
+        if asking and (details(body) or (notes(body) and not body.endswith((":", "!")))):
+            return True
+        return bool(before) and specifies(body, before)
+
+    def _run_in(self, block: Block, sentence: Sentence) -> _Part | None:
+        """Return what the name at the beginning of a paragraph says: "**Motivation.** ...", "Constraints: ..."."""
+        name = sentence.written.rstrip(".:")
+        bold = self.text.startswith(("**", "__"), block.start) and is_name(name)
+        label = None if bold else _LABEL.match(sentence.written)
+        if not bold and (label is None or label["colon"] != ":"):
+            return None
+        role, kind = role_of(label["label"] if label else name)
+        if label is not None and role is Role.ASKED and kind is not RequirementKind.GOAL:
+            return None  # "What has to remain: the API." says nothing of the sentences after it.
+        return None if role is Role.NEUTRAL else _Part(role, kind)
 
     def _lead(self, sentence: Sentence, part: _Part) -> _Part:
         """Return how a list is read after the sentence that introduces it."""
-        role, kind = role_of(sentence.written)
-        if role is not Role.NEUTRAL:
-            return _Part(role, kind)
         small = sentence.small.rstrip(":").rstrip()
+        tail = small.rpartition(". ")[2]
+        for name in (sentence.written, tail, tail.rpartition(", ")[2]):
+            role, kind = role_of(name)
+            if role is not Role.NEUTRAL:
+                return _Part(role, kind)
         if force_of(small) is not Force.NONE or force_of(f"{small} be done") is not Force.NONE:
             return _Part(Role.ASKED, kind_of(small))
-        tail = small.rpartition(". ")[2].rpartition(", ")[2]
-        role, kind = role_of(tail)
-        if role is not Role.NEUTRAL:
-            return _Part(role, kind)
-        return part if part.role is not Role.NEUTRAL else _Part(Role.TOLD, None)
-
-    def _is_steps(self, every: list[Block], number: int) -> bool:
-        """Tell whether a numbered item stands among steps that somebody does on a screen."""
-        if not every[number].ordered or self.heading.role is Role.ASKED:
-            return False
-        low = number
-        while low > 0 and every[low - 1].form is Form.ITEM and number - low < 12:
-            low -= 1
-        high = number
-        while high + 1 < len(every) and every[high + 1].form is Form.ITEM and high - number < 12:
-            high += 1
-        group = [sentence_at(self.text, block.start, block.end).small for block in every[low : high + 1]]
-        return len(group) > 1 and 2 * sum(bool(_UI.match(each)) for each in group) > len(group)
+        return part if part.role is not Role.NEUTRAL else _Part(Role.TOLD)
 
     def _of_sentence(self, sentence: Sentence, part: _Part, block: Block) -> Iterator[Demand]:
-        foreign = is_foreign(sentence.written)
-        if foreign:
+        self.read += 1
+        if self.read > SENTENCES_MAX:
+            return
+        if is_foreign(sentence.written):
             self.foreign += 1
             return
         if part.role is Role.SILENT or _LINK_ONLY.match(sentence.written):
@@ -177,34 +274,24 @@ class _Reader:
         label = _LABEL.match(sentence.written)
         if label:
             role, kind = role_of(label["label"])
-            if role is Role.SILENT:
+            if role in {Role.SILENT, Role.OBSERVED}:
                 return
-            if role is not Role.NEUTRAL and (label["colon"] == ":" or role is Role.ASKED):
+            if role is Role.ASKED:
                 rest = sentence_at(self.text, sentence.start + label.end(), sentence.end)
-                keep = (
-                    rest if kind in {RequirementKind.GOAL, None} else sentence
-                )  # "Out of scope: X" says more than "X".
-                yield from self._judged(rest, _Part(role, kind), block, keep)
+                # "Out of scope: the page" says more than "the page".
+                whole = sentence if kind is not RequirementKind.GOAL else rest
+                yield from self._judged(rest, _Part(role, kind), block, whole)
                 return
         for clause in clauses(self.text, sentence):
             yield from self._judged(clause, part, block, clause)
 
     def _judged(self, sentence: Sentence, part: _Part, block: Block, quoted: Sentence) -> Iterator[Demand]:
         small = sentence.small
-        body = small
-        if label := _LABEL.match(small):
-            body = small[label.end() :]
-        force = max(force_of(small), force_of(body))
-        asked = part.role is Role.ASKED and not describes(small) and block.form is not Form.CELL
-        if asked and small.startswith(("given ", "when ")) and force is Force.NONE and ", then" not in small:
-            asked = ", " in small
-        proposed = part.role is Role.PROPOSED and proposes(small)
-        needed = Force.STRICT if part.role is Role.TOLD or block.form is Form.CELL else Force.WISH
-        if not (asked or proposed or force >= needed):
-            return
-        default = part.kind if part.kind is not None and part.role is Role.ASKED else RequirementKind.GOAL
-        kind = RequirementKind.SCOPE if default is RequirementKind.SCOPE else kind_of(body, default)
-        yield from self._demand(quoted, kind)
+        force, body = _force(small), _without_label(small)
+        if _is_asked(part.role, block.form, small, force):
+            default = part.kind if part.kind is not None and part.role is Role.ASKED else RequirementKind.GOAL
+            kind = RequirementKind.SCOPE if default is RequirementKind.SCOPE else kind_of(body, default)
+            yield from self._demand(quoted, kind)
 
     def _demand(self, sentence: Sentence, kind: RequirementKind) -> Iterator[Demand]:
         start, end = sentence.start, sentence.end
@@ -215,3 +302,31 @@ class _Reader:
         quote = " ".join(self.text[start:end].split())
         if any(sign.isalnum() for sign in quote):
             yield Demand(requirement_id(quote), kind, quote, self.source, start, end)
+
+
+def _without_label(small: str) -> str:
+    label = _LABEL.match(small)
+    return small[label.end() :] if label else small
+
+
+def _force(small: str) -> Force:
+    """Return how surely a sentence, or what follows its label, asks for something."""
+    return max(force_of(small), force_of(_without_label(small)))
+
+
+def _is_asked(role: Role, form: Form, small: str, force: Force) -> bool:
+    """Tell whether a sentence is a demand where it stands."""
+    match role:
+        case Role.ASKED:
+            return force is not Force.NONE or (form is not Form.CELL and not describes(small))
+        case Role.LISTED:
+            return force is not Force.NONE or notes(small)
+        case Role.OBSERVED:
+            return form is Form.PROSE and is_modal(small)
+        case Role.TOLD:
+            return force is Force.STRICT
+        case Role.NEUTRAL:
+            return force is Force.STRICT or (force is Force.WISH and form is not Form.CELL)
+        case Role.SILENT:
+            return False
+    assert_never(role)

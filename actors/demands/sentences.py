@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from actors.demands.tables import word_set
+from actors.demands.words import word_set
 
-SENTENCE_LENGTH_MAX = 600
+SENTENCE_LENGTH_MAX = 400
 """Characters of a sentence; a longer one is cut between words."""
+ENDS_MAX = 3000
+"""Sentences of a paragraph; what follows is cut by its length alone."""
 BREAK_ROOM = 12
 """Columns that the first word of a line would have left free in the line before, from which on the break is meant."""
 
@@ -60,7 +62,7 @@ def sentence_at(text: str, start: int, end: int) -> Sentence:
 def sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
     """Yield the sentences of a range of a text, in their order; none is empty, none is longer than the limit."""
     part = plain(text[start:end])
-    breaks = sorted({0, len(part), *_meant_breaks(text[start:end]), *_ends(part)})
+    breaks = sorted({0, len(part), *_meant_breaks(text[start:end]), *itertools.islice(_ends(part), ENDS_MAX)})
     for begin, stop in itertools.pairwise(breaks):
         for cut in range(begin, stop, SENTENCE_LENGTH_MAX):
             sentence = sentence_at(text, start + cut, start + min(cut + SENTENCE_LENGTH_MAX, stop))
@@ -73,26 +75,33 @@ def _ends(part: str) -> Iterator[int]:
         before = _BEFORE.search(part, max(0, match.start() - 40), match.start())
         word = before["word"].lower() if before else ""
         if part[match.start()] == "." and not part.startswith("..", match.start()):
-            if word in _ABBREVIATIONS and not (word == "no" and match["next"].isupper()):
+            counted = word in {"min", "sec"} and part[match.start() - 5 : match.start() - 3].strip().isdigit()
+            if word in _ABBREVIATIONS and not counted and not (word == "no" and match["next"].isupper()):
                 continue
-            if len(word) == 1 and word.isalpha() and match["next"].isupper() and word != "i":
+            unit = part[max(0, match.start() - 3) : max(0, match.start() - 2)].isdigit()
+            if len(word) == 1 and word.isalpha() and match["next"].isupper() and word != "i" and not unit:
                 continue
-            if match["next"].islower() and (word in _LOWER_AFTER or len(word) < 2):
+            if match["next"].islower() and (word in _LOWER_AFTER or len(word) == 1):
                 continue
         yield match.end()
 
 
 def _meant_breaks(part: str) -> Iterator[int]:
-    """Yield where a line begins that its author did not wrap: its first word would have fitted into the line before."""
+    """Yield where a line begins that its author did not wrap: its first word would have fitted into the line before.
+
+    Where that is so of most lines, each line stands for itself; else only one that begins with a capital.
+    """
     lines = part.splitlines(keepends=True)
     width = max((len(line.rstrip()) for line in lines), default=0)
+    rooms = [
+        width - len(line.rstrip()) - 1 - len((following.split(maxsplit=1) or [""])[0])
+        for line, following in itertools.pairwise(lines)
+    ]
+    unwrapped = 2 * sum(room >= BREAK_ROOM // 2 for room in rooms) > len(rooms) and max(rooms, default=0) >= BREAK_ROOM
     place = 0
-    for line, following in itertools.pairwise(lines):
+    for (line, following), room in zip(itertools.pairwise(lines), rooms, strict=True):
         place += len(line)
         begin = following.lstrip(" \t*_`\"'(")
-        words = begin.split(maxsplit=1)
-        if not words or begin[0].islower():
-            continue
-        room = max(width, 60) - len(line.rstrip()) - 1 - len(words[0])
-        if room >= BREAK_ROOM and not line.rstrip().endswith((",", "(", "-", "/", "=")):
+        wide = room + max(60 - width, 0) >= BREAK_ROOM and begin[:1].isupper()
+        if begin and (unwrapped or wide) and not line.rstrip().endswith((",", "(", "-", "/", "=")):
             yield place

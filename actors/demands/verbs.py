@@ -1,6 +1,6 @@
 """Verbs of instructions in English texts about software, and the words that tell them from nouns."""
 
-from actors.demands.tables import word_set
+from actors.demands.words import word_set
 
 PLAIN_VERBS = word_set(
     "accept add adopt allow anonymise anonymize append apply assert assign attach avoid be become bring choose",
@@ -25,7 +25,8 @@ PLAIN_VERBS = word_set(
 )
 """Base forms that are hardly used as nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
-    "address alert align archive ask audit author back backfill backport batch benchmark bind block bound build",
+    "mail email notify page address alert align archive ask audit author back backfill backport batch",
+    "benchmark bind block bound build",
     "bump bundle cache call cap change check clean clear clone close collapse collect combine comment compare",
     "compile compress confirm connect control copy correct count cover cut cycle debounce default defer deploy",
     "design detect develop draft drain drop dump duplicate echo edit embed escape estimate export factor fail fall",
@@ -42,19 +43,20 @@ NOUN_VERBS = word_set(
 OBJECT_WORDS = word_set(
     "a an the this that these those all any both each every either no some such another other others our your my",
     "their its his her it them us me him everything anything nothing something what which who whether how why when",
-    "where if only just at by for from in into of off on onto out over through to under until up via with without",
+    "where if only just at by for from in into off on onto out over through to under until up via with without",
     "down back away after before against as between more less fewer and one two three four five six ten multiple",
     "several existing new old current unused dead first last not never also so about around across than instead",
 )
 """Words that begin an object, or follow a verb."""
 AUXILIARIES = word_set(
+    "have need help",
     "is are was were am isn't aren't wasn't weren't has had hasn't hadn't does did doesn't didn't can could will",
     "would won't wouldn't can't cannot couldn't should shouldn't must mustn't shall may might seems looks appears",
-    "went came got gets became takes took fails failed returns returned shows showed throws threw hangs hung",
-    "crashes crashed works worked causes caused breaks broke leads led makes made gives gave uses stops stopped",
-    "happens happened lasts needs contains starts runs ends ignores drops loses lost keeps kept times goes comes",
-    "says said sends sent reads writes wrote produces produced freezes froze leaks leaked blocks blocked exits",
-    "raises raised reports reported exceeds grows grew stays remains belongs depends eats",
+    "went came got gets became takes took fails returns shows throws threw hangs hung",
+    "crashes works causes breaks broke leads led makes made gives gave uses stops ",
+    "happens lasts needs contains starts runs ends ignores drops loses lost keeps kept times goes comes",
+    "says said sends sent reads writes wrote produces produced freezes froze leaks blocks exits",
+    "raises reports exceeds grows grew stays remains belongs depends eats",
 )
 """Finite verbs: one of them early in a sentence, outside a clause, makes it a statement."""
 CLAUSE_WORDS = word_set(
@@ -71,3 +73,14 @@ COMPLEMENT_VERBS = word_set(
     """
 )
 """Verbs that take a whole statement: "make sure it works", "check the log shows the id"."""
+_NOUNS = word_set(
+    "uses reads writes shows sets puts starts turns takes stores limits updates upgrades displays measures documents",
+    "extracts handles finds inserts prompts records supports wraps gets says sees tells purges retires stays sticks",
+)
+THIRD_PERSON = (
+    frozenset(
+        verb[:-1] + "ies" if verb.endswith("y") and verb[-2] not in "aeou" else verb + "s" for verb in PLAIN_VERBS
+    )
+    | frozenset(verb + "es" for verb in PLAIN_VERBS if verb.endswith(("s", "x", "ch", "sh")))
+) - _NOUNS
+"""Third persons of the plain verbs that are no plural of a noun."""

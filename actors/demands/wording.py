@@ -2,27 +2,41 @@
 
 import re
 from enum import IntEnum
+from functools import lru_cache
 
-from actors.demands.instructions import follows_lead_in, instructs, states
+from actors.demands.instructions import instructs, states
 from actors.demands.kinds import COSTS
 from actors.demands.patterns import (
     ASKS,
+    AT_MOST,
     BURDEN,
     BURDENED,
     BY_DATE,
     CANNOT,
+    CLAUSE,
+    EXISTING,
+    EXPLAINS,
+    GREETS,
+    KEEPS_ON,
     LIMIT,
     NARRATED,
     NEEDLESS,
     NO_NOUN,
     NOT_ASKED,
+    NOW,
     ONLY,
     PAST,
     POLITE,
+    REQUIRES,
+    SPECIFIES,
     STAYS,
     STRICT,
     WISH,
 )
+from actors.demands.words import spelled
+
+NOTE_WORDS_MIN = 3
+"""Words of a fragment that says what is wanted."""
 
 
 class Force(IntEnum):
@@ -35,12 +49,16 @@ class Force(IntEnum):
     """It does wherever it stands outside of steps, logs and examples."""
 
 
+@lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
 def force_of(small: str) -> Force:
     """Return how surely a sentence of lower-case text asks for something by its own words."""
+    small = spelled(small)
     if ASKS.search(small):
         polite = POLITE.search(small) and not NOT_ASKED.search(small)
         return (
-            Force.STRICT if polite and not re.search(r"\b(?:why|how come|what|should we)\b", small[:60]) else Force.NONE
+            Force.STRICT
+            if polite and not re.match(r"(?:why|how|what|when|which|where|should)\b", small)
+            else Force.NONE
         )
     if small.endswith(":") and len(small) < 30:
         return Force.NONE
@@ -54,21 +72,28 @@ def force_of(small: str) -> Force:
     if STRICT.search(without) or CANNOT.search(without):
         return Force.STRICT
     if reported:
-        return Force.WISH if WISH.search(without) or follows_lead_in(without) else Force.NONE
+        return Force.WISH if WISH.search(without) or instructs(without.strip(" ,;:")) else Force.NONE
     if instructs(small):
         return Force.STRICT
     if WISH.search(without) or NEEDLESS.search(without) or STAYS.search(without):
         return Force.WISH
-    if (NO_NOUN.match(small) or ONLY.match(small)) and not states(small):
+    if (NO_NOUN.match(small) or ONLY.match(small)) and not states(small.partition("(")[0]):
         return Force.WISH
+    if NOW.search(small):
+        return Force.NONE
     if BY_DATE.search(small) and not PAST.search(small):
         return Force.WISH
-    if LIMIT.search(small) and not states(small) and not PAST.search(small):
+    if AT_MOST.search(small) and not PAST.search(small):
+        return Force.WISH
+    if LIMIT.search(small) and not CLAUSE.match(small) and not states(small) and not PAST.search(small):
         return Force.WISH
     if (
         COSTS.search(small)
         and not PAST.search(small)
-        and (not states(small) or re.search(r"\bbudget\b|\bwe (?:only )?have\b", small))
+        and (
+            not states(small)
+            or re.search(r"\bbudget\b|\bwe (?:only )?(?:have|can spend|may spend|can pay|can afford|get)\b", small)
+        )
     ):
         return Force.WISH
     return Force.NONE
@@ -80,11 +105,30 @@ def describes(small: str) -> bool:
         return True
     if STRICT.search(small) or WISH.search(small):
         return bool(NOT_ASKED.search(small)) and force_of(small) is Force.NONE
-    return bool(NARRATED.match(small) or PAST.search(small) or NOT_ASKED.search(small)) and not instructs(small)
-
-
-def proposes(small: str) -> bool:
-    """Tell whether a sentence in a proposal says what will be."""
     return bool(
-        re.search(r"\b(?:will|won't|propose|suggest|we'll|becomes?|replaces?|gets?|is replaced|are replaced)\b", small)
-    ) and not PAST.search(small)
+        NARRATED.match(small) or EXISTING.match(small) or PAST.search(CLAUSE.sub("", small)) or NOT_ASKED.search(small)
+    ) and not instructs(small)
+
+
+def is_modal(small: str) -> bool:
+    """Tell whether a sentence asks for something with a modal verb or a polite word, and not by its form alone."""
+    return not ASKS.search(small) and bool(STRICT.search(NOT_ASKED.sub(" ", small))) and not NARRATED.match(small)
+
+
+def specifies(small: str, before: str) -> bool:
+    """Tell whether a statement says more about what the demand before it asks for, and gives no reason."""
+    if not (REQUIRES.match(before) or SPECIFIES.match(before)):
+        return False
+    return details(small)
+
+
+def details(small: str) -> bool:
+    """Tell whether a statement says what something does, and gives no reason."""
+    return SPECIFIES.match(small) is not None and EXPLAINS.search(small) is None and not describes(small)
+
+
+def notes(small: str) -> bool:
+    """Tell whether a fragment among demands in note form is one of them."""
+    if len(small.split()) < NOTE_WORDS_MIN or GREETS.match(small) or describes(small):
+        return False
+    return KEEPS_ON.search(small) is not None or not states(small)

@@ -11,3 +11,8 @@ def word_set(*lines: str) -> frozenset[str]:
 def any_of(*patterns: str) -> re.Pattern[str]:
     """Return a pattern that matches where one of some patterns does; the first has precedence."""
     return re.compile("|".join(patterns))
+
+
+def spelled(small: str) -> str:
+    """Return a sentence of lower-case text with "is not" for "isn't", so that patterns need one form of it."""
+    return small.replace("isn't", "is not").replace("aren't", "are not")
