@@ -48,7 +48,7 @@ class Outcome(StrEnum):
 
     SUCCESS = "success"
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
-    ALL_PRUNED = "all_pruned"  # a root step failed for good: this pipeline does not solve it
+    ALL_PRUNED = "all_pruned"  # a root step was rejected in all its attempts
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
     NEEDS_ANSWER = "needs_answer"  # it may ask nobody, and needs an answer: the question is in its result
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps

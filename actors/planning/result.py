@@ -14,6 +14,7 @@ from actors.guards.recon import normalised
 from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
 from actors.planning.state import Node, State
+from actors.planning.tree_attempts import Attempt, tree_of
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.questions import Question
@@ -53,6 +54,8 @@ class Result(RunResult):
     """The accepted artifacts in order: the winning path, or the best that was validated."""
     findings: tuple[Finding, ...]
     """The findings of the last rejection, or the warnings on the plan."""
+    tree: tuple[Attempt, ...] = field(default=(), repr=False)
+    """The whole search tree: every attempt in the order in which it was made, linked by `parents`."""
     goes_back: bool = True
     """Whether the search may go back to an earlier step."""
     proof: Mapping[str, Any] = field(default_factory=dict)
@@ -70,6 +73,10 @@ class Result(RunResult):
     def succeeded(self) -> bool:
         """Whether every guard passed. Then there is a proved plan, unless the workflow has no plan step."""
         return self.outcome == "success"
+
+    def attempts_at(self, step: str) -> tuple[Attempt, ...]:
+        """Return all attempts at a step in the order in which they were made; none where it was never tried (S91)."""
+        return tuple(attempt for attempt in self.tree if attempt.step == step)
 
     @cached_property
     def plan(self) -> ProvedPlan | None:
@@ -137,6 +144,7 @@ def result_of(view: RunView) -> Result:
         plan_json=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
+        tree=() if begun is None else tree_of(begun),
         findings=() if begun is None else _findings(begun, path, won=won),
         told=None if begun is None or begun.run.child else said_to(begun),
         reads_text=begun is None or reads_text(begun.config.model),

@@ -5,6 +5,8 @@ import pytest
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import context_for
+from actors.planning.result import result_of
+from actors.run.result import RunView
 from runtime.core.clock import TrioClock
 from runtime.core.machine import Summary, fold
 from runtime.journal.memory import MemoryStore, open_memory
@@ -53,3 +55,27 @@ async def test_the_attempts_at_a_step_are_read_in_order_from_any_journal(kind, t
         assert [node for node in begun.attempts_at(begun.latest, step) if node.artifact is not None] == []
     assert [node.node for node in state.attempts_at(state.latest, "g_plan")][::-1] == ["g_plan/v1.a1", "g_plan/v2.a1"]
     assert list(begun.attempts_at(begun.latest, "g_plan")) == []
+
+
+def test_a_result_has_the_whole_tree_and_the_attempts_at_each_step():
+    """S36, S91: every attempt, in order, with what it builds on and what followed; none at an unknown step."""
+    codes = ["plan.goal_unreachable", "plan.dead_end"]
+    world = World(
+        pinned(SEEDS),
+        judge=lambda request, _: rejected(codes.pop(0)) if request.step == "g_plan" and codes else passed(),
+    )
+    world.run()
+    result = result_of(RunView("this", "finished", world.state, world.state))
+    assert [attempt.node for attempt in result.tree] == list(world.state.nodes)
+    made = [attempt.node for attempt in result.tree]
+    for place, attempt in enumerate(result.tree):
+        assert set(attempt.parents) <= set(made[:place]), "a parent comes before its child"
+    tried = result.attempts_at("g_plan")
+    assert [attempt.status for attempt in tried][-1] == "accepted"
+    assert [attempt.findings[0].code for attempt in tried if attempt.findings] == [
+        "plan.goal_unreachable",
+        "plan.dead_end",
+    ]
+    assert all(attempt.level and attempt.rule for attempt in tried[:-1])
+    assert result.attempts_at("no_such_step") == ()
+    assert "tree=" not in repr(result)

@@ -1,0 +1,74 @@
+"""The search tree of a planning run as data: all its attempts, and what followed from each. Pure."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.planning.state import Node, State
+from actors.values.findings import Finding
+from runtime.models.replies import Parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at one step: a node of the search tree."""
+
+    node: str
+    """Its id, such as `g_plan/v1.a2`."""
+    step: str
+    """The id of the step that was tried."""
+    visit: int
+    """The number of the stay at the step, from 1."""
+    number: int
+    """The number of the attempt within the visit, from 1."""
+    branch: int
+    """The number of the branch that it belongs to."""
+    parents: tuple[str, ...]
+    """The ids of the attempts that it builds on; empty at a root of the tree."""
+    previous: str | None
+    """The id of the step's attempt before it; None for the first."""
+    status: str
+    """`pending` until its verdict, `accepted`, `rejected`, or `superseded` once a step back has made it void."""
+    value: Any
+    """The artifact's JSON value; its text if that is not JSON, None where there is no artifact."""
+    score: float | None
+    """The guard's score, from 0 to 1; None before the verdict."""
+    findings: tuple[Finding, ...]
+    """The findings of the verdict: why it was rejected, or warnings."""
+    level: str | None
+    """How far back the search went because of it, such as `partial_replan`; None where it was not rejected."""
+    targets: tuple[str, ...]
+    """The steps that were redone because of it."""
+    rule: str
+    """The row of the policy, or `belief`, that decided so; empty where nothing was decided."""
+
+
+def tree_of(state: State) -> tuple[Attempt, ...]:
+    """Return all attempts of a run in the order in which they were made; `parents` link them to a tree."""
+    return tuple(map(_attempt, state.nodes.values()))
+
+
+def _attempt(node: Node) -> Attempt:
+    verdict, decision = node.verdict, node.decision
+    return Attempt(
+        node=node.node,
+        step=node.step,
+        visit=node.visit,
+        number=node.attempt,
+        branch=node.branch,
+        parents=node.parents,
+        previous=node.previous,
+        status=str(node.status),
+        value=_value(node),
+        score=None if verdict is None else verdict.score,
+        findings=() if verdict is None else tuple(verdict.findings),
+        level=None if decision is None else str(decision.level),
+        targets=() if decision is None else decision.targets,
+        rule="" if decision is None else decision.rule,
+    )
+
+
+def _value(node: Node) -> Any:
+    if node.artifact is None:
+        return None
+    value = node.artifact.value
+    return value.value if isinstance(value, Parsed) else node.artifact.content
