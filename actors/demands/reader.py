@@ -109,6 +109,8 @@ class _Reader:
     source: RequirementSource
     foreign: int = 0
     """Sentences that are not English."""
+    last_foreign: bool = False
+    """Whether the last sentence was not English."""
     read: int = 0
     """Sentences that have come; those beyond the limit are not read."""
     heading: _Part = _Part()
@@ -214,7 +216,7 @@ class _Reader:
             terse = sum(sentence.written[:1].islower() for sentence in every)
             if asking and 2 * terse > len(every):
                 part = _Part(Role.LISTED, RequirementKind.GOAL)
-        wanted = ""
+        wanted, begun = "", False  # What stands before the first demand of a paragraph is its background.
         for place, sentence in enumerate(every):
             if introduces and place == len(every) - 1 and sentence.small.endswith(":"):
                 self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
@@ -225,9 +227,9 @@ class _Reader:
                 if ":" not in sentence.written[:-1] and is_name(sentence.written.rstrip(".:")):
                     continue
             found = list(self._of_sentence(sentence, part, block))
-            if not found and block.form is Form.PROSE and self._adds(sentence.small, wanted, asking=asking):
+            if not found and block.form is Form.PROSE and self._adds(sentence.small, wanted, asking=asking and begun):
                 found = list(self._demand(sentence, kind_of(sentence.small)))
-            wanted = sentence.small if found else ""
+            wanted, begun = sentence.small if found else "", begun or bool(found)
             yield from found
 
     def _adds(self, small: str, before: str, *, asking: bool) -> bool:
@@ -266,7 +268,9 @@ class _Reader:
         self.read += 1
         if self.read > SENTENCES_MAX:
             return
-        if is_foreign(sentence.written):
+        foreign = is_foreign(sentence.written)
+        self.last_foreign = self.last_foreign if foreign is None else foreign  # A short one is as the one before.
+        if self.last_foreign:
             self.foreign += 1
             return
         if part.role is Role.SILENT or _LINK_ONLY.match(sentence.written):

@@ -39,3 +39,14 @@ def test_a_text_with_too_many_demands_says_so():
     )
     assert len(reading.demands) == DEMANDS_MAX
     assert "more than 200 demands" in reading.unread
+
+
+def test_a_statement_before_the_first_demand_of_a_paragraph_is_its_background():
+    """How things are is no demand because demands follow it."""
+    for statement in ("In Arabic the sidebar overlaps the table", "OrderService has 3,100 lines"):
+        quotes = [demand.quote for demand in read_demands(f"{statement}. It should be mended. Keep the names.").demands]
+        assert quotes == ["It should be mended", "Keep the names"]
+
+
+def test_a_short_sentence_is_in_the_language_of_the_one_before():
+    assert read_demands("Der Export ist kaputt. Bitte beheben.").unread.startswith("2 sentences are not English")
