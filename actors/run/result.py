@@ -175,7 +175,8 @@ def result_fields(
     charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
     finished = run.finished if run.over else None
     reason = run.parked_reason if view.status in ("parked", "running") else ""
-    questions = [with_inbox.questions[name] for name in with_inbox.open_questions]
+    here = view.status != "moved"  # Elsewhere a question may have been answered since.
+    questions = [with_inbox.questions[name] for name in with_inbox.open_questions] if here else []
     cause, wait = _cause(run, finished, reason), run.outage
     if cause == "provider" and wait is not None and finished is None:
         reason = wait.why
@@ -242,7 +243,9 @@ def common_lines(result: RunResult, program: str) -> list[Line]:
 def heading(result: RunResult, finished: str) -> Iterator[Line]:
     """Yield the status (the given text for `finished`) with the outcome, then the reason."""
     running = "Held up" if result.held_up else "Running"
-    title = {"waiting": "Waiting for you", "parked": "Parked", "running": running}.get(result.status, finished)
+    title = {"waiting": "Waiting for you", "parked": "Parked", "running": running, "moved": "Moved"}.get(
+        result.status, finished
+    )
     yield line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold")
     if result.why:
         yield line(result.why)

@@ -151,7 +151,7 @@ class State(Got):
 
     run_id: str
     kind: str
-    status: Literal["running", "waiting", "parked", "finished"]
+    status: Literal["running", "waiting", "parked", "finished", "moved"]
     outcome: str
     why: str
     title: str

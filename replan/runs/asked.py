@@ -7,6 +7,7 @@ from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.views.questions import open_questions
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
+from runtime.journal.holding import check_here, place_moved_to
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ class Asked:
 
 
 async def questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
-    """Return the open questions of a run as plain data, the oldest first. Raises as `Reading.read` does."""
+    """Return the open questions of a run as plain data, the oldest first.
+
+    Raises as `Reading.read` does, and `RunMoved`.
+    """
+    check_here(run, (await reader.journal.row(run)).owner)
     loaded = await reader.read(run)
     return open_questions(loaded.kind, run, await reader.with_inbox(run, loaded))
 
@@ -70,7 +75,7 @@ async def _questions_at(reader: "Reading", row: RunRow) -> list[dict[str, Any]]:
 
 
 def _may_ask(row: RunRow) -> bool:
-    return row.summary.status != "finished"
+    return row.summary.status != "finished" and place_moved_to(row.owner) is None
 
 
 def check_heard(receipt: "Heard", question: str) -> None:

@@ -7,6 +7,7 @@ from replan.runs.linked_runs import LinkedRun, made_from
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
 from replan.runs.tops import top_of
+from runtime.journal.holding import place_moved_to
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 
@@ -25,7 +26,7 @@ class ShownRun:
     loaded: Loaded
     """The run's kind, state and records."""
     status: str
-    """The status for people: `running`, `waiting`, `parked` or `finished`."""
+    """The status for people: `running`, `waiting`, `parked`, `finished` or `moved`."""
     result: "RunResult"
     """What the run has come to."""
     with_inbox: Any
@@ -48,8 +49,15 @@ class ShownRun:
         return {**self.result.to_json(), "driven": self.driven}
 
     @property
+    def moved_to(self) -> str | None:
+        """The journal that the run was moved to; None where it is here."""
+        return place_moved_to(self.row.owner)
+
+    @property
     def driven(self) -> bool:
         """Whether the run goes on by itself: a process drives it, or a host takes it up."""
+        if self.moved_to is not None:
+            return False
         return self.hosted or (self.row.owner is not None and not is_dead(self.row.owner))
 
 

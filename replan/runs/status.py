@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from replan.runs.loaded import AnyKind
     from runtime.drive.options import Ending
 
-Status = Literal["running", "waiting", "parked", "finished"]
+Status = Literal["running", "waiting", "parked", "finished", "moved"]
 """The status of a run for people. Frozen: programs read it in JSON."""
 STATUSES: tuple[str, ...] = get_args(Status)
 """All statuses for people."""
 
 
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
-    """Return a run's status for people: `running`, `waiting`, `parked` or `finished`.
+    """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
     A run whose row says `running`, but that nobody drives any more, was interrupted: it is `parked`, or still `running`
     where a host drives runs of its kind (`hosted`), and so goes on with it. So is one whose row says `waiting`, where
     people have answered all of its questions since: in `with_inbox`, its common state after the messages of its inbox,
-    none is open. A run that was moved to another journal is not driven here, so that a running one is `parked`.
+    none is open. A run that was moved to another journal goes on there, whatever its row here says.
     """
+    if place_moved_to(row.owner) is not None:
+        return "moved"
     status = row.summary.status
     if status == "waiting" and with_inbox is not None and not with_inbox.open_questions:
         status = "running"
-    if place_moved_to(row.owner) is not None:
-        return "parked" if status == "running" else status
     if status == "running" and (row.owner is None or is_dead(row.owner)):
         if row.summary.detail and row.summary.next_wake is not None:
             return "parked"  # It waits for its provider; a host tries again now and then.

@@ -138,7 +138,7 @@ class Run(Got):
 
     run_id: str
     kind: str
-    status: Literal["running", "waiting", "parked", "finished"]
+    status: Literal["running", "waiting", "parked", "finished", "moved"]
     title: str
     created: str
     updated: str
@@ -176,7 +176,7 @@ class Result(Got):
     """
 
     run_id: str
-    status: Literal["running", "waiting", "parked", "finished"]
+    status: Literal["running", "waiting", "parked", "finished", "moved"]
     calls: int
     tokens: int
     cost_usd: float | None

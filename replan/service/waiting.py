@@ -17,7 +17,7 @@ def at_rest(service: Service, shown: ShownRun) -> bool:
     """Tell whether nothing happens to a run before a person or a program does something."""
     common = shown.common
     match shown.status:
-        case "finished":
+        case "finished" | "moved":
             return True
         case "waiting":
             return common is not None and bool(common.open_questions)

@@ -25,8 +25,6 @@ def row_line(row: RunRow, status: str, now: float) -> Line:
 def _standing(row: RunRow, status: str) -> str:
     """Return a word for how a run stands: its outcome, its status, or that no host can drive it."""
     match status:
-        case _ if status != "finished" and place_moved_to(row.owner) is not None:
-            return "moved"
         case "finished":
             return row.summary.detail
         case "running" if row.summary.status == "running" and row.summary.detail:
@@ -43,17 +41,20 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
         fields["tenant"] = row.placement.tenant
     if row.placement.priority:
         fields["priority"] = row.placement.priority
+    place = place_moved_to(row.owner)
+    if place is not None:
+        fields["moved_to"] = place
     if status == "finished":
         fields["outcome"] = summary.detail
     if status == summary.status and status in ("parked", "running") and summary.detail:
         fields["why"] = summary.detail
-    if summary.waiting_since is not None:
+    if summary.waiting_since is not None and status != "moved":
         fields |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
-    if summary.next_wake is not None and status != "finished":
+    if summary.next_wake is not None and status not in ("finished", "moved"):
         fields["next_wake"] = stamp(summary.next_wake)
     return fields | {
         "created": stamp(row.created),
         "updated": stamp(row.updated),
         "records": row.last_seq,
-        "driven_by": None if row.owner is None else describe(row.owner),
+        "driven_by": None if row.owner is None or place is not None else describe(row.owner),
     }

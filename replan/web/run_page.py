@@ -32,7 +32,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
     parts = await site.parts.parts(shown)
     actions = tree_page(parts.tree.tree, place_of(request, "tree"), ROWS_MAX)
-    questions = open_questions(loaded.kind, run, shown.with_inbox)
+    questions = [] if shown.moved_to is not None else open_questions(loaded.kind, run, shown.with_inbox)
     # A checklist says more than the lines do; with a question the page is about that.
     lines = () if questions or parts.checklist is not None else parts.lines
     steps = row_page(
@@ -52,6 +52,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "made_from": loaded.kind.made_from(loaded.state),
         "linked": shown.linked,
         "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
+        "moved_to": shown.moved_to,
         "undriven": _undriven(shown, hosts=site.hosts),
         "program": program(),
         "questions": [shown_form(each) for each in questions],
@@ -74,10 +75,10 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
-        "takes_messages": not final,
-        "limits_reopen": shown.result.reopened_by == "limits",
-        "can_resume": site.hosts and (interrupted or (over and goes_on(common))),
-        "may_cancel": not over,
+        "takes_messages": not final and shown.moved_to is None,
+        "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",
+        "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
+        "may_cancel": not over and shown.moved_to is None,
         "here": "runs",
         "live": f"/live?run={run}",
         "cursor": cursor_at(shown.row),
@@ -88,7 +89,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
 
 def _undriven(shown: ShownRun, *, hosts: bool) -> str:
     """Return `parked` or `idle` for a run that nobody drives; empty where somebody does, or where it is over."""
-    if shown.status == "finished" or shown.driven or (hosts and shown.status != "parked"):
+    if shown.status in ("finished", "moved") or shown.driven or (hosts and shown.status != "parked"):
         return ""
     return "parked" if shown.status == "parked" else "idle"
 

@@ -178,6 +178,12 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
     assert json.loads(call("journal", "copy", file, url, "--json").stdout)["runs"] == [
         {"run_id": run, "new": False, "problem": None}
     ]
+    for words in (("runs", "--json"), ("show", run, "--json")):
+        shown = json.loads(call(*words).stdout)
+        assert shown.get("runs", [shown])[0]["status"] == "moved"
+    assert f"{run:<8}  moved" in call("runs").stdout
+    assert "go on with it there" in call("show", run).stderr
+    assert "go on with it there" in call("resume", run, code=8).stderr
     assert json.loads(call("journal", "verify", url, "--json").stdout)["findings"] == []
     assert "nothing differs" in call("journal", "verify", file).stdout
     assert "schema" in call("journal", "upgrade", url).stderr

@@ -17,6 +17,7 @@ from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
+from runtime.journal.holding import check_here
 
 
 def resume_run(
@@ -37,6 +38,7 @@ async def _resume(options: Foreground, wanted: str | None, changes: Changes) -> 
         if changes:
             await _post(engine, run, changes)
         row, kind = await engine.journal.row(run), await engine.kind_of(run)
+        check_here(run, row.owner)
         if row.summary.status == "finished":
             await _say_if_over(engine, run)
 

@@ -15,7 +15,7 @@ from replan.runs.loaded import Loaded
 from replan.runs.shown import ShownRun, read_shown
 from replan.setup.command_name import program
 from replan.views.records import record_to_json
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import RunMoved, UsageProblem
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
     row, loaded, status, result, top = shown.row, shown.loaded, shown.status, shown.result, shown.top
     run = row.run
     invocation.run = run
+    if shown.moved_to is not None:
+        notice(str(RunMoved(run, shown.moved_to)))
     match view:
         case "tree":
             _print_tree(row, loaded, status, as_json=as_json)
