@@ -38,7 +38,7 @@ class RunSummary:
     title: str
     """What it is called in lists, made from its task."""
     status: str
-    """`running`, `waiting`, `parked` or `finished`."""
+    """`running`, `waiting`, `parked`, `finished` or `moved`."""
     outcome: str
     """How it ended; empty until it has finished."""
     question: str | None
