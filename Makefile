@@ -4,10 +4,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROBLEM ?= configs/problems/login_timeout.md
 SHARE ?= 1
+SEED ?= 1
+COUNT ?= 100
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak lab lab-full bench peers docs pictures plots lock clean
+.PHONY: help setup run test lint conformance soak mutants lab lab-full bench peers docs pictures plots lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,6 +48,9 @@ conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL
 
 soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
 	@$(BIN)/python -m tests.soak --share $(SHARE)
+
+mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the suites of their area catch (SEED=1 COUNT=100)
+	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones (4 min on 2 cores)
 	@set -e; for file in configs/experiments/*.yaml configs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \

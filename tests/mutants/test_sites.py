@@ -1,0 +1,49 @@
+"""A mutant changes one place, and leaves alone what no test of behaviour can see."""
+
+import ast
+
+from tests.mutants.__main__ import AREAS, judged
+from tests.mutants.sites import sites
+from tests.tidy.source import ROOT
+
+SOURCE = '''"""1 + 1 in a docstring."""
+LIMIT: int = 3
+
+@cache(maxsize=64)
+def f(a: "1 < 2", b=True):
+    """Docstring 1."""
+    assert a < 1
+    if not a or a < LIMIT + 1:
+        g(a)
+        a += 2
+    return a
+'''
+
+
+def test_each_change_is_of_one_place_and_gives_another_program():
+    trees = set()
+    for site in sites(SOURCE):
+        changed = site.applied(SOURCE)
+        assert SOURCE[site.begin : site.end] == site.before
+        trees.add(ast.dump(ast.parse(changed)))
+    assert len(trees) == len(sites(SOURCE)) == 11
+    assert ast.dump(ast.parse(SOURCE)) not in trees
+
+
+def test_every_sort_is_found_and_what_no_test_can_see_is_not():
+    found = {(site.sort, site.before, site.after) for site in sites(SOURCE)}
+    assert ("comparison", "a < LIMIT + 1", "(a <= LIMIT + 1)") in found
+    assert ("boolean", "not a", "(a)") in found
+    assert ("operator", "LIMIT + 1", "(LIMIT - 1)") in found
+    assert ("constant", "True", "False") in found
+    assert ("statement", "g(a)", "pass") in found
+    assert ("result", "return a", "return None") in found
+    assert not [site for site in sites(SOURCE) if site.before == "64" or site.line in (1, 4, 6, 7)]
+
+
+def test_every_room_of_the_actors_has_suites_and_every_judged_survivor_its_place():
+    rooms = {path.name for path in (ROOT / "actors").iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    assert rooms == set(AREAS)
+    assert all((ROOT / suite).exists() for suites in AREAS.values() for suite in suites)
+    for each in judged():
+        assert each["before"] in (ROOT / each["file"]).read_text(encoding="utf-8"), each
