@@ -156,9 +156,8 @@ def main():
         own = [row["result"] for row in counted if row["room"] == room]
         lines.append([room, len(own), own.count("caught"), own.count("survived")])
     print(table(["room", "mutants", "caught", "survived"], lines))
-    print(
-        f"{caught} of {len(counted)} caught ({caught / max(1, len(counted)):.1%}), {len(rows) - len(counted)} equivalent"
-    )
+    share = caught / max(1, len(counted))
+    print(f"{caught} of {len(counted)} caught ({share:.1%}), {len(rows) - len(counted)} equivalent")
     results = {
         "date": today(),
         "commit": commit(),
