@@ -28,6 +28,8 @@ def provider_advice(fault: Fault, program: str = "replan") -> str:
             return "try again; if it happens again, look at the server's own log and at proxies on the way"
         case FaultKind.TIMEOUT:
             return "give the model more time (`model_timeout_seconds` of the workflow, or --timeout), or a quicker one"
+        case FaultKind.NO_API:
+            return f"correct OPENAI_BASE_URL, up to its version, such as https://HOST/v1; {_try_it(program)}"
         case FaultKind.BAD_REPLY:
             return "set OPENAI_BASE_URL to an OpenAI-compatible server, up to its version, such as https://HOST/v1"
         case FaultKind.TOO_LARGE:

@@ -29,6 +29,7 @@ class _Lenient(BaseModel):
 class _Message(_Lenient):
     content: str | None = None
     refusal: str | None = None
+    tool_calls: Any = None
 
 
 class _Choice(_Lenient):
@@ -48,13 +49,14 @@ class _Completion(_Lenient):
 
 
 def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
-    """Return the reply in the body of a 200, or a fault: `TOO_LARGE` above `VALUES_MAX`, else `BAD_REPLY`.
+    """Return the reply in the body of a 200, or a fault.
 
-    `asked` is the model's name in the request. `secret` is removed from texts; from the model's own words, if it has
-    `PART_MIN` characters: a shorter one is a placeholder. A lone surrogate in a reply becomes its escape, which is
-    rejected later, with feedback. A refusal in words is a reply. So is an empty text, if the model was stopped by the
-    token limit or a filter: it was paid for, and another try would end the same way. Invalid usage counts as not
-    reported.
+    It is `TOO_LARGE` above `VALUES_MAX`, `NO_API` for a web page, else `BAD_REPLY`. `asked` is the model's name in the
+    request. `secret` is removed from texts; from the model's own words, if it has `PART_MIN` characters: a shorter one
+    is a placeholder. A lone surrogate in a reply becomes its escape, which is rejected later, with feedback. The
+    arguments of the only tool call are the text of a reply without one. A refusal in words is a reply. So is an empty
+    text, if the model was stopped by the token limit or a filter, or if the server reports usage: it was paid for, and
+    what it cost is known. Invalid usage counts as not reported.
     """
     if has_more_values(body, VALUES_MAX):
         text = f"the answer has more than {VALUES_MAX:,} values"
@@ -63,10 +65,13 @@ def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> 
         completion = _completion(body)
     except ValidationError:
         text_of_body = provider_text(error_of(body)[0], secret) or "nothing"
+        if body.lstrip()[:1] == b"<":  # No model writes the frame of an answer, so none was asked.
+            return Fault(kind=FaultKind.NO_API, message=f"answers a web page: {text_of_body}", status=200)
         return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {text_of_body}", status=200)
     choice = completion.choices[0]
+    message = choice.message
     return completed(
-        choice.message.content if choice.message.content is not None else choice.message.refusal,
+        first_text(message.content, only_arguments(message.tool_calls), message.refusal),
         reason=choice.finish_reason or "",
         usage=completion.usage,
         model=completion.model or "",
@@ -79,9 +84,12 @@ def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> 
 def completed(
     text: str | None, *, reason: str, usage: Any, model: str, asked: str, mode: str, secret: str
 ) -> Reply | Fault:
-    """Return the reply that a completion's parts are, as the server sent them; a fault where it has no text."""
+    """Return the reply that a completion's parts are, as the server sent them.
+
+    Without a text it is empty where it was paid for (see `read_completion`), else a fault.
+    """
     reason = reason or "stop"
-    if text is None and reason not in _ENDED_EARLY:
+    if text is None and reason not in _ENDED_EARLY and _usage(usage) is None:
         return Fault(kind=FaultKind.BAD_REPLY, message="a chat completion without content", status=200)
     return Reply(
         text=without_key(text or "", secret if len(secret) >= PART_MIN else ""),
@@ -90,6 +98,21 @@ def completed(
         finish_reason=provider_text(reason, secret),
         mode=mode,
     )
+
+
+def first_text(*texts: str | None) -> str | None:
+    """Return the first text that is not empty, else the first that is there."""
+    there = [text for text in texts if text is not None]
+    return next(filter(None, there), there[0] if there else None)
+
+
+def only_arguments(calls: Any) -> str | None:
+    """Return the arguments of the only tool call of a message, as text; None for none and for several."""
+    if not isinstance(calls, list) or len(calls) != 1 or not isinstance(calls[0], dict):
+        return None
+    function = calls[0].get("function")
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return json.dumps(arguments) if isinstance(arguments, dict) else arguments if isinstance(arguments, str) else None
 
 
 def _completion(body: bytes) -> _Completion:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.models.completion import VALUES_MAX, completed, read_completion
+from runtime.models.completion import VALUES_MAX, completed, first_text, only_arguments, read_completion
 from runtime.models.faults import provider_text, stream_fault
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.value_count import has_more_values
@@ -43,6 +43,8 @@ class CompletionReader:
         self._data: list[bytes] = []
         self._content: list[str] = []
         self._refusal: list[str] = []
+        self._arguments: list[str] = []
+        self._calls = 0
         self._size = self._pieces = self._lines = self._events = 0
         self._model = ""
         self._reason = ""
@@ -105,10 +107,10 @@ class CompletionReader:
         if not self._reason and not self.done:
             text = f"the stream ended after {self.characters:,} characters, before the reply did"
             return Fault(kind=FaultKind.CUT, message=text, status=200)
-        pieces = self._content if any(self._content) or not self._refusal else self._refusal
-        text_or_none = _joined(pieces) if pieces else None
+        calls = [] if self._calls > 1 else self._arguments
+        texts = [_joined(pieces) if pieces else None for pieces in (self._content, calls, self._refusal)]
         return completed(
-            text_or_none,
+            first_text(*texts),
             reason=self._reason,
             usage=self._usage,
             model=_joined([self._model]),
@@ -180,10 +182,25 @@ class CompletionReader:
                         pieces.append(piece)
                 elif piece is not None:
                     self._broken = f"the stream's {name} is not text"
+            self._tool_calls(delta.get("tool_calls"))
             thought = next((delta[name] for name in _REASONING if isinstance(delta.get(name), str)), "")
             self.characters += len(thought)
         if isinstance(choice.get("finish_reason"), str):
             self._reason = choice["finish_reason"]
+
+    def _tool_calls(self, calls: Any) -> None:
+        """Take pieces of the arguments of tool calls; only those of the first one are kept."""
+        for call in calls if isinstance(calls, list) else ():
+            index = call.get("index", 0) if isinstance(call, dict) else None
+            if not isinstance(index, int) or index < 0:
+                continue
+            self._calls = max(self._calls, index + 1)
+            piece = only_arguments([call])
+            if piece and index == 0:
+                self.characters += len(piece)
+                self._size += len(piece)
+                if self._size <= self._bytes_max:
+                    self._arguments.append(piece)
 
 
 def _joined(pieces: list[str]) -> str:

@@ -67,6 +67,7 @@ class OpenAIModel:
         self._mode: Mode = "json_schema"
         self._stream = True
         # OpenAI's newer models refuse the old name; most compatible servers know only the old one.
+        self._address = base_url
         self._limit = "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
 
     @property
@@ -184,6 +185,9 @@ class OpenAIModel:
             text = f"nothing came for {self._stall_seconds:g} s after {reader.characters:,} characters"
             return Fault(kind=FaultKind.TIMEOUT, message=text)
         answer = reader.result(asked=self._name, mode=mode, secret=self._secret)
+        if isinstance(answer, Fault) and answer.kind is FaultKind.NO_API:
+            named = f"{self._address} {answer.message}; is this the API's address?"
+            return answer.model_copy(update={"message": named})
         if reader.streamed and isinstance(answer, Reply) and answer.usage is None:
             self._stream = False
         return answer

@@ -26,7 +26,8 @@ class FaultKind(StrEnum):
     SERVER_ERROR = "server_error"  # 5xx
     CUT = "cut"  # the connection broke after the request was sent
     TIMEOUT = "timeout"
-    BAD_REPLY = "bad_reply"  # 200, but not a completion (HTML, no choices, not JSON)
+    BAD_REPLY = "bad_reply"  # 200, but not a completion (no choices, not JSON)
+    NO_API = "no_api"  # 200 with a web page: there is no model at this address: final
     TOO_LARGE = "too_large"  # the reply exceeds the byte cap
 
     @property
@@ -45,6 +46,7 @@ _FINAL = frozenset(
         FaultKind.UNRESOLVED_HOST,
         FaultKind.AUTH,
         FaultKind.NOT_FOUND,
+        FaultKind.NO_API,
         FaultKind.CONTENT_REFUSED,
         FaultKind.BAD_REQUEST,
     }

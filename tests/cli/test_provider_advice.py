@@ -22,6 +22,7 @@ STEPS = {
     FaultKind.SERVER_ERROR: "try again later",
     FaultKind.CUT: "proxies on the way",
     FaultKind.TIMEOUT: "model_timeout_seconds",
+    FaultKind.NO_API: "correct OPENAI_BASE_URL",
     FaultKind.BAD_REPLY: "set OPENAI_BASE_URL to an OpenAI-compatible server",
     FaultKind.TOO_LARGE: "output_tokens_max",
 }

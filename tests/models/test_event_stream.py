@@ -45,6 +45,19 @@ def test_a_stream_reads_the_same_however_its_bytes_are_cut(places):
     assert (reader.streamed, reader.done, reader.characters) == (True, True, len(TEXT))
 
 
+def test_the_arguments_of_a_streamed_tool_call_are_the_reply_and_those_of_two_are_none():
+    def piece(index, text, reason=None):
+        return chunk({"tool_calls": [{"index": index, "function": {"arguments": text}}]}, reason)
+
+    ended = chunk({}, "tool_calls") | {"usage": USAGE}
+    reply, reader = read(stream(piece(0, ""), piece(0, '{"a":'), piece(0, " 1}"), ended, "[DONE]"))
+    assert (reply.text, reply.usage, reader.characters) == ('{"a": 1}', Usage(input_tokens=10, output_tokens=5), 8)
+    reply, _ = read(stream(piece(0, "{}"), piece(1, "{}"), ended, "[DONE]"))
+    assert (reply.text, reply.usage) == ("", Usage(input_tokens=10, output_tokens=5))
+    fault, _ = read(stream(piece(0, "x" * 20), ended, "[DONE]"), bytes_max=10)
+    assert fault.kind is FaultKind.TOO_LARGE
+
+
 @given(st.lists(st.integers(0, 400)))
 def test_a_completion_in_one_object_is_read_too(places):
     """A server that ignores the request for a stream answers with one JSON object."""

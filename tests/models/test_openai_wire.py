@@ -142,7 +142,6 @@ async def test_redirects_are_not_followed(status):
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer.html(),
         Answer.no_choices(),
         Answer(body=b""),
         Answer(body=b"\xff\xfe{"),
@@ -150,17 +149,48 @@ async def test_redirects_are_not_followed(status):
         Answer.json({"choices": [{"message": {"content": 7}}]}),
         Answer.json([1, 2]),
         Answer.json(None),
-        Answer.say(None),
-        Answer.say(None, finish_reason="tool_calls", tool_calls=[]),
+        Answer.json({"choices": [{"message": {"content": None}}]}),
+        Answer.json({"choices": [{"message": {"content": None, "tool_calls": []}, "finish_reason": "tool_calls"}]}),
         Answer(body=b"[" * 100_000),
     ],
 )
 async def test_what_is_not_a_completion_is_a_bad_reply(answer):
-    """200 says nothing yet: web pages, half bodies and empty choices are faults."""
+    """200 says nothing yet: half bodies and empty choices are faults."""
     fault = await fault_of(answer)
     assert (fault.kind, fault.status) == (FaultKind.BAD_REPLY, 200)
     assert not fault.kind.final
     assert not fault.kind.refunded
+
+
+async def test_a_web_page_at_status_200_is_final_costs_nothing_and_names_the_address():
+    """No model was asked there, so another try would bring the same page."""
+    async with wired(Answer.html()) as (server, model):
+        fault = await model.complete(request())
+        address = server.base_url
+    assert isinstance(fault, Fault)
+    assert (fault.kind, fault.kind.final, fault.kind.refunded) == (FaultKind.NO_API, True, True)
+    page = "<html><body>Hello</body></html>"
+    assert fault.message == f"{address} answers a web page: {page}; is this the API's address?"
+
+
+@pytest.mark.parametrize("arguments", ['{"a": 1}', {"a": 1}])
+async def test_the_arguments_of_the_only_tool_call_are_the_reply(arguments):
+    """Its usage is that of a reply."""
+    calls = [{"id": "c1", "type": "function", "function": {"name": "plan", "arguments": arguments}}]
+    for content in (None, ""):
+        async with wired(Answer.say(content, finish_reason="tool_calls", tool_calls=calls)) as (_, model):
+            reply = await model.complete(request())
+        assert reply == Reply(
+            '{"a": 1}', Usage(input_tokens=10, output_tokens=5), "test-model", "tool_calls", "json_schema"
+        )
+
+
+@pytest.mark.parametrize("calls", [None, [], [{"function": {"arguments": "{}"}}] * 2, [{"function": None}], "none"])
+async def test_a_completion_without_a_text_that_reports_usage_is_an_empty_reply(calls):
+    """What it cost is known, so it is not charged as unknown."""
+    async with wired(Answer.say(None, finish_reason="tool_calls", tool_calls=calls)) as (_, model):
+        reply = await model.complete(request())
+    assert reply == Reply("", Usage(input_tokens=10, output_tokens=5), "test-model", "tool_calls", "json_schema")
 
 
 async def test_an_error_behind_status_200_keeps_its_words():

@@ -1,5 +1,6 @@
 """The search over HTTP: engine, actors, journal and the OpenAI client against a scripted server."""
 
+import json
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -247,11 +248,10 @@ async def test_every_request_carries_its_id():
         (Answer.fault(429, headers={"Retry-After": "3"}), 0),
         (Answer.fault(500), 1),
         (Answer.cut_after("body"), 1),
-        (Answer.html(), 1),
         (Answer.no_choices(), 1),
         (Answer.huge(20 * 1024 * 1024), 1),
     ],
-    ids=["429", "500", "cut", "html", "no choices", "20 MB"],
+    ids=["429", "500", "cut", "no choices", "20 MB"],
 )
 async def test_a_fault_leads_to_another_try_and_is_charged_by_its_kind(fault, charged):
     async with run_against(scripted(g_strategy=[fault]), clock=FastBackOffClock()) as (result, server, events):
@@ -260,6 +260,23 @@ async def test_a_fault_leads_to_another_try_and_is_charged_by_its_kind(fault, ch
         ids = [seen.request_id for seen in server.seen if seen.step == "g_strategy"]
         assert ids == ["run-1/g_strategy/v1.a1", "run-1/g_strategy/v1.a1.t2"]
         assert len(of_kind(events, CallFailed)) == 1
+
+
+async def test_an_address_that_answers_a_web_page_holds_the_run_at_the_first_page_and_costs_nothing():
+    async with run_against(lambda *_: Answer.html(), clock=FastBackOffClock()) as (result, server, _):
+        assert (result.outcome, result.calls, result.unknown.calls) == ("", 0, 0)
+        assert sorted(seen.step for seen in server.seen) == ["g_analysis", "g_recon"], "one request of each ready step"
+        assert result.fault is not None
+        assert result.fault.message.startswith(server.base_url)
+        assert result.fault.message.endswith("; is this the API's address?")
+
+
+async def test_a_tool_call_is_an_artifact_and_one_without_arguments_is_rejected_and_charged_as_reported():
+    call = {"function": {"name": "strategy", "arguments": json.dumps(GOOD["g_strategy"])}}
+    empty, good = (Answer.say(None, finish_reason="tool_calls", tool_calls=calls) for calls in ([], [call]))
+    async with run_against(scripted(g_strategy=[empty, good]), clock=FastBackOffClock()) as (result, _, events):
+        assert (result.outcome, result.calls, result.unknown.calls) == ("success", 5, 0)
+        assert not of_kind(events, CallFailed)
 
 
 async def test_retry_after_is_respected():
