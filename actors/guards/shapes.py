@@ -10,7 +10,7 @@ from typing import Any
 from actors.plans.schema import REQUIREMENT
 from actors.values.open_questions import QUESTIONS_SCHEMA
 
-PROBLEM_TYPES = ("bug_fix", "feature", "refactoring", "performance")
+PROBLEM_TYPES = ("bug_fix", "feature", "refactoring", "performance", "decision")
 SEVERITIES = ("low", "medium", "high")
 STRATEGIES = (
     "S1_locate_and_fix",
@@ -18,6 +18,7 @@ STRATEGIES = (
     "S3_refactor_safely",
     "S4_profile_and_optimize",
     "S5_investigate_first",
+    "S6_compare_and_decide",
 )
 ASSESSMENTS = ("good", "needs_revision", "fundamentally_flawed")
 RECON_LISTS = (

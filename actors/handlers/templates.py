@@ -12,7 +12,7 @@ from actors.config.plan_files import PLAN, TEMPLATES, read_settings
 from actors.config.workflow import TEMPLATE_SELECTOR
 from actors.handlers.briefs import GenerationBrief
 from actors.handlers.generators import material
-from actors.rules.parsed_request import ParsedRequest, kind_of, parse_request
+from actors.rules.parsed_request import ParsedRequest, parse_request, template_kind
 from actors.rules.plan import template_plan
 from actors.rules.tables import Rules
 from actors.rules.template_files import build_rules, load_templates
@@ -56,7 +56,7 @@ class TemplateSelectorGenerator:
         """Return the plan for a parsed request."""
         kind = request.dependency("analysis").get("problem_type")
         if not isinstance(kind, str) or (kind not in self._own and self._rest is None):
-            kind = kind_of(request, self._rules)
+            kind = template_kind(request, self._rules)
         own = self._own.get(kind, self._rest)
         return own if own is not None else template_plan(self._rules.templates[kind], request, self._rules)
 

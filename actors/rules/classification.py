@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from actors.rules.decision import DECISION, Decision
 from actors.rules.facts import Facts, content_words
 from actors.rules.sentence_forms import (
     CAPABILITY,
@@ -19,6 +20,8 @@ from actors.rules.sentence_forms import (
 from actors.rules.tables import KINDS, Rules
 from actors.rules.text import Text, find, lower, shorten
 
+DECISION_SCORE = 10.0
+"""The score of a text that asks for a decision."""
 SIGNALS_MAX = 8
 """Signals quoted for one kind."""
 ERROR_LENGTH_MAX = 120
@@ -106,6 +109,18 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
     return _summed_up(text, facts, rules, scores, signals)
 
 
+def decided(classification: Classification, decision: Decision) -> Classification:
+    """Return the classification of a text that asks for a decision: that kind first, by its words."""
+    return replace(
+        classification,
+        ranking=(DECISION, *classification.ranking),
+        scores={**classification.scores, DECISION: DECISION_SCORE},
+        signals={**classification.signals, DECISION: decision.words},
+        certainty=1.0,
+        firm=True,
+    )
+
+
 def _factor(kind: str, forms: Forms, opening: Mapping[str, str], rules: Rules) -> float:
     """Return by what the weights of the words for a kind are multiplied.
 
@@ -139,8 +154,8 @@ def _summed_up(
     prior = table.certainty.prior
     return Classification(
         ranking=ranking,
-        scores=scores,
-        signals=signals,
+        scores={**scores, DECISION: 0.0},
+        signals={**signals, DECISION: ()},
         certainty=(best + prior) / (best + second + 2 * prior),
         severity=_severity(lowered, rules),
         cues=frozenset(cue for cue, phrases in table.cues.items() if any(find(lowered, phrase) for phrase in phrases)),

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.guards.fields import folded
-from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of
+from actors.rules.decision import DECISION
+from actors.rules.parsed_request import ParsedRequest, facts_of, template_kind
 from actors.rules.slots import constraints_in, sources
 from actors.rules.tables import Rules
 from actors.rules.text import lower, words
@@ -20,7 +21,7 @@ POINTS_MAX = 12
 def critique_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     """Return the critique of the draft among the request's dependencies."""
     phrases = rules.phrases.critique
-    kind = kind_of(request, rules)
+    kind = template_kind(request, rules)
     draft = request.dependency("plan")
     raw = draft.get("steps")
     steps = [step for step in raw if isinstance(step, Mapping)] if isinstance(raw, list) else []
@@ -83,7 +84,7 @@ def _missing(request: ParsedRequest, steps: list[Mapping[str, Any]], rules: Rule
         if item not in plan_text:
             yield phrases["no_constraint_step"].replace("{item}", item)
     guards = {step.get("guard") for step in steps if isinstance(step.get("guard"), str)}
-    if not guards & TEST_GUARDS:
+    if not guards & TEST_GUARDS and template_kind(request, rules) != DECISION:
         yield phrases["no_test_step"]
     if not guards & PERSON_GUARDS:
         yield phrases["no_review_step"]

@@ -1,4 +1,4 @@
-"""Extracts from a problem's text its files, stack traces, interfaces, tests, reproduction steps, constraints, wishes.
+"""Extracts from a problem's text its files, stack traces, interfaces, tests, reproduction steps and wishes.
 
 Every fact is a literal quote from the text, with white space folded; `Text.quotes` drops everything else.
 """
@@ -66,10 +66,10 @@ class Facts:
     """Test files and test functions."""
     steps: tuple[str, ...]
     """Steps to reproduce the problem, one sentence each."""
-    constraints: tuple[str, ...]
-    """Sentences that state a constraint, as the text has them."""
     wishes: tuple[str, ...]
     """List items and sentences that state what is wanted."""
+    constraints: tuple[str, ...] = ()
+    """The constraints of an accepted recon; what the text itself demands is a requirement."""
 
     @property
     def anchored(self) -> bool:
@@ -87,10 +87,9 @@ def extract(text: Text, rules: Rules) -> Facts:
     apis = sorted(_apis(text, traces, rules, {*files, *tests}), key=lambda name: not _looks_like_code(name))
     quoted_apis = text.quotes(apis, limit=ITEMS_MAX)
     steps = text.quotes(_steps(text, rules), limit=ITEMS_MAX)
-    constraints = text.quotes((quote for quote in _constraints(text, rules) if quote not in steps), limit=ITEMS_MAX)
-    other_facts = {fact.rstrip(END) for fact in (*steps, *constraints)}
+    other_facts = {fact.rstrip(END) for fact in steps}
     wishes = text.quotes((wish for wish in _wishes(text) if wish not in other_facts), limit=ITEMS_MAX)
-    return Facts(_title(text, rules), files, traces, quoted_apis, tests, steps, constraints, wishes)
+    return Facts(_title(text, rules), files, traces, quoted_apis, tests, steps, wishes)
 
 
 def _title(text: Text, rules: Rules) -> str:
@@ -203,19 +202,6 @@ def _steps(text: Text, rules: Rules) -> Iterator[str]:
         elif not passage.item:
             matches = (part for part in sentences(passage.text) if find(lower(part), "to reproduce"))
             yield from (shorten(part, SENTENCE_LENGTH_MAX) for part in matches if not part.endswith(":"))
-
-
-def _constraints(text: Text, rules: Rules) -> Iterator[str]:
-    table = rules.signals
-    lowered = lower(text.prose)
-    phrases = [phrase for phrase in table.constraints if find(lowered, phrase)]  # Few texts contain more than three.
-    for passage in text.passages:
-        in_section = passage.section in table.headings.constraints
-        if passage.text.startswith("#") or passage.section in table.headings.reproduction:
-            continue
-        for part in _parts(passage):
-            if in_section or any(find(lower(part), phrase) for phrase in phrases):
-                yield shorten(part, SENTENCE_LENGTH_MAX)
 
 
 def _wishes(text: Text) -> Iterator[str]:

@@ -14,9 +14,10 @@ from actors.policy.cause import CLASSIFIER, Cause
 from actors.rules.acquisition import AUTHORS as ACQUISITION_AUTHORS
 from actors.rules.acquisition import acquisition_reply
 from actors.rules.critique import critique_artifact
-from actors.rules.parsed_request import ParsedRequest, constraints_of, parse_request
+from actors.rules.facts import ITEMS_MAX
+from actors.rules.parsed_request import ParsedRequest, parse_request
 from actors.rules.plan import plan_artifact
-from actors.rules.slots import area_of, first, names
+from actors.rules.slots import area_of, constraints_in, first, names
 from actors.rules.strategy import strategy_artifact
 from actors.rules.tables import Rules
 from actors.rules.template_files import build_rules
@@ -102,7 +103,7 @@ def recon_artifact(request: ParsedRequest, _: Rules) -> dict[str, Any]:
         "apis_involved": list(facts.apis),
         "test_references": list(facts.tests),
         "reproduction_steps": list(facts.steps),
-        "constraints_mentioned": list(constraints_of(request, facts.constraints)),
+        "constraints_mentioned": list(constraints_in(request, facts)[:ITEMS_MAX]),
         "requirements": [requirement_to_json(requirement) for requirement in request.stated.requirements],
         "open_questions": [],
     }

@@ -5,15 +5,17 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from actors.demands.kinds import kind_of
 from actors.guards.fields import folded
 from actors.guards.plan_settings import GUARD_CATALOG
-from actors.rules.classification import Classification, classify
+from actors.rules.classification import Classification, classify, decided
+from actors.rules.decision import Decision, decision_in, only_asks
 from actors.rules.facts import Facts, content_words, extract
 from actors.rules.language import language_of
 from actors.rules.requirements import Stated, stated_in
 from actors.rules.subject import ENGLISH, Subject, natural_language, subject_of
 from actors.rules.tables import Rules
-from actors.rules.text import Text, beginnings
+from actors.rules.text import Text, beginnings, lower
 from actors.rules.understanding import SYMPTOM_SCORE, Answers, Understanding, understand
 from actors.values.open_questions import NOT_UNDERSTOOD
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirements_in
@@ -43,6 +45,8 @@ class ParsedRequest:
     """The kind of work that the text asks for, with its scores and signals."""
     understanding: Understanding
     """What to make of the text: a kind, a question, or a doubt that no question is left for."""
+    decision: Decision | None
+    """What the text asks to be decided; None where it asks for something else."""
     stated: Stated
     """What the text demands, and the cause that it states."""
     cut: bool
@@ -88,7 +92,7 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
     requirements, notes = (tuple(map(str, _list(material.get(name)))) for name in ("requirements", "notes"))
     specification = str(material.get("specification", ""))
-    wishes = [text for text in requirements if rules.requirements.kind_of(text) not in CONSTRAINING]
+    wishes = [text for text in requirements if kind_of(lower(text)) not in CONSTRAINING]
     reading = _read((specification, *answers, *requirements, *notes), (*answers, *wishes, *notes), rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}
@@ -98,12 +102,15 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     answered = tuple((question, answer) for question, answer in zip(questions, answers, strict=True) if answer.strip())
     history = Answers(questions, answered)
     newest_first = tuple(map(folded, reversed(requirements)))
-    understanding = understand(reading.subject, reading.classification, history, rules, escalations)
+    understanding = understand(
+        reading.subject, reading.classification, history, rules, escalations, only_asks=reading.only_asks
+    )
     return ParsedRequest(
         text=reading.text,
         facts=reading.facts,
         classification=reading.classification,
         understanding=understanding,
+        decision=reading.decision,
         stated=_stated(reading, newest_first, understanding.kind, rules),
         cut=reading.cut,
         language=reading.language,
@@ -130,6 +137,8 @@ class _Reading:
     subject: Subject
     language: str
     vague: bool
+    decision: Decision | None
+    only_asks: bool
 
 
 @lru_cache(maxsize=4)  # The steps of a run read the same text.
@@ -153,9 +162,22 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
         prose = replace(text, parts=additions)
         facts = replace(facts, title=extract(prose, rules).title)
     classification = classify(prose, facts, rules)
+    decision = None if facts.traces else decision_in(prose, facts.title)
+    if decision is not None:
+        classification = decided(classification, decision)
     symptom = max(classification.scores.values()) >= SYMPTOM_SCORE
     subject = subject_of(prose.head, anchored=facts.anchored, symptom=symptom, table=rules.subject)
-    return _Reading(text, parts != whole, facts, classification, subject, language_of(text, facts, rules), vague)
+    return _Reading(
+        text=text,
+        cut=parts != whole,
+        facts=facts,
+        classification=classification,
+        subject=subject,
+        language=language_of(text, facts, rules),
+        vague=vague,
+        decision=decision,
+        only_asks=not facts.traces and only_asks(prose),
+    )
 
 
 def _says_nothing(specification: Text, rules: Rules) -> bool:
@@ -172,11 +194,9 @@ def _says_nothing(specification: Text, rules: Rules) -> bool:
 @lru_cache(maxsize=4)  # For all steps of a run, unless an escalation changes the kind.
 def _stated(reading: _Reading, added: tuple[str, ...], kind: str, rules: Rules) -> Stated:
     """Return what the text demands if the problem is of this kind."""
-    known = (*reading.facts.steps, *(trace.text for trace in reading.facts.traces))
     stated = stated_in(
         reading.text,
         added,
-        known,
         reading.facts.title,
         kind=kind,
         patterns=rules.requirements,
@@ -228,7 +248,7 @@ def constraints_of(request: ParsedRequest, constraints: tuple[str, ...]) -> tupl
     return (*requirements, *others)
 
 
-def kind_of(request: ParsedRequest, rules: Rules) -> str:
+def template_kind(request: ParsedRequest, rules: Rules) -> str:
     """Return the problem's kind: that of the accepted analysis, else that of the request's own classification."""
     kind = request.dependency("analysis").get("problem_type")
     return kind if isinstance(kind, str) and kind in rules.templates else request.understanding.kind

@@ -14,7 +14,7 @@ from actors.plans.coverage import contributions
 from actors.plans.reader import read_draft
 from actors.rules.continued import continued, executable
 from actors.rules.facts import Facts
-from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of, requirements_of
+from actors.rules.parsed_request import ParsedRequest, facts_of, requirements_of, template_kind
 from actors.rules.slots import (
     LIMITS,
     Item,
@@ -26,6 +26,7 @@ from actors.rules.slots import (
     lists_of,
     numbered,
     slots_of,
+    titled,
 )
 from actors.rules.strategy import ranked
 from actors.rules.tables import RESERVED, Rules, Strategy, Template, TemplateStep
@@ -90,7 +91,7 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     strategy_id = request.dependency("strategy").get("strategy_id")
     strategy = rules.strategies.get(strategy_id) if isinstance(strategy_id, str) else None
     strategy = strategy or rules.strategies[ranked(request, rules)[0]]
-    kind = strategy.template or kind_of(request, rules)
+    kind = strategy.template or template_kind(request, rules)
     lists = lists_of(request, facts, rules, MORE_AFTER_CRITIQUE if points else 0)
     requirements = requirements_of(request)
     cues = _cues(request, facts, strategy)
@@ -146,7 +147,7 @@ def _with_tokens(plan: Mapping[str, Any], requirements: Sequence[Requirement]) -
 
 def _basis(request: ParsedRequest, rules: Rules) -> str:
     """Return what stands above the plan: what the text was taken for, and that the plan is a template."""
-    kind = kind_of(request, rules)
+    kind = template_kind(request, rules)
     text = basis(request.understanding, request.classification, rules, kind, request.stated)
     cut = (
         rules.phrases.basis["cut"].replace("{count}", f"{READ_LENGTH_MAX:,}").replace("{lines}", f"{READ_LINES_MAX:,}")
@@ -218,7 +219,11 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: 
             repetition = number if step.for_each else None
             chained = step.in_order and number > 1
             step_slots = {**slots, **item_slots(item.text, number)} if step.for_each else slots
-            taken = [requirement for requirement in choice.requirements if requirement.kind == step.takes_up]
+            taken = (
+                titled(choice.requirements, slots["title"])
+                if step.takes_up == "title"
+                else [item for item in choice.requirements if item.kind == step.takes_up]
+            )
             before = tokens(step.effects, number - 1) if chained else []
             # A failure that no step of the plan takes up, or that would go back to a step left out, is handed over.
             goes_back = step.on_failure not in RESERVED

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from actors.guards.fields import folded
+from actors.rules.decision import ALTERNATIVES_MAX
 from actors.rules.facts import Facts
 from actors.rules.parsed_request import ParsedRequest, requirements_of
 from actors.rules.tables import SLOT, Rules
@@ -22,7 +23,14 @@ BRIEF_LENGTH_MAX = 60
 SENTENCES_MAX = 12
 """The largest number of requirements in one slot."""
 
-LIMITS: Mapping[str, int] = {"constraints": 5, "goals": 6, "moves": 5, "suspects": 3, "targets": 3}
+LIMITS: Mapping[str, int] = {
+    "alternatives": ALTERNATIVES_MAX,
+    "constraints": 5,
+    "goals": 6,
+    "moves": 5,
+    "suspects": 3,
+    "targets": 3,
+}
 """The largest number of repetitions, for each list; a longer plan would be hard to read."""
 _FAILS = re.compile(r"\bfail(?:s|ed|ing)?\b(?! (?:if|unless)\b)")
 
@@ -62,6 +70,7 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
         "files": names(sources(facts, rules)),
         "apis": names(_distinct(facts.apis)),
         "tests": names(_distinct(facts.tests)),
+        "alternatives": names(request.decision.alternatives) if request.decision else "",
         "failing": names(failing_tests(request, facts)),
         "benchmarks": names([file for file in facts.files if _is_benchmark(file, rules)]),
         "steps": numbered(facts.steps),
@@ -83,11 +92,14 @@ def lists_of(request: ParsedRequest, facts: Facts, rules: Rules, more: int = 0) 
     move of each of these goals.
     """
     requirements = requirements_of(request)
-    goals = [requirement for requirement in requirements if requirement.kind == RequirementKind.GOAL]
+    named = titled(requirements, facts.title)
+    goals = [item for item in requirements if item.kind == RequirementKind.GOAL and item not in named]
     kept = [requirement for requirement in requirements if requirement.kind in KEPT]
     targets = sources(facts, rules) or _distinct(facts.apis) or (_unknown_area(facts, rules),)
     limits = {name: max(1, limit + more) for name, limit in LIMITS.items()}
+    alternatives = request.decision.alternatives if request.decision else ()
     cut = {
+        "alternatives": alternatives or (rules.phrases.alternatives,),
         "moves": facts.wishes or targets,
         "suspects": (*_places(facts, rules), *_unplaced(facts, rules)) or targets,
         "targets": targets,
@@ -102,6 +114,12 @@ def lists_of(request: ParsedRequest, facts: Facts, rules: Rules, more: int = 0) 
     if goals:
         lists["moves"] = _shared(goals, limits["moves"])
     return lists
+
+
+def titled(requirements: Sequence[Requirement], title: str) -> list[Requirement]:
+    """Return the goals that are the title of the text: what the whole plan is for, and no part of it."""
+    goals = (item for item in requirements if item.kind == RequirementKind.GOAL)
+    return [item for item in goals if title and item.quote.startswith(title)]
 
 
 def _shared(requirements: Sequence[Requirement], limit: int) -> tuple[Item, ...]:

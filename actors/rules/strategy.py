@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.rules.continued import executable
-from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of
+from actors.rules.parsed_request import ParsedRequest, facts_of, template_kind
 from actors.rules.slots import fill, first, names, slots_of
 from actors.rules.tables import Rules
 
@@ -19,7 +19,7 @@ def ranked(request: ParsedRequest, rules: Rules) -> list[str]:
     the text names something to start from; otherwise after them. Strategies of other kinds with a signal come last,
     and not at all once an analysis has settled the kind.
     """
-    kind = kind_of(request, rules)
+    kind = template_kind(request, rules)
     classification = request.classification
     special = [name for name, strategy in rules.strategies.items() if strategy.kinds == (kind,)]
     general = [name for name, strategy in rules.strategies.items() if kind in strategy.kinds and name not in special]
@@ -56,11 +56,11 @@ def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     errors = tuple(trace.error for trace in facts.traces[:1] if trace.error)
     slots = slots_of(request, facts, rules)
     slots |= {
-        "kind": rules.phrases.kind(kind_of(request, rules)),
+        "kind": rules.phrases.kind(template_kind(request, rules)),
         "why": strategy.why,
         "evidence": names((*errors, *facts.files[:2], *facts.apis[:2], *facts.tests[:1])),
     }
-    template = rules.templates[strategy.template or kind_of(request, rules)]
+    template = rules.templates[strategy.template or template_kind(request, rules)]
     planned = {step.step_id for step in template.steps if step.needed or executable(step, request.given)}
     rationale = first(rules.phrases.strategy_rationale, slots)
     if request.escalations or request.retries:
@@ -69,7 +69,7 @@ def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         "strategy_id": name,
         "strategy_name": strategy.name,
         "rationale": rationale,
-        "for_type": strategy.kinds[0] if len(strategy.kinds) == 1 else kind_of(request, rules),
+        "for_type": strategy.kinds[0] if len(strategy.kinds) == 1 else template_kind(request, rules),
         "key_steps": [
             {"id": step.id, "text": text}
             for step in strategy.key_steps

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,15 +14,28 @@ from actors.rules.subject import SubjectTable
 from actors.values.requirements import RequirementKind
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
-"""The kinds of problem."""
-LISTS = ("constraints", "goals", "moves", "suspects", "targets")
+"""The kinds of problem that a text's words are weighed for."""
+LISTS = ("alternatives", "constraints", "goals", "moves", "suspects", "targets")
 """The lists that a step may be repeated for (`for_each`); `actors.rules.slots` fills them."""
 COMPUTED_CUES = frozenset(("failing_test", "investigate"))
 """The cues that no phrase shows: the text says that a test fails which it names; the strategy looks first."""
 FILLED_SLOTS = frozenset(("area", "language", "location", "title"))
 """Slots that always have a value."""
 OPTIONAL_SLOTS = frozenset(
-    ("apis", "benchmarks", "cause", "constraints", "error", "failing", "files", "place", "steps", "tests", "wishes")
+    (
+        "alternatives",
+        "apis",
+        "benchmarks",
+        "cause",
+        "constraints",
+        "error",
+        "failing",
+        "files",
+        "place",
+        "steps",
+        "tests",
+        "wishes",
+    )
 )
 """Slots that are empty if the text has no such facts."""
 SLOT = re.compile(r"\{([a-z]+)\}")
@@ -119,8 +132,6 @@ class Signals(Config):
     """The phrases of each cue, on which steps of a template may depend."""
     headings: Headings
     """The names of sections that are read in a way of their own, or not at all."""
-    constraints: tuple[Phrase, ...]
-    """The phrases of a sentence that states a constraint."""
     thin: Thin
     """When a text is too short to plan from."""
     firm: Firm
@@ -217,11 +228,13 @@ class Phrases(Config):
     doubts: dict[str, str]
     """Why the author does not understand a problem: `language`, `subject`, `other`, `thin` and `kind`."""
     basis: dict[str, str]
-    """What stands above a plan: `words`, `told`, `analysis` or `changed`, then `cause`, `template` and `more`."""
+    """What stands above a plan: `words`, `told`, `analysis` or `changed`, then `cause` and `template`."""
     takes_up: dict[str, str]
     """How a step says which requirements it takes up, by their kind; `{items}` are the requirements."""
     others: str
     """What ends a list that is not shown in full; `{count}` is the number of the others."""
+    alternatives: str
+    """What is evaluated where the text names no alternatives."""
     mended: str
     """The goal of a text that only reports a failure; `{failure}` is its words."""
     nameless: str
@@ -299,8 +312,9 @@ class TemplateStep(Config):
     """Whether the step stays where no tool of the run executes it or checks it; any other is left out then."""
     for_each: str | None = None
     """The list for whose items the step is repeated; null is no repetition."""
-    takes_up: RequirementKind | None = None
-    """The kind of requirements that the step names and satisfies; those of a list are satisfied by its repetitions."""
+    takes_up: RequirementKind | Literal["title"] | None = None
+    """The kind of requirements that the step names and satisfies, or the goal that is the title of the text; those of a
+    list are satisfied by its repetitions."""
     in_order: bool = False
     """Whether each repetition depends on the one before."""
     optional: bool = False

@@ -14,6 +14,7 @@ from actors.files.document import Document, KeyPath
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.guards.plan_settings import GUARD_CATALOG
+from actors.rules.decision import DECISION
 from actors.rules.requirements import RequirementPatterns
 from actors.rules.sentence_forms import FormTable
 from actors.rules.subject import SubjectTable
@@ -86,7 +87,7 @@ def build_rules(templates: Mapping[str, Any]) -> Rules:
 
 def _check_rules(documents: Mapping[str, Document], folder: Path) -> Rules:
     """Return the rules in the documents. Raises `UsageProblem` for the first document that cannot be used."""
-    for stem in (*_TABLES, *KINDS):
+    for stem in (*_TABLES, *KINDS, DECISION):
         if stem not in documents:
             place = str(folder / f"{stem}.yaml")
             raise UsageProblem("is missing", place=place, hint="every built-in table is needed")

@@ -10,7 +10,8 @@ from typing import Any
 
 from actors.guards.fields import folded
 from actors.rules.classification import Classification
-from actors.rules.requirements import SENTENCES_READ_MAX, Stated
+from actors.rules.decision import DECISION
+from actors.rules.requirements import Stated
 from actors.rules.subject import ENGLISH, Subject
 from actors.rules.tables import Phrases, Rules
 
@@ -57,9 +58,18 @@ class Understanding:
 
 
 def understand(
-    subject: Subject, classification: Classification, answers: Answers, rules: Rules, choice: int
+    subject: Subject,
+    classification: Classification,
+    answers: Answers,
+    rules: Rules,
+    choice: int,
+    *,
+    only_asks: bool,
 ) -> Understanding:
-    """Return what to make of a text; `choice` counts the escalations, each of which takes the next best kind."""
+    """Return what to make of a text; `choice` counts the escalations, each of which takes the next best kind.
+
+    `only_asks` says that the text consists of questions alone.
+    """
     phrases = rules.phrases
     kind = classification.kind(choice)
     if subject.language != ENGLISH:
@@ -72,6 +82,8 @@ def understand(
         return Understanding(kind, phrases.doubts["thin"], _text_question(question))
     if not subject.is_software:
         return _doubt(kind, phrases, "subject", answers)
+    if only_asks and kind != DECISION:
+        return _doubt(kind, phrases, "question", answers)
     named = _named_kind(answers, rules)
     if named == NONE_OF_THESE:
         return Understanding(kind, phrases.doubts["kind"])
@@ -104,10 +116,6 @@ def basis(understanding: Understanding, classification: Classification, rules: R
     if stated.cause:
         parts.append(_fill(phrases.basis["cause"], cause=stated.cause))
     parts.append(phrases.basis["template"])
-    if stated.more:
-        parts.append(_fill(phrases.basis["more"], count=str(len(stated.requirements))))
-    if stated.unread:
-        parts.append(_fill(phrases.basis["unread"], count=f"{SENTENCES_READ_MAX:,}"))
     return " ".join(parts)
 
 

@@ -16,7 +16,7 @@ from actors.prompting.render import (
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
-from actors.rules.requirements import REQUIREMENTS_MAX, SENTENCES_READ_MAX
+from actors.rules.requirements import REQUIREMENTS_MAX
 from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX
 from actors.run.outage import BACKOFF_FIRST, LEFT_SECONDS, PATIENCE_SECONDS, TRIES_MAX
 from replan.cli.commands.check import FILE_BYTES_MAX
@@ -62,7 +62,7 @@ STATED = [
         "explanation/rules-model.md",
         f"{READ_LENGTH_MAX:,} characters of a text and at most {READ_LINES_MAX:,} lines",
     ),
-    ("explanation/rules-model.md", f"first {SENTENCES_READ_MAX:,} sentences, and lists at most {REQUIREMENTS_MAX}"),
+    ("explanation/rules-model.md", f"lists at most {REQUIREMENTS_MAX} requirements"),
     ("explanation/security.md", f"no more than {READ_LINES_MAX:,} such lines"),
     ("explanation/security.md", f"at most {BYTES_MAX // 1024**2} MiB of a plan and {FILE_BYTES_MAX // 1024**2} MiB"),
     ("reference/workflow.md", f"has 1 to {STEPS_MAX} steps"),

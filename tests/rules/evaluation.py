@@ -22,6 +22,8 @@ SETS = ("development", "held_out", "external")
 PAGE = ROOT / "docs" / "explanation" / "rules-model.md"
 START, END = "<!-- the measured table -->", "<!-- end of the measured table -->"
 
+HOUR, HOUR_END = "<!-- the first hour -->", "<!-- end of the first hour -->"
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -62,7 +64,9 @@ def judge(statement):
         return Judged(statement, REFUSED)
     verdict = judged("plan", plan, text)["plan_medium"]
     orphans = {finding.where for finding in verdict.findings if finding.code == "plan.orphan_step"}
-    items = tuple(_fate(item, plan, orphans) for item in statement.get("items", ()))
+    # What only says how things are, or is out of scope, is demanded of nobody.
+    demanded = [item for item in statement.get("items", ()) if item["kind"] != "scope"]
+    items = tuple(_fate(item, plan, orphans) for item in demanded)
     return Judged(statement, analysis["problem_type"], items, plan)
 
 
@@ -104,8 +108,8 @@ def shares(results):
             sum(result.result in PLANNED for result in results if result.statement["kind"] == "none"),
             sum(result.statement["kind"] == "none" for result in results),
         ),
-        "stated items taken up or listed": (sum(fate != "lost" for fate in items), len(items)),
-        "stated items taken up by a step": (sum(fate == "taken up" for fate in items), len(items)),
+        "stated demands taken up or listed": (sum(fate != "lost" for fate in items), len(items)),
+        "stated demands taken up by a step": (sum(fate == "taken up" for fate in items), len(items)),
     }
 
 
@@ -125,20 +129,37 @@ def report(results):
     return "\n".join(rows)
 
 
+def first_hour():
+    """Return the texts of a first hour with what the author makes of them, as a Markdown table."""
+    rows = ["| text | what comes out |", "|---|---|"]
+    for row in statements("first_hour"):
+        result = judge({**row, "kind": row["expect"], "language": "english"}).result
+        [line, *more] = row["text"].splitlines()
+        shown = line if len(line) <= 110 else f"{line[:110].rpartition(' ')[0]} …"
+        rows.append(f"| {shown}{' …' if more and shown == line else ''} | {result.replace('_', ' ')} |")
+    return "\n".join(rows)
+
+
+def written(start, end):
+    """Return a block of the page."""
+    return PAGE.read_text(encoding="utf-8").partition(start)[2].partition(end)[0].strip()
+
+
 def misses(results):
     """Yield a line for every wrong kind, question and lost item."""
     for result in results:
         name, kind = result.statement["id"], result.statement["kind"]
         if result.result != (REFUSED if kind == "none" else kind):
             yield f"{name}: {kind} -> {result.result}: {folded(result.statement['text'])[:110]}"
-        for item, fate in zip(result.statement.get("items", ()), result.items, strict=False):
+        demanded = [item for item in result.statement.get("items", ()) if item["kind"] != "scope"]
+        for item, fate in zip(demanded, result.items, strict=False):
             if fate != "taken up":
                 yield f"{name}: {fate}: {item}"
 
 
 def published():
     """Return the measured block as the documentation holds it."""
-    return PAGE.read_text(encoding="utf-8").partition(START)[2].partition(END)[0].strip()
+    return written(START, END)
 
 
 def main():
@@ -154,10 +175,11 @@ def main():
         if arguments.misses:
             print("\n".join(misses(results)), "\n")
     if arguments.write:
-        text = PAGE.read_text(encoding="utf-8")
-        head, tail = text.partition(START)[0], text.partition(END)[2]
         table = report([judge(statement) for statement in statements("held_out")])
-        PAGE.write_text(f"{head}{START}\n\n{table}\n\n{END}{tail}", encoding="utf-8")
+        for start, end, block in ((START, END, table), (HOUR, HOUR_END, first_hour())):
+            text = PAGE.read_text(encoding="utf-8")
+            head, tail = text.partition(start)[0], text.partition(end)[2]
+            PAGE.write_text(f"{head}{start}\n\n{block}\n\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

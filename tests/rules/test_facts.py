@@ -1,4 +1,4 @@
-"""The facts in a text: files, interfaces, tests, steps, constraints; each is a literal quote."""
+"""The facts in a text: files, interfaces, tests, steps; each is a literal quote."""
 
 import pytest
 from hypothesis import given
@@ -58,16 +58,6 @@ def test_steps_come_from_a_section_a_label_or_a_console():
     assert facts(section).steps == ("Start it", "Click twice")
     assert facts(label).steps == ("open the page", "press F5")
     assert facts(console).steps == ("make boom",)
-
-
-def test_constraints_are_sentences_or_items_under_a_heading():
-    text = "It runs. It must not use more memory.\n\n## Constraints\n\n- Python 3.9\n- no new dependency\n"
-    assert facts(text).constraints == ("It must not use more memory.", "Python 3.9", "no new dependency")
-
-
-def test_constraints_are_not_wishes():
-    problem_facts = facts(PROBLEMS["slow_search"])
-    assert not set(problem_facts.wishes) & {constraint.rstrip(".") for constraint in problem_facts.constraints}
 
 
 def test_answers_are_separate_parts_of_the_text():

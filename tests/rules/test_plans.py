@@ -16,7 +16,7 @@ from .author import GUARDS, PROBLEMS, RULES, ask, judged, pipeline, read
 
 KINDS = list(RULES.templates)
 STRATEGY = {"bug_fix": "S1_locate_and_fix", "feature": "S2_tdd_feature", "refactoring": "S3_refactor_safely",
-            "performance": "S4_profile_and_optimize"}  # fmt: skip
+            "performance": "S4_profile_and_optimize", "decision": "S6_compare_and_decide"}  # fmt: skip
 COMPARING = {
     "analysis": [],
     "recon": ["requirements_agree"],
@@ -55,7 +55,7 @@ def accepted(plan, specification):
 def test_every_template_gives_accepted_plans_for_any_problem(kind, data):
     """Every template, with and without investigation, after rejections and critiques, for many texts."""
     text = "\n\n".join(data.draw(st.lists(st.sampled_from(PIECES), unique=True))) or "Nothing."
-    strategy = data.draw(st.sampled_from([STRATEGY[kind], "S5_investigate_first"]))
+    strategy = data.draw(st.sampled_from([STRATEGY[kind], *([] if kind == "decision" else ["S5_investigate_first"])]))
     dependencies = {"analysis": {"problem_type": kind}, "strategy": {"strategy_id": strategy}}
     if data.draw(st.booleans()):
         dependencies["critique"] = {"overall_assessment": "needs_revision", "missing_steps": ["Say {n} more"]}
@@ -102,7 +102,7 @@ def test_budgets_fit_under_a_smaller_limit(kind, r_max):
         ("login_timeout", ["test_open_reserves_token", "The cookie's format must not change"]),
         (
             "export_orders",
-            ["src/orders/query.ts", "GET /api/orders/export", "test/api/orders.spec.ts", "my accountant"],
+            ["src/orders/query.ts", "GET /api/orders/export", "test/api/orders.spec.ts", "CSV"],
         ),
         ("slow_search", ["src/rank/score.rs", "benches/search.rs", "tests/search_ranking.rs", "stay below 1.5 GB"]),
         ("split_billing", ["BillingManager.java", "extract the discount rules", "BillingManagerTest.java"]),
@@ -159,7 +159,7 @@ def test_steps_for_missing_facts_are_left_out():
 def test_each_constraint_is_checked_by_a_step():
     plan = ask("plan", PROBLEMS["login_timeout"])
     checks = [step for step in plan["steps"] if step["step_id"].startswith("check_constraint")]
-    assert len(checks) == 3
+    assert len(checks) == 4
     kept = [requirement for requirement in plan["requirements"] if requirement["kind"] in {"must_keep", "must_avoid"}]
     assert "No new dependency" in {requirement["text"] for requirement in kept}
     for requirement in kept:
@@ -241,7 +241,7 @@ def test_the_id_of_a_plan_is_its_kind_and_title():
 def test_plans_with_strong_assurance_have_no_loops(kind):
     text = "\n\n".join(PIECES)
     plan = ask("plan", text, dependencies={"analysis": {"problem_type": kind}}, settings={"assurance": "strong"})
-    assert {step["on_failure"] for step in plan["steps"]} == {"continue", "escalate"}
+    assert {step["on_failure"] for step in plan["steps"]} <= {"continue", "escalate"}
     assert accepted(plan, text).facts["assurance"] == "strong"
 
 

@@ -15,7 +15,10 @@ def results(name):
 
 @pytest.mark.parametrize("name", ["development", "held_out"])
 def test_the_shares_are_as_promised(name):
-    """Nine kinds in ten are right, few questions, nothing that is stated is lost, and nothing else is planned."""
+    """Nine kinds in ten are right, few questions, most of what is demanded is taken up, and nothing else is planned.
+
+    Demands are found by `actors.demands`, whose own share is measured there.
+    """
     measured = shares(results(name))
     right, planned = measured["kinds right among those planned"]
     assert right >= 0.9 * planned
@@ -24,9 +27,9 @@ def test_the_shares_are_as_promised(name):
     assert questions + refused <= 0.15 * english
     assert measured["texts not about software planned"][0] == 0
     assert measured["texts in other languages planned"][0] == 0
-    kept, items = measured["stated items taken up or listed"]
-    assert kept == items
-    assert measured["stated items taken up by a step"][0] >= 0.8 * items
+    kept, demands = measured["stated demands taken up or listed"]
+    assert kept >= 0.75 * demands
+    assert measured["stated demands taken up by a step"][0] >= 0.75 * demands
 
 
 def test_the_statements_are_many_and_of_all_sorts():

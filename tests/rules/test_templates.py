@@ -94,7 +94,7 @@ def first_key_step(strategies):
     [
         ("signals", lambda content: content["types"].pop("feature"), "types: has no signals for 'feature'"),
         ("signals", lambda content: content["types"]["feature"].update({"": 3}), f"types.feature.: {NO_PHRASE} ''"),
-        ("signals", lambda content: content["constraints"].append("Must"), f"{NO_PHRASE} 'Must'"),
+        ("signals", lambda content: content["severity"]["high"].append("Must"), f"{NO_PHRASE} 'Must'"),
         ("languages", lambda content: content["weights"].pop("file"), "weights: missing key 'file'"),
         ("phrases", lambda content: content["critique"].pop("fine"), "critique: has no sentence 'fine'"),
         ("feature", lambda content: content.update(kind="bug_fix"), "kind: must be 'feature'"),
@@ -150,4 +150,11 @@ def test_every_kind_of_step_and_cue_is_used():
     """Some template uses each cue and each list."""
     steps = [step for template in RULES.templates.values() for step in template.steps]
     assert {step.only_if for step in steps} - {None, "investigate"} == set(RULES.signals.cues)
-    assert {step.for_each for step in steps} - {None} == {"constraints", "goals", "moves", "suspects", "targets"}
+    assert {step.for_each for step in steps} - {None} == {
+        "alternatives",
+        "constraints",
+        "goals",
+        "moves",
+        "suspects",
+        "targets",
+    }

@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from actors.rules.requirements import REQUIREMENTS_MAX, SENTENCES_READ_MAX
 from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX, beginnings
 from tests.rules.author import ask, read
 
@@ -74,10 +73,3 @@ def test_the_plan_says_that_lines_were_not_read():
     text = "The export in src/a.py raises KeyError.\n" + "\n" * READ_LINES_MAX
     assert "Only the first 200,000 characters or 10,000 lines of the text were read." in ask("plan", text)["basis"]
     assert "lines of the text" not in ask("plan", text.rstrip())["basis"]
-
-
-def test_the_plan_says_that_sentences_were_not_searched():
-    text = "The export in src/a.py raises KeyError. " + "Abc. " * SENTENCES_READ_MAX
-    plan = ask("plan", text)
-    assert "Only the first 4,000 sentences of the text were searched for requirements." in plan["basis"]
-    assert len(plan.get("requirements", ())) < REQUIREMENTS_MAX
