@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from actors.demands.tables import any_of
 from actors.rules.text import Text, lower, sentences, shorten
 
 DECISION = "decision"
@@ -19,13 +20,17 @@ ALTERNATIVES_MAX = 6
 NAME_MAX = 60
 """Characters of the name of an alternative."""
 
-_EITHER = re.compile(
-    r"^(?:so,? |now,? )?(?:should|shall) (?:we|i|our \w+|the \w+)\b.*\?$"
-    r"|^(?:which|what) (?:\S+ ){0,6}(?:should|shall|do|would|could) (?:we|i|you|one) (?:\S+ ){0,2}"
-    r"(?:use|choose|pick|take|adopt|go with|buy|select|prefer|recommend)\b.*\?$"
-    r"|^(?:which|what) (?:is|are|would be) (?:the )?(?:better|best)\b.*\bor\b.*\?$"
-    r"|^is (?:it )?(?:\S+ ){1,6}better\b.*\bor\b.*\?$|^[^?]{1,60} or [^?]{1,60}\?$"
-    r"|\b(?:vs\.?|versus)\b|^(?:decide|choose|pick) (?:between|whether|which)\b"
+_EITHER = any_of(
+    r"^(?:so,? |now,? )?(?:should|shall) (?:we|i|our \w+|the \w+)\b.*\?$",
+    (
+        r"^(?:which|what) (?:\S+ ){0,6}(?:should|shall|do|would|could) (?:we|i|you|one) (?:\S+ ){0,2}"
+        r"(?:use|choose|pick|take|adopt|go with|buy|select|prefer|recommend)\b.*\?$"
+    ),
+    r"^(?:which|what) (?:is|are|would be) (?:the )?(?:better|best)\b.*\bor\b.*\?$",
+    r"^is (?:it )?(?:\S+ ){1,6}better\b.*\bor\b.*\?$",
+    r"^[^?]{1,60} or [^?]{1,60}\?$",
+    r"\b(?:vs\.?|versus)\b",
+    r"^(?:decide|choose|pick) (?:between|whether|which)\b",
 )
 _COMPARES = re.compile(
     r"(?:^|[:,;.] |\band |\bplease |\bto )(?:compare|evaluate|assess|weigh)\b(?! (?:to|with)\b).{2,}"
@@ -35,10 +40,11 @@ _RECOMMENDS = re.compile(
     r"\brecommend(?:s|ation)?\b|\bpropose (?:one|which)\b|\bpick one\b|\bpros and cons\b"
     r"|\bdecision (?:record|paper)\b"
 )
-_NO_CODE = re.compile(
-    r"\bno code (?:yet|now|for now|at this (?:stage|point))\b|\bno implementation (?:yet|now)\b"
-    r"|\bdesign (?:document )?only\b"
-    r"|\b(?:do not|don.t) (?:write|change|implement|build|touch) (?:any |the )?(?:code|anything) (?:yet|now|for now)\b"
+_NO_CODE = any_of(
+    r"\bno code (?:yet|now|for now|at this (?:stage|point))\b",
+    r"\bno implementation (?:yet|now)\b",
+    r"\bdesign (?:document )?only\b",
+    r"\b(?:do not|don.t) (?:write|change|implement|build|touch) (?:any |the )?(?:code|anything) (?:yet|now|for now)\b",
 )
 _CHOSEN = re.compile(
     r"\b(?:use|choose|pick|take|adopt|go with|buy|select|prefer|between|compare|evaluate|assess|weigh|better:?"

@@ -11,6 +11,7 @@ from functools import cached_property
 from actors.demands.instructions import instructs
 from actors.demands.kinds import kind_of
 from actors.demands.reader import read_demands
+from actors.demands.tables import any_of
 from actors.files.config_model import Config
 from actors.guards.fields import folded
 from actors.rules.sentence_forms import NAME, STATEMENT, FormTable, form_of, is_proposal
@@ -33,10 +34,12 @@ _LIMIT = re.compile(
 _MEASURE = re.compile(r"[a-z][\w ]{1,30}: ?(?:about |around |roughly |up to |~)?\d")
 _NUMBER = re.compile(r"\d|\b(?:dozens?|hundreds?|thousands?|millions?) of\b")
 _IS_IN = re.compile(r"\b(?:is|are|lives?|sits?) (?:\w+ )?(?:in|by|at) `|\b(?:\d+|\w+) times a\b")
-_CONTEXT = re.compile(  # such a sentence describes how things are
-    r"^(?:currently|today|at present|at the moment|right now|so far|until now|hi\b|hello|thanks|thank you|see|as seen"
-    r"|as discussed|background|about \d)|\b(?:keep asking|has been|have been|was|were)\b"
-    r"|\b(?:is|are|lives?|sits?) (?:\w+ )?(?:in|by|at) `|\bhas an? (?:\w+ )?(?:helper|function|class|method|service)\b"
+_CONTEXT = any_of(  # such a sentence describes how things are
+    r"^(?:currently|today|at present|at the moment|right now|so far|until now|background|about \d)",
+    r"^(?:hi\b|hello|thanks|thank you|see|as seen|as discussed)",
+    r"\b(?:keep asking|has been|have been|was|were)\b",
+    r"\b(?:is|are|lives?|sits?) (?:\w+ )?(?:in|by|at) `",
+    r"\bhas an? (?:\w+ )?(?:helper|function|class|method|service)\b",
 )
 _LINKING = re.compile(r"^(?:and|but|so|also) ")
 _RIGHT = re.compile(
