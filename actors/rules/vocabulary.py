@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.rules.parsed_request import kind_of, parse_request
+from actors.rules.parsed_request import parse_request, template_kind
 from actors.rules.strategy import select_strategy
 from actors.rules.tables import Rules, TemplateStep
 
@@ -18,7 +18,7 @@ def lacking(problem: str, given: Mapping[str, Any], rules: Rules) -> tuple[str, 
     if request.doubts():
         return ()
     strategy = rules.strategies[select_strategy(request, rules)]
-    template = rules.templates[strategy.template or kind_of(request, rules)]
+    template = rules.templates[strategy.template or template_kind(request, rules)]
     always = (step for step in template.steps if step.needed and not (step.only_if or step.unless or step.for_each))
     return tuple(sorted({name for step in always for name in _unbound(step, given)}))
 
