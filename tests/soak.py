@@ -34,6 +34,7 @@ SUITES = {
     "plans": (["tests/plans/test_contingent_steps.py"], {"REPLAN_PLANS": 10_000}),
     "workers": (["tests/dispatch/test_fleet.py", "tests/dispatch/test_placing.py"], {"REPLAN_WORKER_ROUNDS": 11}),
     "traces": (["tests/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
+    "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "web": (["tests/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),

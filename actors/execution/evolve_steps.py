@@ -18,7 +18,7 @@ from actors.execution.attempts import (
 from actors.execution.events import AttemptDecided, Cause, FileReplied, StepOutcome, StepSettled
 from actors.execution.forbidden import broken_tokens, forbidden_uses, missed_deadlines
 from actors.execution.goals import blocked_by, goals_of, statuses
-from actors.execution.ids import WORKSPACE_START, place_of, tool_node
+from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, place_of, tool_node
 from actors.execution.state import Attempt, Phase, State, StepResult, Trouble
 from actors.plans.constraints import Constraints
 from actors.plans.semantics import (
@@ -124,6 +124,8 @@ def tool_ended(state: State, event: ToolFinished) -> State:
     node = tool_node(event.request_id)
     if node == WORKSPACE_START:
         return workspace_rules.after_first(state, event)
+    if node == WORKSPACE_END:
+        return workspace_rules.after_last(state, event)
     attempt = state.attempt_at(node)
     use = None if attempt is None else tool_use(state.config, state.plan, attempt)
     if attempt is None or use is None or attempt.result:

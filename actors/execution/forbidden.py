@@ -50,6 +50,11 @@ def _used(step: Step, tools: ToolSet) -> Iterator[str]:
             yield use.pre_check.tool
 
 
+def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+    """Return the paths that may not be changed, as they are stated."""
+    return tuple(path for each in requirements if each.kind in FORBIDS for path in each.paths)
+
+
 def broken_by_plan(plan: Plan, tools: ToolSet) -> Iterator[Finding]:
     """Yield what the steps of a plan do against its requirements, by their tools and by what their success changes."""
     forbidding = [item for item in plan.requirements if item.kind in FORBIDS and (item.tools or item.tokens)]

@@ -19,6 +19,8 @@ from actors.plans.plan import Plan
 
 WORKSPACE_START = "workspace/start"
 """The node of the snapshot that is taken before the first step."""
+WORKSPACE_END = "workspace/end"
+"""The node of the snapshot that is compared with the first one before a success, where paths are protected."""
 PLANNER_ASKS = "planner/"
 """The start of the nodes of questions that the planning run of a replan has."""
 

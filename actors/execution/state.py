@@ -276,6 +276,8 @@ class State:
     """The indices of the steps of the plan that use what a constraint forbids: none of them begins."""
     goals: tuple[PastGoal, ...] = ()
     """The goals of the revisions that are over, with their statuses then."""
+    damaged: tuple[str, ...] | None = None
+    """The protected paths that differ from the first snapshot at the end; None before that is known."""
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, as far as snapshots say; none where no budget of files is stated."""
     told: int = 0

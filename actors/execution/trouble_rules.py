@@ -3,18 +3,21 @@
 from actors.execution import faults
 from actors.execution.choice import choose, streak
 from actors.execution.constraints_told import constraints_told
-from actors.execution.events import Cause, StepOutcome, StepSettled, TroubleDecided
-from actors.execution.forbidden import forbidden_uses
+from actors.execution.events import GOALS_FAILED, Cause, StepOutcome, StepSettled, TroubleDecided
+from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
 from actors.execution.state import State, Trouble
 from actors.execution.trouble_questions import BY_HAND, LEVELS, question_of
+from actors.execution.workspace_rules import last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json
+from actors.plans.formatting import printable
 from actors.plans.semantics import Configuration, goal_holds, is_ready
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationRequested, new_id
+from actors.run.tools import ToolRequested
 from actors.values.findings import Code, Finding
 
 USER = "user"
@@ -167,14 +170,27 @@ def ask(state: State) -> ClarificationRequested | None:
     )
 
 
-def finish(state: State) -> RunFinished | None:
-    """End the run where its end is decided, or where no step is ready and the goal holds."""
+def finish(state: State) -> RunFinished | ToolRequested | None:
+    """End the run where its end is decided, or where no step is ready and the goal holds.
+
+    Where paths are protected, the workspace is compared with its start before: it is no success if one differs.
+    """
     if state.active or state.run.tools:
         return None
     if state.ending is not None:
         return RunFinished(outcome=state.ending.outcome, why=state.ending.why)
     if state.draining or state.ready or not goal_holds(state.plan.program, state.now):
         return None
+    if state.run.parked or state.run.renewing:
+        return None
+    comparison = last_snapshot(state)
+    if comparison is not None:
+        return comparison
+    if state.damaged:
+        shown = ", ".join(printable(path, 100) for path in state.damaged[:PATHS_SHOWN])
+        return RunFinished(
+            outcome=GOALS_FAILED, why=f"the goal holds, and protected paths are not as they were: {shown}"
+        )
     return RunFinished(outcome=Outcome.SUCCESS, why="every token of the goal holds, and no step is ready")
 
 

@@ -5,11 +5,19 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from actors.execution.attempts import failed, passed
-from actors.execution.forbidden import changed_by_check, changed_paths, files_limit, outside_scope, too_many_files
-from actors.execution.ids import WORKSPACE_START
+from actors.execution.forbidden import (
+    changed_by_check,
+    changed_paths,
+    files_limit,
+    outside_scope,
+    protected_paths,
+    too_many_files,
+)
+from actors.execution.ids import WORKSPACE_END, WORKSPACE_START
 from actors.execution.state import Attempt, Phase, State
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
-from actors.tools.snapshot_texts import Snapshot, snapshot_taken, snapshot_use
+from actors.tools.snapshot_texts import Snapshot, snapshot_taken, snapshot_use, touched
+from actors.tools.uses import ToolUse
 from runtime.core.copies import changed
 
 
@@ -18,9 +26,22 @@ def first_snapshot(state: State) -> ToolRequested | None:
     run = state.run
     if not state.config.snapshots or state.snapshot is not None or run.tools or run.parked or run.renewing:
         return None
-    use = snapshot_use("start")
+    return _requested(WORKSPACE_START, snapshot_use("start"))
+
+
+def last_snapshot(state: State) -> ToolRequested | None:
+    """Compare the workspace with the first snapshot, where requirements protect paths.
+
+    The snapshots of steps do not see what a failed tool, a person or another program has changed since the last one.
+    """
+    if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
+        return None
+    return _requested(WORKSPACE_END, snapshot_use("end", state.first_snapshot))
+
+
+def _requested(node: str, use: ToolUse) -> ToolRequested:
     return ToolRequested(
-        node=WORKSPACE_START,
+        node=node,
         tool=use.tool,
         arguments=use.arguments,
         repeatable=use.repeatable,
@@ -34,6 +55,19 @@ def after_first(state: State, event: ToolFinished) -> State:
         return state
     taken = _taken(event)
     return changed(state, snapshot=taken.id, first_snapshot=taken.id, not_compared=0 if taken.id else 1)
+
+
+def after_last(state: State, event: ToolFinished) -> State:
+    """Return the state after the workspace was compared with the first snapshot.
+
+    Where that cannot tell what has changed, the result says that it was not compared.
+    """
+    if event.outcome is ToolOutcome.UNKNOWN:
+        return state
+    taken, protected = _taken(event), protected_paths(state.constraints.requirements)
+    if taken.changed is None or taken.more:
+        state = changed(state, not_compared=state.not_compared + 1)
+    return changed(state, damaged=touched(taken.changed or (), protected))
 
 
 def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:

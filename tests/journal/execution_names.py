@@ -5,7 +5,15 @@ from enum import Enum
 from actors.execution import events
 from actors.execution.config import ExecutionConfig
 from actors.execution.events import GOALS_FAILED, Cause, StepOutcome
-from actors.execution.ids import WORKSPACE_START, attempt_node, phase_node, proof_node, replan_node, trouble_node
+from actors.execution.ids import (
+    WORKSPACE_END,
+    WORKSPACE_START,
+    attempt_node,
+    phase_node,
+    proof_node,
+    replan_node,
+    trouble_node,
+)
 from actors.execution.state import Phase
 from actors.planning.config import RunConfig
 from actors.policy.table import BacktrackLevel, Policy
@@ -58,6 +66,7 @@ def execution_names():
             "question about an outcome": phase_node(attempt, "outcome"),
             "back-off": f"rest:{attempt}",
             "first snapshot": WORKSPACE_START,
+            "last snapshot": WORKSPACE_END,
             "replan": replan_node(2, 1),
             "run of a replan": child_run("k7m2x9qa", replan_node(2, 1)),
             "proof": proof_node(2, 1),
