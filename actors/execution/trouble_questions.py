@@ -60,12 +60,13 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     if trouble.cause is Cause.PLANNER_ASKS and found.asks is not None:
         return _of_the_planner(state, trouble, found.asks)
     about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
+    shown = [each.message for each in _reasons(trouble)]
     if trouble.cause in (Cause.PLAN_REJECTED, Cause.REPLAN_FAILED):
-        about = f"{about} Planning anew was tried {counted(state.replans, 'time')} to mend what is shown below."
+        shown.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
     return asked_form(
         f"What follows, as {_what(trouble)}?",
         about=about,
-        shown="\n".join(each.message for each in _reasons(trouble)),
+        shown="\n".join(shown),
         choices={option: DOES[option] for option in options(trouble, again=again, plan=plan)},
         otherwise="the run ends without its goals.",
     )

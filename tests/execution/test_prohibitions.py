@@ -124,7 +124,7 @@ def test_a_person_is_asked_about_rejected_plans_once_no_replan_is_left_and_reads
     text, options = stage.question()
     assert "the tool 'do' cannot be called: no such program" in text
     assert "2 attempts" in text
-    assert text.endswith("?")
+    assert text.partition("\n")[0].endswith("?")
     assert "requirement.violated" not in text
     assert requirement_id(AVOIDED["quote"]) not in text
     assert "give up" in options
@@ -147,7 +147,7 @@ def test_a_planning_run_that_ran_out_of_calls_says_nothing_about_the_goals():
     broken(stage)
     stage.planned({"unsuccessful_run": {"outcome": "budget_exhausted", "why": "no calls left"}})
     assert stage.state.replan is None
-    assert stage.question()[0].endswith("?")
+    assert stage.question()[0].partition("\n")[0].endswith("?")
 
 
 @pytest.mark.parametrize("name", ["shredder", "shred", "Shredder "])
