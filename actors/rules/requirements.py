@@ -100,7 +100,7 @@ def stated_in(
             fact = demand.kind == RequirementKind.GOAL and _is_fact(demand.quote, forms)
             read.append(_requirement(RequirementKind.SCOPE if fact else demand.kind, demand.quote, demand.source))
     if kind == "feature":
-        read += _wishes(text, title, [item.quote for item in read])
+        read += _wishes(text, title, [item.quote for item in read], forms)
     if kind == "bug_fix" and not any(item.kind == RequirementKind.GOAL for item in (*own, *read)):
         goal = _mended(text, title, mended)
         read = [*([] if goal is None else [goal]), *(item for item in read if goal is None or item.id != goal.id)]
@@ -129,7 +129,7 @@ def _requirement(kind: RequirementKind, quote: str, source: RequirementSource) -
     return Requirement(requirement_id(quote), str(kind), text, quote, str(source))
 
 
-def _wishes(text: Text, title: str, demands: list[str]) -> Iterator[Requirement]:
+def _wishes(text: Text, title: str, demands: list[str], forms: FormTable) -> Iterator[Requirement]:
     """Yield the plain statements of a short request for a feature: how things are to be, where no demand says it."""
     pieces = list(_pieces(text, WISHES_WITHIN + 1))
     wanted = "\n".join(demands)
@@ -138,7 +138,8 @@ def _wishes(text: Text, title: str, demands: list[str]) -> Iterator[Requirement]
         plain = piece.strip(" *=_:#").rstrip(".")
         if plain == title or piece.rstrip(END) in wanted or piece.startswith("#") or small.endswith((":", "?")):
             continue
-        if not _CONTEXT.search(small) and (goal := _goal(text, piece.rstrip(END), piece)) is not None:
+        described = _CONTEXT.search(small) or _is_fact(piece, forms)
+        if not described and (goal := _goal(text, piece.rstrip(END), piece)) is not None:
             yield goal
 
 
