@@ -156,11 +156,11 @@ def test_a_failed_prerequisite_blocks_its_dependents_and_a_person_decides_about_
 
 
 def test_a_requirement_that_a_step_violates_is_told_and_leads_to_another_plan(replan, files):
-    """S120: a token that must not hold does after a step; the violation is kept through the replan."""
-    avoid = {"kind": "must_avoid", "text": "nothing is broken", "quote": "broken", "source": "user", "tokens": ["bad"]}
-    requirements = [goal("b"), avoid]
+    """S120: a protected file has changed after a step; the violation is kept through the replan, and is no success."""
+    keep = {"kind": "must_keep", "text": "a stays away", "quote": "a stays away", "source": "user", "paths": ["a"]}
+    requirements = [goal("b"), keep]
     first = plan(
-        step("one", "make_a", ["bad"]),
+        step("one", "make_a", ["x"]),
         step("two", "make_b", ["b"], dependencies=["one"]),
         requirements=requirements,
         goals=("b",),
@@ -169,7 +169,19 @@ def test_a_requirement_that_a_step_violates_is_told_and_leads_to_another_plan(re
     result = replan("execute", *files(first, second, second), "--no-input", "--json")
     told = json.loads(result.stdout)
     assert [violation["code"] for violation in told["violations"]][:1] == ["requirement.violated"], told
-    assert "violated" in replan("show", told["run_id"]).stdout
+    assert (result.exit_code, told["outcome"]) == (3, "goals_failed")
+    shown = replan("show", told["run_id"]).stdout
+    assert "violated" in shown
+    assert "protected paths are not as they were: a" in shown
+
+
+def test_a_plan_with_a_step_that_does_what_a_requirement_forbids_is_refused_before_it_starts(replan, files):
+    avoid = {"kind": "must_avoid", "text": "nothing is broken", "quote": "broken", "source": "user", "tokens": ["bad"]}
+    first = plan(step("one", "make_a", ["bad", "a"]), requirements=[goal("a"), avoid], goals=("a",))
+    for more in ([], ["--dry-run"]):
+        result = replan("execute", *files(first), *more)
+        assert result.exit_code == 2
+        assert "the plan is not proved: requirement.violated" in result.stderr
 
 
 def test_the_prompt_of_a_file_that_a_model_wrote_is_shown(replan, tmp_path):

@@ -244,6 +244,7 @@ def test_a_check_that_changes_other_files_is_a_violation_of_its_own_and_its_step
     stage = with_snapshots(KEPT)
     compared(stage, [])
     stage.tool("workspace:snapshot", output=json.dumps({"id": "c2", "changed": ["cache/x"]}))
+    stage.tool("workspace:snapshot", output=json.dumps({"id": "c3", "changed": ["cache/x"]}))
     assert stage.end == "success"
     [finding] = stage.state.violations
     assert (finding.code, "the check 'syntax' of the step 'a' changed files: cache/x" in finding.message) == (
