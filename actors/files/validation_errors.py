@@ -28,6 +28,7 @@ PATTERN_MEANINGS = {
     r"^(self|root|further|up [1-9]|role [a-z][a-z0-9_]{0,63}( or up [1-9])?)$": (
         "self, root, further, up N (1 to 9), role NAME, or role NAME or up N"
     ),
+    r"^(latest|any|(19|20)[0-9][0-9])$": "latest, any, or a year from 1900 to 2099",
 }
 """The meaning of each pattern in the models of configuration files, in words."""
 

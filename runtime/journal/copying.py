@@ -76,7 +76,7 @@ class Source(Protocol):
     def move(self, run: str, place: str, dead: Dead) -> RunCopy:
         """Mark a run as moved to a place, and return it. A run that is marked so already is returned again.
 
-        Raises `Held`, `RunMoved` for one that was moved elsewhere, `RunNewer`, `JournalDamaged`.
+        Raises `Held`, `RunMoved` for one that was moved elsewhere, `JournalDamaged`.
         """
         ...
 

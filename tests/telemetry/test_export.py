@@ -6,7 +6,6 @@ import threading
 import time
 
 from runtime.core.trace_ids import span_id, trace_id
-from runtime.journal.versions import CODEC
 from tests.cli.samples import ANALYSIS as CLI_ANALYSIS
 from tests.cli.samples import PLAN, RECON, STRATEGY, write_script
 from tests.cli.samples import PROBLEM as LOGIN_FAILS
@@ -274,11 +273,11 @@ def test_what_a_run_does_after_its_end_was_undone_is_below_its_root(case):
     assert {"attempt g_strategy", "attempt g_plan", "resume"} & below
 
 
-def test_a_run_of_a_newer_release_holds_up_no_spans_of_other_runs(case):
+def test_a_run_in_a_newer_format_holds_up_no_spans_of_other_runs(case):
     exported = case.replan(*case.run_command)[1]["run_id"]
     case.more["OTEL_SDK_DISABLED"] = "true"
     newer, ours = (case.replan(*case.run_command)[1]["run_id"] for _ in range(2))
-    change(case.folder / "home" / "journal.sqlite3", "UPDATE runs SET codec = ? WHERE run = ?", CODEC + 1, newer)
+    change(case.folder / "home" / "journal.sqlite3", "UPDATE runs SET format = format + 1 WHERE run = ?", newer)
     del case.more["OTEL_SDK_DISABLED"]
     assert case.replan("telemetry")[0] == 0
     traces = {int.from_bytes(trace) for trace in check_whole(case.collector.spans)}

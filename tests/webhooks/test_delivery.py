@@ -16,7 +16,6 @@ from replan.runs.options import DriveOptions
 from replan.webhooks import posting, sender
 from replan.webhooks.messages import message_id
 from runtime.drive.options import Stop
-from runtime.journal.versions import CODEC
 from tests.cli.samples import PROBLEM
 from tests.journal.behind import change
 from tests.support.receiver import receiving
@@ -269,12 +268,12 @@ async def test_a_proxy_variable_that_is_wrong_stops_no_run(tmp_path, quick, monk
         assert (await web.settled(await web.start("plans"))).outcome == "success"
 
 
-async def test_a_run_of_a_newer_release_holds_up_no_messages_of_other_runs(tmp_path, home, quick, receiver):
+async def test_a_run_in_a_newer_format_holds_up_no_messages_of_other_runs(tmp_path, home, quick, receiver):
     async with served(tmp_path, webhooks=hook(receiver)):
         pass  # The cursor is made.
     async with served(tmp_path, hosts=False) as web:
         newer, ours = await web.start("plans"), await web.start("plans")
-    change(home / "journal.sqlite3", "UPDATE runs SET codec = ? WHERE run = ?", CODEC + 1, newer)
+    change(home / "journal.sqlite3", "UPDATE runs SET format = format + 1 WHERE run = ?", newer)
     async with served(tmp_path, webhooks=hook(receiver)):
         await until(lambda: receiver.taken, seconds=10)
     assert [told.data["run_id"] for told in receiver.deliveries] == [ours]
