@@ -48,12 +48,16 @@ class Outcome(StrEnum):
 
     SUCCESS = "success"
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
-    ALL_PRUNED = "all_pruned"  # a root step was rejected in all its attempts
+    ALL_PRUNED = "all_pruned"  # a root step, or any step of a forward-only search, was rejected in all its attempts
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
     NEEDS_ANSWER = "needs_answer"  # it may ask nobody, and needs an answer: the question is in its result
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
     FAILED = "failed"  # a bug
+
+
+ONLY_FORWARD = "this workflow does not go back"
+"""The end of the reason where a step that is not a root was rejected in all attempts of a forward-only search."""
 
 
 class RunStarted(TimedEvent):

@@ -19,7 +19,6 @@ from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.questions import Question
 from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
-from actors.search.moves import Search
 from actors.values.findings import Finding
 from runtime.models.replies import Parsed
 
@@ -56,8 +55,6 @@ class Result(RunResult):
     """The findings of the last rejection, or the warnings on the plan."""
     tree: tuple[Attempt, ...] = field(default=(), repr=False)
     """The whole search tree: every attempt in the order in which it was made, linked by `parents`."""
-    goes_back: bool = True
-    """Whether the search may go back to an earlier step."""
     proof: Mapping[str, Any] = field(default_factory=dict)
     """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
     needed: NeededAnswer | None = None
@@ -139,7 +136,6 @@ def result_of(view: RunView) -> Result:
     plans = [node for node in path if begun is not None and _is_plan(begun, node)]
     return Result(
         **fields,
-        goes_back=begun is None or begun.config.search is not Search.LINEAR,
         revision=0 if begun is None else begun.revision,
         plan_json=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},

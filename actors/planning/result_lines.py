@@ -2,6 +2,7 @@
 
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.advice import UNANSWERED, advice_for, cut_advice
+from actors.planning.events import ONLY_FORWARD
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
@@ -43,6 +44,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     early = result.why.partition(":")[0] in EARLY
     if not early and any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.
+        rows += [line(f"{ONLY_FORWARD.capitalize()}.")] if _only_forward(result) else []
     rows += [*question_lines(result, program), *message_lines(result), *_path(result)]
     if result.findings and result.question is None:
         rows += [BLANK, line("The last rejection", "bold")]
@@ -72,7 +74,7 @@ def _advice(result: Result, program: str) -> str:
         return common
     tree = f"`{program} show {result.run_id} --tree` explains every attempt"
     by_finding = advice_for(result.findings, result.output_tokens)
-    if result.outcome == "backtrack_ceiling" and not result.goes_back and not _unreadable(result):
+    if _only_forward(result) and not _unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
         alone = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
@@ -84,6 +86,11 @@ def _advice(result: Result, program: str) -> str:
         run = result.run_id
         return f"tell the run: `{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`; {tree}"
     return f"{by_finding or _NEXT[result.outcome]}; {tree}"
+
+
+def _only_forward(result: Result) -> bool:
+    """Tell whether the run ended because its search does not go back to the steps above the rejected one."""
+    return result.outcome == "all_pruned" and result.why.endswith(ONLY_FORWARD)
 
 
 def _unreadable(result: Result) -> bool:

@@ -8,7 +8,14 @@ from actors.planning.agreement import came_again
 from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
 from actors.planning.cut_rules import in_same_visit, is_held, reject_cut
 from actors.planning.decision_event import Decided
-from actors.planning.events import JudgementRequested, Outcome, Revised, RunFinished, VerdictReached
+from actors.planning.events import (
+    ONLY_FORWARD,
+    JudgementRequested,
+    Outcome,
+    Revised,
+    RunFinished,
+    VerdictReached,
+)
 from actors.planning.ids import branch_of, classification_id, node_id
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
@@ -20,6 +27,7 @@ from actors.run import ending
 from actors.run.ending import exhausted
 from actors.run.ids import step_of
 from actors.run.waits import WaitRequested
+from actors.search.moves import Search
 from actors.search.progress import GOAL, Phase, cleared, first, next_attempt
 from actors.search.strategies.tree import BranchView, Tree
 from actors.values.findings import Code
@@ -166,10 +174,14 @@ def _give_up(state: State, branch: Branch) -> RunFinished | None:
     assert node is not None
     assert node.decision is not None
     assert node.verdict is not None
-    outcome = Outcome.BACKTRACK_CEILING if state.config.graph.requires[step] else Outcome.ALL_PRUNED
+    why = f"{step}: {summary(node.decision, node.verdict)}"
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in node.verdict.findings):
-        outcome = Outcome.NOT_UNDERSTOOD
-    return RunFinished(outcome=outcome, why=f"{step}: {summary(node.decision, node.verdict)}")
+        return RunFinished(outcome=Outcome.NOT_UNDERSTOOD, why=why)
+    if not state.config.graph.requires[step]:
+        return RunFinished(outcome=Outcome.ALL_PRUNED, why=why)
+    if state.config.search is Search.LINEAR:  # No budget of visits ended it: there were none to use up.
+        return RunFinished(outcome=Outcome.ALL_PRUNED, why=f"{why}; {ONLY_FORWARD}")
+    return RunFinished(outcome=Outcome.BACKTRACK_CEILING, why=why)
 
 
 def reissue(state: State) -> RequestReissued | ending.RunFinished | None:

@@ -44,6 +44,8 @@ def test_the_advice_fits_a_search_that_never_goes_back(replan, problem, scripted
     ):
         result = replan("run", problem, "-m", scripted(script), "--search", search, "--no-input")
         assert result.exit_code == 3, result.output
+        assert "No plan: all_pruned" in result.stdout
+        assert "This workflow does not go back." in result.stdout
         advice = next(line for line in result.stdout.splitlines() if line.startswith("Next: "))
         assert step in advice
         assert other not in advice

@@ -47,6 +47,19 @@ def test_the_cap_of_calls_ends_a_run_before_its_worst_case():
 
 
 @pytest.mark.parametrize("failing", SEEDS)
+def test_a_search_that_never_goes_back_ends_as_all_pruned_and_says_why(failing):
+    """S27, S28: it has no visits that could be used up, so its end is no ceiling, and larger budgets do not help."""
+    keys = {"search": "linear"}
+    world = World(
+        pinned(SEEDS, **keys), judge=lambda request, _: rejected("x.y") if request.step == failing else passed()
+    )
+    finished = world.run().run.finished
+    assert finished.outcome == "all_pruned"
+    root = not world.config.graph.requires[failing]
+    assert finished.why.endswith("this workflow does not go back") is not root
+
+
+@pytest.mark.parametrize("failing", SEEDS)
 def test_success_needs_every_guard(failing):
     """S2: no step may be missing, the plan at its target level included."""
     always = World(pinned(SEEDS), judge=lambda request, _: rejected("x.y") if request.step == failing else passed())
