@@ -24,6 +24,7 @@ from actors.acquisition.schema import schema_of
 from actors.acquisition.search_output import PASSAGES_MAX
 from actors.acquisition.state import State
 from actors.run.ids import step_of
+from actors.run.outage import time_limit
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.texts import storable
 from actors.run.tools import ToolRequested
@@ -64,7 +65,7 @@ def next_try(state: State, request: AcquisitionCall) -> AcquisitionCall:
 def call_for(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
     """Return the request for a try of a call, with the prompt, limits and reservation as they are now."""
     purpose = step_of(node)
-    config, left = state.config, state.run.ledger.active_left
+    config = state.config
     prompt = rendered(state, purpose, path)
     # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
     sent = prompt.byte_count + schema_bytes(purpose) + FRAMING_TOKENS
@@ -74,7 +75,7 @@ def call_for(state: State, node: str, path: str, try_number: int) -> Acquisition
         "prompt_hash": prompt.ref,
         "tokens_max": sent + config.output_tokens_max,
         "micro_usd_max": 0 if config.price is None else config.price.micro_usd(sent, config.output_tokens_max),
-        "timeout_seconds": None if left is None or left >= config.timeout_seconds else max(0.001, left),
+        "timeout_seconds": time_limit(state.run, node, config.timeout_seconds),
     }
     match purpose:
         case "plan":

@@ -6,6 +6,7 @@ from actors.execution.events import ExecutionCall, FileRequested, ReplanRequeste
 from actors.execution.ids import replan_node
 from actors.execution.prompt import rendered_file
 from actors.execution.state import Attempt, Replan, State
+from actors.run.outage import time_limit
 from runtime.core.ledger import Amount, Limit
 
 FRAMING_TOKENS = 64
@@ -27,14 +28,13 @@ def _file_request(state: State, attempt: Attempt, try_number: int) -> FileReques
     config, prompt = state.config, rendered_file(state, attempt)
     # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
     sent, output = prompt.byte_count + FRAMING_TOKENS, config.output_tokens_max
-    left = state.run.ledger.active_left
     return FileRequested(
         node=attempt.at_work,
         try_number=try_number,
         prompt_hash=prompt.ref,
         tokens_max=sent + output,
         micro_usd_max=0 if config.price is None else config.price.micro_usd(sent, output),
-        timeout_seconds=None if left is None or left >= config.timeout_seconds else max(0.001, left),
+        timeout_seconds=time_limit(state.run, attempt.at_work, config.timeout_seconds),
     )
 
 

@@ -5,12 +5,14 @@ from typing import assert_never
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
 from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.config import RunConfig
+from actors.planning.ids import classification_id
 from actors.planning.prompt_context import rendered
 from actors.planning.state import Branch, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
 from actors.prompting.reply_schemas import schema_bytes
 from actors.run.ids import step_of
+from actors.run.outage import time_limit
 from runtime.core.ledger import ZERO, Amount
 
 FRAMING_TOKENS = 64
@@ -44,7 +46,7 @@ def request_for(state: State, branch: Branch, node: str, try_number: int) -> Gen
         calls=reserve.calls,
         tokens_max=reserve.tokens,
         micro_usd_max=reserve.micro_usd,
-        timeout_seconds=_shorter(state, step_config.timeout_seconds),
+        timeout_seconds=time_limit(state.run, node, step_config.timeout_seconds),
     )
 
 
@@ -58,7 +60,7 @@ def classification_of(state: State, branch: Branch, node: str, rule: str, try_nu
         prompt_hash=prompt.ref,
         tokens_max=reserve.tokens,
         micro_usd_max=reserve.micro_usd,
-        timeout_seconds=_shorter(state, workflow.model_timeout_seconds),
+        timeout_seconds=time_limit(state.run, classification_id(node), workflow.model_timeout_seconds),
         rule=rule,
     )
 
@@ -88,9 +90,3 @@ def _share(state: State, calls_max: int) -> Amount:
     tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, calls_left)
     money = 0 if limits.micro_usd is None else (limits.micro_usd - committed.micro_usd) * calls // max(1, calls_left)
     return Amount(calls, max(1, tokens) if limits.tokens else 0, max(1, money) if limits.micro_usd else 0)
-
-
-def _shorter(state: State, limit: float) -> float | None:
-    """Return the active time that is left where that is less than a time limit."""
-    seconds_left = state.run.ledger.active_left
-    return None if seconds_left is None or seconds_left >= limit else max(0.001, seconds_left)

@@ -46,7 +46,8 @@ class CallRequested(Event):
     micro_usd_max: int = 0
     """Micro-dollars that are reserved; 0 where the model is free or its price is unknown."""
     timeout_seconds: Seconds | None = None
-    """The time limit in seconds, where it is shorter than the configured one: less active time is left."""
+    """The time limit in seconds, where it is not the configured one: longer after a try that took too long,
+    shorter where less active time is left."""
 
     @property
     def call(self) -> str:

@@ -27,6 +27,7 @@ from actors.run.ending import Outcome, RunFinished
 from actors.run.evolve import TIMED, evolve_run, timed
 from actors.run.ids import step_of
 from actors.run.messages import Faulted, Generated
+from actors.run.outage import time_limit
 from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
@@ -240,14 +241,14 @@ class AgentMachine(Generic[D]):
         settings, prompt = state.start.settings, self.agent.prompt(state, step_of(node))
         # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
         sent = len(_text(prompt).encode()) + FRAMING_TOKENS
-        output, left = settings.output_tokens_max, state.run.ledger.active_left
+        output = settings.output_tokens_max
         return AgentCallRequested(
             node=node,
             try_number=try_number,
             prompt_hash=text_hash(_text(prompt))[:32],
             tokens_max=sent + output,
             micro_usd_max=0 if settings.price is None else settings.price.micro_usd(sent, output),
-            timeout_seconds=None if left is None or left >= settings.timeout_seconds else max(0.001, left),
+            timeout_seconds=time_limit(state.run, node, settings.timeout_seconds),
         )
 
 

@@ -32,6 +32,8 @@ LEFT_SECONDS = 3600.0
 """Seconds before the next try once nobody stays for the provider: a host tries at most so often."""
 PAUSE_MAX = 86_400.0
 """The longest pause in seconds, also where a server asks for a longer one."""
+TIMEOUT_GROWN_MAX = 3600.0
+"""The longest time limit in seconds that a call gets because an earlier try of it took too long."""
 
 _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED})
 """Faults after which a person has to change what is asked: no try follows by itself."""
@@ -72,6 +74,22 @@ def still_down(run: RunState[C], message: "Faulted") -> WaitRequested | None:
     if tries is None:  # What it was waited for is withdrawn.
         return WaitRequested(request_id=PROVIDER, until=message.at + LEFT_SECONDS, why=_reason(fault), fault=fault)
     return _wait(run, tries, fault, message.at)
+
+
+def time_limit(run: RunState[Any], call: str, configured: float) -> float | None:
+    """Return the time limit of the next try of a call in seconds; None for the configured one.
+
+    It is twice that of the latest try where this took too long, up to `TIMEOUT_GROWN_MAX`, and never more than the
+    active time that is left: a server that was too slow once would be too slow again.
+    """
+    wanted, tries, left = configured, run.calls.tries.get(call), run.ledger.active_left
+    if tries is not None:
+        latest = tries.request.timeout_seconds or configured
+        factor = 2.0 if tries.failed.fault.kind is FaultKind.TIMEOUT else 1.0
+        wanted = max(configured, min(factor * latest, TIMEOUT_GROWN_MAX))
+    if left is not None and left < wanted:
+        return max(0.001, left)
+    return None if wanted == configured else wanted
 
 
 def patience_of(run: RunState[Any]) -> float:

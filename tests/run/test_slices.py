@@ -309,3 +309,28 @@ def test_a_day_without_budget_is_waited_for_once_and_a_new_driver_asks_anew():
     assert not after(RunResumed(at=2.0, epoch=2), run=run).saving
     assert parking.accept_overdrawn(run, Overdrawn(1.0, None, "used up")).cause == "home_budget"
     assert parking.accept_overdrawn(run, Overdrawn(1.0, 99.0, "never", never=True)).kind == "run_parked"
+
+
+@pytest.mark.parametrize(
+    ("kind", "latest", "left", "limit"),
+    [
+        (None, None, None, None),
+        (None, None, 30.0, 30.0),
+        (FaultKind.TIMEOUT, None, None, 240.0),
+        (FaultKind.TIMEOUT, 240.0, None, 480.0),
+        (FaultKind.TIMEOUT, 2_000.0, None, outage.TIMEOUT_GROWN_MAX),
+        (FaultKind.TIMEOUT, 240.0, 300.0, 300.0),
+        (FaultKind.TIMEOUT, 5.0, None, None),
+        (FaultKind.CUT, 240.0, None, 240.0),
+        (FaultKind.CUT, None, None, None),
+    ],
+)
+def test_a_call_that_took_too_long_gets_twice_the_time_up_to_a_limit_and_within_the_active_time(
+    kind, latest, left, limit
+):
+    """What the latest try was given is in its request, so that a resumed run says the same."""
+    run = replace(BEGUN, ledger=Ledger(Limits(calls=1_000, active_seconds=left)))
+    if kind is not None:
+        request = asked(1).model_copy(update={"timeout_seconds": latest})
+        run = after(request, failed(request.request_id, kind), run=run)
+    assert outage.time_limit(run, asked(1).call, 120.0) == limit

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.planning.call_events import FailureClassified
+from actors.planning.call_events import FailureClassified, GenerationRequested
 from actors.planning.decision_event import Decided
 from actors.planning.events import BranchOpened, Revised, VerdictReached
 from actors.planning.kind import CODEC
@@ -289,17 +289,18 @@ async def test_retry_after_is_respected():
         assert second.started - first.started >= 0.25
 
 
-async def test_a_hanging_call_ends_at_its_timeout_and_is_charged(tmp_path):
+async def test_a_hanging_call_ends_at_its_timeout_is_charged_and_gets_twice_the_time_then(tmp_path):
     shipped = yaml.safe_load((data_root() / "configs" / "workflows" / "single.yaml").read_text())
     step = next(iter(shipped["action_pairs"]))
     path = tmp_path / "short_timeout.yaml"
     path.write_text(yaml.safe_dump({**shipped, "model_timeout_seconds": 0.3, "prompts": "planning"}))
-    handler = by_step({step: [Answer.hang(), GOOD["g_plan"]]})
+    handler = by_step({step: [Answer.hang(), Answer.hang(), GOOD["g_plan"]]})
     async with run_against(handler, clock=FastBackOffClock(), workflow=str(path)) as (result, server, events):
-        assert (result.outcome, result.calls) == ("success", 2)
-        (failed,) = of_kind(events, CallFailed)
-        assert failed.fault.kind == "timeout"
-        assert 0.2 < failed.elapsed < 5.0
+        assert (result.outcome, result.calls) == ("success", 3)
+        failed = of_kind(events, CallFailed)
+        assert [each.fault.kind for each in failed] == ["timeout", "timeout"]
+        assert 0.2 < failed[0].elapsed < 5.0
+        assert [each.timeout_seconds for each in of_kind(events, GenerationRequested)] == [None, 0.6, 1.2]
         assert server.wait_for(lambda it: it.seen[0].ended is not None), "the connection was left open"
 
 
