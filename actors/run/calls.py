@@ -190,6 +190,8 @@ class Tries(Generic[C]):
     """The failure of the latest try."""
     request: C
     """The request of the latest try."""
+    bad_replies: int = 0
+    """How many of the latest tries in a row brought a reply that is no chat completion."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
     """The next event: a decision about the latest fault, the end of a wait, the next request, or its reply."""
 
@@ -234,13 +236,14 @@ def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
 def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
     """Return calls and ledger after a try brought no reply: charged as it deserves, and counted as a try."""
     name, earlier = event.request_id, calls.tries.get(event.call)
-    refunded = event.refunded
+    refunded, bad_replies = event.refunded, 0 if earlier is None else earlier.bad_replies
     unsent = refunded and parked  # It was held back for the parking, which is no try of the provider's.
     tries = Tries(
         count=(0 if earlier is None else earlier.count) + (not unsent),
         waited=0.0 if earlier is None else earlier.waited,
         failed=event,
         request=calls.open[name].request,
+        bad_replies=bad_replies + 1 if event.fault.kind is FaultKind.BAD_REPLY else 0,
     )
     if event.used is not None:
         ledger = ledger.settle(name, event.used)

@@ -24,6 +24,8 @@ TRIES_MAX = 5
 """Transport tries of one call in a row, before the provider is asked whether it is up (docs/explanation/budgets.md)."""
 PATIENCE_SECONDS = 600.0
 """The usual patience: seconds of pauses, a server's Retry-After included, in which a process stays for its provider."""
+BAD_REPLIES_MAX = 2
+"""Replies of one call in a row that are no chat completion, before the run parks: the address may be of another API."""
 BACKOFF_FIRST = 1.0
 """Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
 STAYING_SECONDS = 60.0
@@ -49,7 +51,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
         if tries.phase != "failed":
             continue
         fault = tries.failed.fault
-        if fault.kind in _WRONG or (fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX):
+        if fault.kind in _WRONG or _hopeless(tries):
             if run.calls.open:  # The replies in flight are judged first.
                 continue
             return RunParked(at=run.wall, why=_reason(fault), cause="provider")
@@ -102,6 +104,8 @@ def follows(kind: FaultKind) -> str:
     """Return what follows a fault of a kind, in a few words."""
     if kind in _WRONG:
         return "the run parks"
+    if kind is FaultKind.BAD_REPLY:
+        return f"another try; after {BAD_REPLIES_MAX} in a row the run parks"
     return "the provider is waited for" if kind in _DOWN else "another try"
 
 
@@ -120,6 +124,12 @@ def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitReq
         node=tries.request.node if stays else None,
         fault=fault,
     )
+
+
+def _hopeless(tries: Tries[C]) -> bool:
+    """Tell whether a call has failed in a way that another try would repeat."""
+    too_large = tries.failed.fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX
+    return too_large or tries.bad_replies >= BAD_REPLIES_MAX
 
 
 def _over(run: RunState[C], tries: Tries[C]) -> bool:

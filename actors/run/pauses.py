@@ -67,5 +67,5 @@ def begun_anew(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
 
 def _anew(tries: Tries[C], *, ask_first: bool) -> Tries[C]:
     if tries.phase not in ("failed", "waiting"):
-        return replace(tries, count=0, waited=0.0)
-    return replace(tries, count=0, waited=0.0, phase="failed" if ask_first else "rested")
+        return replace(tries, count=0, waited=0.0, bad_replies=0)
+    return replace(tries, count=0, waited=0.0, bad_replies=0, phase="failed" if ask_first else "rested")

@@ -66,8 +66,8 @@ def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> 
     except ValidationError:
         text_of_body = provider_text(error_of(body)[0], secret) or "nothing"
         if body.lstrip()[:1] == b"<":  # No model writes the frame of an answer, so none was asked.
-            return Fault(kind=FaultKind.NO_API, message=f"answers a web page: {text_of_body}", status=200)
-        return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {text_of_body}", status=200)
+            return Fault(kind=FaultKind.NO_API, message=f"a web page: {text_of_body}", status=200)
+        return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no chat completion: {text_of_body}", status=200)
     choice = completion.choices[0]
     message = choice.message
     return completed(

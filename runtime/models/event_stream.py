@@ -103,7 +103,7 @@ class CompletionReader:
             return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
         if not self._begun:
             text_of_body = provider_text(self._head.decode("utf-8", "replace"), secret) or "nothing"
-            return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {text_of_body}", status=200)
+            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no chat completion: {text_of_body}", status=200)
         if not self._reason and not self.done:
             text = f"the stream ended after {self.characters:,} characters, before the reply did"
             return Fault(kind=FaultKind.CUT, message=text, status=200)

@@ -185,8 +185,8 @@ class OpenAIModel:
             text = f"nothing came for {self._stall_seconds:g} s after {reader.characters:,} characters"
             return Fault(kind=FaultKind.TIMEOUT, message=text)
         answer = reader.result(asked=self._name, mode=mode, secret=self._secret)
-        if isinstance(answer, Fault) and answer.kind is FaultKind.NO_API:
-            named = f"{self._address} {answer.message}; is this the API's address?"
+        if isinstance(answer, Fault) and answer.kind in (FaultKind.NO_API, FaultKind.BAD_REPLY):
+            named = f"{self._address} answers {answer.message}; is this the API's address?"
             return answer.model_copy(update={"message": named})
         if reader.streamed and isinstance(answer, Reply) and answer.usage is None:
             self._stream = False

@@ -271,6 +271,16 @@ async def test_an_address_that_answers_a_web_page_holds_the_run_at_the_first_pag
         assert result.fault.message.endswith("; is this the API's address?")
 
 
+async def test_two_replies_in_a_row_that_are_no_chat_completion_park_the_run_with_the_address_and_what_came():
+    """Both are charged as unknown: something there may have written for money."""
+    other = Answer.json({"status": "ok", "service": "billing"})
+    async with run_against(scripted(g_strategy=[other, other]), clock=FastBackOffClock()) as (result, server, _):
+        assert (result.status, result.outcome, result.unknown.calls) == ("parked", "", 2)
+        came = '{"status": "ok", "service": "billing"}'
+        said = f"{server.base_url} answers what is no chat completion: {came}; is this the API's address?"
+        assert result.why == f"bad_reply: {said}"
+
+
 async def test_a_tool_call_is_an_artifact_and_one_without_arguments_is_rejected_and_charged_as_reported():
     call = {"function": {"name": "strategy", "arguments": json.dumps(GOOD["g_strategy"])}}
     empty, good = (Answer.say(None, finish_reason="tool_calls", tool_calls=calls) for calls in ([], [call]))
