@@ -1,5 +1,6 @@
 """Whether a sentence is an instruction: "cache the rates", not "profile pictures are blurred". Pure."""
 
+import itertools
 import re
 
 from actors.demands.verbs import (
@@ -11,7 +12,7 @@ from actors.demands.verbs import (
     PLAIN_VERBS,
     THIRD_PERSON,
 )
-from actors.demands.words import any_of
+from actors.demands.words import any_of, word_set
 
 _WORD = re.compile(r"[\w'./$-]*[\w'$]")
 _LEAD_IN = any_of(
@@ -33,6 +34,15 @@ _CONDITION = re.compile(
 _CONSEQUENCE = re.compile(r"(?:,|;| \u2013| -)? (?:so|then|hence|therefore) (?:please |just |let's )?(?=\w)")
 _COMPOUND = re.compile(r"\w+(?:ing|tion|tions|ment|ments|ity|ance|ence|ness|ure|time|times|size|rate|page|name|code)$")
 """Endings of a noun that follows a noun: "cache invalidation", "report page"."""
+
+
+_ARTICLES = frozenset(("a", "an", "the", "its", "their", "our", "it", "them"))
+"""Words before which a verb in the third person is hardly a plural noun."""
+_OCCUR = word_set(
+    "appear arrive blink bounce come crash differ disappear exist expire fail flicker happen hang jump leak look",
+    "misbehave occur overlap pile recur seem stack vanish don't",
+)
+"""Base forms without an object: after a plural noun they make a statement, "push notifications arrive twice"."""
 
 
 def instructs(small: str) -> bool:
@@ -64,6 +74,8 @@ def _imperative(small: str) -> bool:
         return True
     if second in {"and", "or"} and len(words) > 2 and (words[2] in PLAIN_VERBS or words[2] in NOUN_VERBS):
         second = words[3] if len(words) > 3 else ""
+    if second in {"it", "them"} and first not in PLAIN_VERBS and first not in NOUN_VERBS:
+        return _unknown_verb(first) and not _has_verb(words[2:8])
     if first in PLAIN_VERBS:
         return second not in AUXILIARIES and not _finite(first, words)
     if first in NOUN_VERBS and second:
@@ -84,12 +96,26 @@ def _finite(first: str, words: list[str]) -> bool:
     """Tell whether a verb outside a clause makes the words a statement: "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
-    for word in words[1:14]:
+    for word, following in itertools.pairwise((*words[1:14], "")):
         if word in CLAUSE_WORDS - {"for", "than"}:
             return False
         if word in AUXILIARIES or word in THIRD_PERSON:
             return True
+        if following in _ARTICLES and word.endswith("s") and (word[:-1] in NOUN_VERBS or word[:-1] in PLAIN_VERBS):
+            return True
+        if word.endswith("s") and following in _OCCUR:
+            return True
     return False
+
+
+def _unknown_verb(word: str) -> bool:
+    """Tell whether an unknown word before "it" or "them" is a verb: "reskin it", not "hopefully it works"."""
+    known = word in CLAUSE_WORDS or word in AUXILIARIES or word in OBJECT_WORDS or word in THIRD_PERSON
+    return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
+
+
+def _has_verb(words: list[str]) -> bool:
+    return any(word in AUXILIARIES or word in THIRD_PERSON or word.endswith("n't") for word in words)
 
 
 def states(small: str) -> bool:

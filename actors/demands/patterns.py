@@ -279,6 +279,7 @@ STAYS = any_of(
         r"|mandatory|supported)\b"
     ),
     r"\b(?:is|are) (?:left|kept) (?:as (?:it|they)|untouched|alone|unchanged)\b",
+    r"\b(?:is|are) unchanged(?! (?:since|after|so far|even)\b)",
     r"\b(?:stays|remains) (?:exactly the same|identical)\b|\b(?:stays?|remains?)[.!]*$",
     r"\b(?:stay|remain) (?:exactly )?(?:unchanged|the same|identical|available|valid|green|stable)\b",
 )
@@ -331,7 +332,7 @@ BUYS = re.compile(r"\b(?:can|may) be (?:bought|spent|paid|used|hired)\b")
 AT_MOST = re.compile(r"\d.*\b(?:at most|max(?:imum)?|tops|at least|or less|or more)[.!]?$")
 NOW = re.compile(r"\b(?:currently|today|at present|at the moment|right now|so far|nowadays)\b")
 SPECIFIES = re.compile(
-    r"^(?:[a-z]+(?= (?:is|are|has) )|the|a|an|each|every|all|if|when|once|after|only|on|for|old|new|at|in"
+    r"^(?:[a-z]+(?= (?:is|are|has|gets?|goes|sees?|stays?|receives?) )|the|a|an|each|every|all|if|when|once|after|only|on|for|old|new|at|in"
     r"|with|\w+s|`[^`]+`|[\w-]+ \w+s) [^?]*"
     r"\b(?:(?:is|are|gets?) (?:\w+ly |also |then |always |never |not |only |all )*(?:\w+(?:ed|en|wn|pt)"
     r"|sent|built|set|put|kept|held|read|left|made)\b|stays?|gets|has|have"
@@ -346,6 +347,6 @@ EXPLAINS = re.compile(
     r"|usually|often|sometimes|probably|perhaps|maybe|written in|handles|apparently|unfortunately|think"
     r"|thinks|known|enough"
     r"|fine|used|broken|slow"
-    r"|hard|easy|wrong|why|means|ago|last|so far|too|anyway|though|however|right now|at the moment)\b"
+    r"|affected|unaffected|hard|easy|wrong|why|means|ago|last|so far|too|anyway|though|however|right now|at the moment)\b"
 )
 """Words of a statement that gives a reason or tells how things are."""

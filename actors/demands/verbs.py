@@ -22,6 +22,20 @@ PLAIN_VERBS = word_set(
     "quarantine rationalise reconcile recreate refresh reimplement rely reproduce resolve roll sort speed split",
     "standardise standardize stabilise stabilize streamline submit summarise summarize synchronise synchronize",
     "throttle tokenise tokenize translate trim truncate unblock update upgrade vendor wrap",
+    "acknowledge activate adapt adjust aggregate allocate amend announce anticipate approve assess augment authenticate",
+    "authorise authorize automate calculate calibrate cancel centralise centralize cite clarify classify commit complete",
+    "comply compose comply concentrate conduct conform containerise containerize continue customise customize debug",
+    "declare decrypt demonstrate derive detach diagnose disconnect dispatch distribute divide educate elaborate employ",
+    "enlarge enrich equip escalate examine execute expand expedite explore facilitate finalise finalize formalise",
+    "formalize fulfil fulfill gather harden harmonise harmonize illustrate impose incorporate infer inspect instruct",
+    "instrument intercept iterate justify learn locate manage mitigate multiply negotiate obtain offload onboard",
+    "outsource overhaul oversee partition perform permit pinpoint prefill preload promote purchase pursue quantify",
+    "rebalance recalculate recompile recompute reconfigure reconnect recover redeploy redesign redo refine reformat",
+    "regenerate reindex reinforce reinstall relabel relocate remind reopen repair replay rephrase repopulate requeue",
+    "rerun reschedule resend resync retest rethink retrain reverse revise revisit revoke reword rework satisfy seek select",
+    "settle simulate smooth strengthen structure substitute suggest supplement suspend sustain tackle tailor",
+    "tear terminate tidy toggle transform transmit troubleshoot undo unify unlock unpin untangle upload vet",
+    "withdraw withhold",
 )
 """Base forms that are hardly used as nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
@@ -38,6 +52,12 @@ NOUN_VERBS = word_set(
     "scope scrub seal search secure shift ship sign silence size stage state stream strip surface switch sync tag",
     "target test time touch trace track transfer trigger try tune type unit view wait walk warn watch weigh",
     "whitelist work zero",
+    "balance ban bill blocklist boost branch breach bridge budget capture chain charge chunk contact crawl credit crop",
+    "delay double drive exempt feed fork force frame grant guide hand harvest hit hook host interview join judge kick kill",
+    "lead loop mount nest offer outline override own pair pay phase pilot pitch plug polish price promise query question",
+    "quote range recall recycle register reply research reward rule score screen script segment settle shard share shut",
+    "signal sketch slice source space spend spin stub study style sum supply survey thank title total train transition",
+    "transport visit vote wire zip",
 )
 """Base forms that are nouns too: an instruction only before a word that begins an object."""
 OBJECT_WORDS = word_set(

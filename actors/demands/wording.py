@@ -4,6 +4,7 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
+from actors.demands.facts import FACT, GREETING, TOLD_BY_OTHERS
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import COSTS
 from actors.demands.patterns import (
@@ -33,6 +34,7 @@ from actors.demands.patterns import (
     STRICT,
     WISH,
 )
+from actors.demands.restrictions import AS_BEFORE, DATES, LIMITS, RESTRICTS, RULES
 from actors.demands.words import spelled
 
 NOTE_WORDS_MIN = 3
@@ -60,30 +62,31 @@ def force_of(small: str) -> Force:
             if polite and not re.match(r"(?:why|how|what|when|which|where|should)\b", small)
             else Force.NONE
         )
-    if small.endswith(":") and len(small) < 30:
+    if (small.endswith(":") and len(small) < 30) or GREETING.match(small):
         return Force.NONE
-    without = NOT_ASKED.sub(" ", small)
+    without = NOT_ASKED.sub(" ", TOLD_BY_OTHERS.sub(" ", small))
     reported = without != small
     burdened = bool(BURDEN.search(without) and BURDENED.search(without))
     if burdened:
         without = BURDEN.sub(" ", without)
     if NARRATED.match(small) and not re.search(r"\b(?:must|please|shall)\b", without):
         return Force.NONE
-    if STRICT.search(without) or CANNOT.search(without):
+    if STRICT.search(without) or CANNOT.search(without) or RESTRICTS.search(without):
         return Force.STRICT
     if reported:
         return Force.WISH if WISH.search(without) or instructs(without.strip(" ,;:")) else Force.NONE
     if instructs(small):
         return Force.STRICT
-    if WISH.search(without) or NEEDLESS.search(without) or STAYS.search(without):
+    if WISH.search(without) or NEEDLESS.search(without) or STAYS.search(without) or AS_BEFORE.match(small):
         return Force.WISH
+    if FACT.search(small):
+        return Force.NONE
     if (NO_NOUN.match(small) or ONLY.match(small)) and not states(small.partition("(")[0]):
         return Force.WISH
     if NOW.search(small):
         return Force.NONE
-    if BY_DATE.search(small) and not PAST.search(small):
-        return Force.WISH
-    if AT_MOST.search(small) and not PAST.search(small):
+    dated = BY_DATE.search(small) or DATES.search(small)
+    if (dated or AT_MOST.search(small) or LIMITS.search(small)) and not PAST.search(small):
         return Force.WISH
     if LIMIT.search(small) and not CLAUSE.match(small) and not states(small) and not PAST.search(small):
         return Force.WISH
@@ -124,11 +127,15 @@ def specifies(small: str, before: str) -> bool:
 
 def details(small: str) -> bool:
     """Tell whether a statement says what something does, and gives no reason."""
-    return SPECIFIES.match(small) is not None and EXPLAINS.search(small) is None and not describes(small)
+    if RULES.match(small) and not EXPLAINS.search(small):
+        return True
+    if SPECIFIES.match(small) is None or EXPLAINS.search(small) or FACT.search(small):
+        return False
+    return not describes(small)
 
 
 def notes(small: str) -> bool:
     """Tell whether a fragment among demands in note form is one of them."""
-    if len(small.split()) < NOTE_WORDS_MIN or GREETS.match(small) or describes(small):
+    if len(small.split()) < NOTE_WORDS_MIN or GREETS.match(small) or FACT.search(small) or describes(small):
         return False
     return KEEPS_ON.search(small) is not None or not states(small)
