@@ -23,7 +23,7 @@ _ASKED = (
         RequirementKind.SCOPE,
         (
             r"(?:explicitly )?(?:what not|out of scope|not in scope|non-? ?goals?|not goals|anti-? ?goals|won'?t(?: do"
-            r"| have)?|will not|exclusions?|excluded|not included"
+            r"| have)?|will not|exclusions?|excluded|not included|not (?:needed|required|necessary|wanted)"
             r"|what (?:this|it) is not|not part of (?:this|it)|not now|later|out-of-scope)"
         ),
     ),

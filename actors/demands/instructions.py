@@ -19,7 +19,8 @@ _LEAD_IN = any_of(
     (
         r"^(?:(?:please|pls|kindly|also|and|but|so|then|just|next|finally|first of all|first|firstly|second"
         r"|secondly|third"
-        r"|lastly|additionally|moreover|furthermore|ideally|optionally|maybe|perhaps|therefore|instead|otherwise|now|again"
+        r"|lastly|additionally|moreover|furthermore|ideally|optionally|maybe|perhaps|therefore|instead"
+        r"|otherwise|now|again"
         r"|plus|oh and|hey,?|ok(?:ay)?,?|further|in addition|at the same time|in particular|above all"
         r"|most importantly|importantly|at minimum|as a minimum|for now|by default|note that|remember that"
         r"|always|simply|at least|one more thing|that said|todo|task|action|ask|ps|p\.s\.|nb|important|note"
@@ -28,7 +29,8 @@ _LEAD_IN = any_of(
 )
 _CONDITION = re.compile(
     r"^(?:if|when|whenever|where|while|once|before|after|for|in|on|at|during|with|until|as soon as|in case"
-    r"|unless|to|by|from|within|under|because|since|given|as) [^,:;]{2,120}[,:] +(?:please |then |also )?"
+    r"|unless|whatever|whichever|no matter|regardless of|to|by|from|within|under|because|since|given"
+    r"|as) [^,:;]{2,120}[,:] +(?:please |then |also )?"
 )
 
 _CONSEQUENCE = re.compile(r"(?:,|;| \u2013| -)? (?:so|then|hence|therefore) (?:please |just |let's )?(?=\w)")
@@ -39,8 +41,8 @@ _COMPOUND = re.compile(r"\w+(?:ing|tion|tions|ment|ments|ity|ance|ence|ness|ure|
 _ARTICLES = frozenset(("a", "an", "the", "its", "their", "our", "it", "them"))
 """Words before which a verb in the third person is hardly a plural noun."""
 _OCCUR = word_set(
-    "appear arrive blink bounce come crash differ disappear exist expire fail flicker happen hang jump leak look",
-    "misbehave occur overlap pile recur seem stack vanish don't",
+    "appear arrive blink bounce come crash differ disappear exist expire fail flicker grow happen hang jump leak look",
+    "misbehave occur overlap pile recur seem stack take vanish don't",
 )
 """Base forms without an object: after a plural noun they make a statement, "push notifications arrive twice"."""
 
@@ -78,7 +80,8 @@ def _imperative(small: str) -> bool:
         return _unknown_verb(first) and not _has_verb(words[2:8])
     if first in PLAIN_VERBS:
         return second not in AUXILIARIES and not _finite(first, words)
-    if first in NOUN_VERBS and second:
+    again = first.startswith("re") and first[2:].lstrip("-") in PLAIN_VERBS | NOUN_VERBS
+    if (first in NOUN_VERBS or again) and second:
         bare = small.split(maxsplit=2)[1]
         objects = (
             second in OBJECT_WORDS
@@ -103,9 +106,7 @@ def _finite(first: str, words: list[str]) -> bool:
             return True
         if following in _ARTICLES and word.endswith("s") and (word[:-1] in NOUN_VERBS or word[:-1] in PLAIN_VERBS):
             return True
-        if word.endswith("s") and following in _OCCUR:
-            return True
-    return False
+    return len(words) > 2 and words[1].endswith("s") and words[2] in _OCCUR
 
 
 def _unknown_verb(word: str) -> bool:

@@ -5,6 +5,7 @@ import re
 from actors.demands.dates import DATE
 from actors.demands.instructions import instructs
 from actors.demands.patterns import NEEDLESS
+from actors.demands.restrictions import DATES
 from actors.demands.words import any_of, spelled
 from actors.values.requirements import RequirementKind
 
@@ -139,6 +140,8 @@ def kind_of(small: str, default: RequirementKind = RequirementKind.GOAL) -> Requ
         return RequirementKind.SCOPE
     if _KEEPS.search(small):
         return RequirementKind.MUST_KEEP
+    if DATES.search(small):
+        return RequirementKind.DEADLINE
     dated, costs = _DATED.search(small), COSTS.search(small)
     if dated and (_DATE_ONLY.search(small) or len(small.split()) <= 6) and not _FORBIDS.search(small):
         return RequirementKind.DEADLINE

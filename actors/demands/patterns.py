@@ -70,7 +70,8 @@ NOT_ASKED = any_of(
         r"\bif (?:you|we|i|they|it|someone|anyone|anybody|users?|customers?) (?:want|wants|need|needs|must"
         r"|should|have|has|would like)\b(?! to be\b)(?![^,]*,)"
     ),
-    r"\bwhat (?:it|they|we|i|you|users?|customers?) (?:should|must|want|need)s?\b(?=.*\b(?:is|are|was)\b)",
+    r"\bwhat (?:(?:it|they|you|users?|customers?) (?:should|must|want|need)s?|(?:i|we) (?:should"
+    r"|must))\b(?=.*\b(?:is|are|was)\b)",
     r"\b(?:no|not a) (?:rush|hurry|worries|problem at all)\b",
     (
         r"\bwant(?:s|ed)? to (?:know|understand|see (?:why|how|whether|if)|ask|find out|check|say|thank|raise"
@@ -92,7 +93,7 @@ NOT_ASKED = any_of(
     ),
     r"\bthanks?\b(?:.{0,30}$| (?:for|in advance|a lot|so much))",
     r"\bthank you\b",
-    r"^(?:that|this|it|which)(?:'d| would) (?:really |also )?(?:be|help|make) [^,]{0,40}$",
+    r"^(?:that|this|it|which)(?:'d| would) (?:really |also )?(?:be|help|make) (?!.*\b(?:if|to|when)\b)[^,]{0,40}$",
     r"\bhappy to (?:help|provide|send|open|contribute|test|share|discuss|answer)\b",
     r"\bnothing (?:needs to be done|to (?:do|add|see))\b|\bkeep up the\b|\bfirst post\b|\bsorry (?:if|for)\b",
     r"\b(?:i|we) (?:suspect|guess|assume|fear|doubt)\b[^,;]*",
@@ -171,7 +172,7 @@ STRICT = any_of(
     r"^only (?:[\w'-]+ ){1,6}?(?:may|must|should|can|shall|are allowed|is allowed)\b",
     (
         r"\b(?:it is|it's|is) (?:very |really |absolutely |also )?(?:important|essential|crucial|critical|vital"
-        r"|imperative|paramount|key|necessary|mandatory)(?: (?:to us|for us))? (?:that|to)\b"
+        r"|imperative|paramount|key|necessary|mandatory)(?: (?:to us|for us))? (?:that|to|not to)\b"
     ),
     (
         r"\b(?:our|the|a) (?:\w+ )?(?:requirement|constraint|goal|aim|target|objective|limit|condition|slo|budget"
@@ -332,7 +333,8 @@ BUYS = re.compile(r"\b(?:can|may) be (?:bought|spent|paid|used|hired)\b")
 AT_MOST = re.compile(r"\d.*\b(?:at most|max(?:imum)?|tops|at least|or less|or more)[.!]?$")
 NOW = re.compile(r"\b(?:currently|today|at present|at the moment|right now|so far|nowadays)\b")
 SPECIFIES = re.compile(
-    r"^(?:[a-z]+(?= (?:is|are|has|gets?|goes|sees?|stays?|receives?) )|the|a|an|each|every|all|if|when|once|after|only|on|for|old|new|at|in"
+    r"^(?:[a-z]+(?= (?:is|are|has|gets?|goes|sees?|stays?|receives?) )|the|a|an|each|every|all|if|when|once"
+    r"|after|only|on|for|old|new|at|in"
     r"|with|\w+s|`[^`]+`|[\w-]+ \w+s) [^?]*"
     r"\b(?:(?:is|are|gets?) (?:\w+ly |also |then |always |never |not |only |all )*(?:\w+(?:ed|en|wn|pt)"
     r"|sent|built|set|put|kept|held|read|left|made)\b|stays?|gets|has|have"
@@ -347,6 +349,7 @@ EXPLAINS = re.compile(
     r"|usually|often|sometimes|probably|perhaps|maybe|written in|handles|apparently|unfortunately|think"
     r"|thinks|known|enough"
     r"|fine|used|broken|slow"
-    r"|affected|unaffected|hard|easy|wrong|why|means|ago|last|so far|too|anyway|though|however|right now|at the moment)\b"
+    r"|affected|unaffected|hard|easy|wrong|why|means|ago|last|so far|too|anyway|though|however|right now"
+    r"|at the moment)\b"
 )
 """Words of a statement that gives a reason or tells how things are."""

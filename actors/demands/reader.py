@@ -162,7 +162,9 @@ class _Reader:
             lead = self._lead(sentence, self.heading)
             if following is not None and following.form is Form.ITEM:
                 self.leads.append((-1, lead))
-            elif following is None or not self.text[block.end : following.start].strip():  # Else it names the code between.
+            elif (
+                following is None or not self.text[block.end : following.start].strip()
+            ):  # Else it names the code between.
                 self.label = lead
             return
         self.label = None

@@ -34,7 +34,7 @@ from actors.demands.patterns import (
     STRICT,
     WISH,
 )
-from actors.demands.restrictions import AS_BEFORE, DATES, LIMITS, RESTRICTS, RULES
+from actors.demands.restrictions import AS_BEFORE, CONTINUES, DATES, LIMITS, REQUESTS, RESTRICTS, RULES
 from actors.demands.words import spelled
 
 NOTE_WORDS_MIN = 3
@@ -77,7 +77,7 @@ def force_of(small: str) -> Force:
         return Force.WISH if WISH.search(without) or instructs(without.strip(" ,;:")) else Force.NONE
     if instructs(small):
         return Force.STRICT
-    if WISH.search(without) or NEEDLESS.search(without) or STAYS.search(without) or AS_BEFORE.match(small):
+    if any(pattern.search(without) for pattern in (WISH, NEEDLESS, STAYS, REQUESTS, CONTINUES, AS_BEFORE)):
         return Force.WISH
     if FACT.search(small):
         return Force.NONE
