@@ -99,6 +99,8 @@ def _finite(first: str, words: list[str]) -> bool:
     """Tell whether a verb outside a clause makes the words a statement: "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
+    if len(words) > 2 and words[1].endswith("s") and words[2] in _OCCUR:
+        return True
     for word, following in itertools.pairwise((*words[1:14], "")):
         if word in CLAUSE_WORDS - {"for", "than"}:
             return False
@@ -106,7 +108,7 @@ def _finite(first: str, words: list[str]) -> bool:
             return True
         if following in _ARTICLES and word.endswith("s") and (word[:-1] in NOUN_VERBS or word[:-1] in PLAIN_VERBS):
             return True
-    return len(words) > 2 and words[1].endswith("s") and words[2] in _OCCUR
+    return False
 
 
 def _unknown_verb(word: str) -> bool:
