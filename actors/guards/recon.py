@@ -1,9 +1,10 @@
 """`recon_valid`: every item extracted from the problem's text occurs in it literally.
 
 White space is folded before the comparison. An item must occur in the specification or in another text of the user.
-Files, APIs and tests are names, and a requirement has a quote, so such an item that does not occur is invented. As long
-as anything in the artifact is real, an invented item is a warning, and `normalised` removes it for the steps that build
-on the artifact; an artifact all of whose items are invented is rejected. Items of the other lists may be summaries.
+Files, APIs and tests are names, and a requirement has a quote, so such an item that does not occur is invented. An
+invented item is a warning, and `normalised` removes it for the steps that build on the artifact. An artifact all of
+whose items are invented is rejected once in a run: an author that invents names again would do so a third time, and
+what is left without them can be planned with. Items of the other lists may be summaries.
 """
 
 import re
@@ -38,18 +39,21 @@ def make(config: Mapping[str, Any]) -> Guard:
 
     def guard(artifact: Artifact, context: Context) -> Verdict:
         fields = Fields(NAME, artifact)
-        search = _Search(context)
+        search = Search(context)
         lists = {key: fields.texts(key) for key in RECON_LISTS}
         quotes = list(_quotes(fields))
-        real = any(search.finds(item) for items in (*lists.values(), quotes) for _, item in items[:ITEMS_MAX])
+        every = (*lists.values(), quotes)
+        rejects = Code.NOT_IN_TEXT not in context.rejected_for and not any(
+            search.finds(item) for items in every for _, item in items[:ITEMS_MAX]
+        )
         for key, listed in lists.items():
             if len(listed) > ITEMS_MAX:
                 message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
                 fields.check([Finding(code=Code.TYPE, message=message, where=key)])
             elif listed:
-                fields.check(_not_in_text(key, listed, search, rejects=key in LITERAL and not real))
+                fields.check(_not_in_text(key, listed, search, rejects=key in LITERAL and rejects))
         if quotes:
-            fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=not real))
+            fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=rejects))
         if fields.values is not None and not any(lists.values()) and not quotes:
             message = "nothing was found in the problem's text; every list is empty"
             fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
@@ -71,7 +75,7 @@ def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
             yield index, requirement.quote
 
 
-class _Search:
+class Search:
     """Searches for items in the texts of the user, up to `SEARCH_MAX`."""
 
     def __init__(self, context: Context) -> None:
@@ -90,7 +94,7 @@ class _Search:
         return result
 
 
-def _not_in_text(key: str, items: list[tuple[int, str]], search: _Search, *, rejects: bool) -> Iterator[Finding]:
+def _not_in_text(key: str, items: list[tuple[int, str]], search: Search, *, rejects: bool) -> Iterator[Finding]:
     """Yield a finding for each item that does not occur, an error iff `rejects`, and one for a list cut short."""
     advice = "quote it as written there"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:

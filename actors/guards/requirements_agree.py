@@ -3,11 +3,12 @@
 Four conflicts can be decided without understanding a text: recon declares one, the same name is wanted and forbidden,
 one limit has two values, or two sentences of the user contradict each other by their words, whether recon states them
 or not. Each is a question to the user. One that was asked before is a warning, since the user has
-had the word: what was answered later holds.
+had the word: what was answered later holds. A requirement whose quote does not stand in the user's texts is in none of
+them: it is invented, and a person could say nothing about it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from actors.demands.demand import Demand
@@ -15,6 +16,7 @@ from actors.demands.told import NEITHER, demands_of, told_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings
 from actors.guards.port import Guard
+from actors.guards.recon import Search
 from actors.values.answers import TEXT
 from actors.values.artifacts import Artifact, Context
 from actors.values.asked import Inquiry, inquiry, one_line
@@ -39,7 +41,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         value, findings = object_of(artifact)
         stated: list[Requirement] = []
         if value is not None and isinstance(value.get("requirements"), list):
-            stated = list(requirements_in(value["requirements"][:ITEMS_MAX]))
+            stated = _quoted(requirements_in(value["requirements"][:ITEMS_MAX]), context)
             findings += disagreements(stated, context)
         return verdict_of(NAME, findings, len(stated))
 
@@ -55,6 +57,12 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
         question = "What is to be true when the work is done, as the problem states no goal?"
         yield _found(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
+
+
+def _quoted(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
+    """Return the requirements whose quotes stand in the user's texts, as far as `recon_valid` searches them."""
+    search = Search(context)
+    return [item for item in stated if search.finds(item.quote) is not False]
 
 
 def which_holds(one: Requirement | Demand, other: Requirement | Demand, what: str) -> Inquiry:

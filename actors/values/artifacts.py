@@ -137,6 +137,8 @@ class Context:
     """Facts about the workflow, such as `roles`: the role of each step."""
     given: Given | None = None
     """The facts that the run was given, which a plan must keep to; None for a run that finds them itself."""
+    rejected_for: frozenset[str] = frozenset()
+    """The codes of the errors for which earlier attempts at this step were rejected, over the whole run."""
 
     @property
     def user_texts(self) -> tuple[str, ...]:

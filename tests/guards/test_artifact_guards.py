@@ -59,11 +59,12 @@ JSON = st.recursive(
 )
 
 
-def judge(name, value, *, text=TEXT, answers=(), **config):
+def judge(name, value, *, text=TEXT, answers=(), rejected_for=(), **config):
     """Return a guard's verdict on a JSON value, or on raw content if it is a string."""
     content = value if isinstance(value, str) else json.dumps(value)
     artifact = Artifact(artifact_id="a1", step=f"g_{name}", content=content)
-    context = Context(specification=text, clarifications=tuple(Clarified("?", answer) for answer in answers))
+    clarifications = tuple(Clarified("?", answer) for answer in answers)
+    context = Context(specification=text, clarifications=clarifications, rejected_for=frozenset(rejected_for))
     return MODULES[name].make(config)(artifact, context)
 
 
@@ -215,6 +216,25 @@ def test_a_recon_in_which_nothing_is_real_is_rejected():
         (Code.NOT_IN_TEXT, "mentioned_files[0]", "error"),
         (Code.NOT_IN_TEXT, "constraints_mentioned[0]", "warning"),
     ]
+
+
+@pytest.mark.parametrize("invented", [{"apis_involved": ["session.execute"]}, {"requirements": ["nowhere"]}])
+def test_a_recon_in_which_nothing_is_real_is_rejected_once_in_a_run(invented):
+    """The second time each invented item is a warning, and later steps see none of them."""
+    nothing = {key: [] for key in (*shapes.RECON_LISTS, "requirements")}
+    if quotes := invented.get("requirements"):
+        stated = [{"kind": "goal", "text": "Do it.", "quote": quote, "source": "problem"} for quote in quotes]
+        invented = {"requirements": stated}
+    (key,) = invented
+    value = {**nothing, **invented}
+    assert findings_of(judge("recon", value)) == [(Code.NOT_IN_TEXT, f"{key}[0]", "error")]
+    assert not judge("recon", value, rejected_for=[Code.MISSING]).passed
+    again = judge("recon", value, rejected_for=[Code.MISSING, Code.NOT_IN_TEXT])
+    assert findings_of(again) == [(Code.NOT_IN_TEXT, f"{key}[0]", "warning")]
+    assert again.passed
+    assert "it is left out" in again.findings[0].message
+    artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
+    assert recon.normalised(artifact, again.findings).value.value == nothing
 
 
 def test_later_steps_see_no_invented_name():

@@ -25,11 +25,11 @@ JSON = st.recursive(
 VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
-def judge(guard, value, *, problem="The export loses the last row.", clarifications=(), **results):
+def judge(guard, value, *, problem="The export loses the last row.", clarifications=(), notes=(), **results):
     """Return a guard's verdict on a value; `results` are the accepted artifacts by role."""
     accepted = {f"g_{role}": artifact(f"g_{role}", result) for role, result in results.items()}
-    settings = {"roles": ROLES}
-    context = Context(problem, dependencies=accepted, clarifications=tuple(clarifications), settings=settings)
+    said = {"clarifications": tuple(clarifications), "notes": tuple(notes)}
+    context = Context(problem, dependencies=accepted, settings={"roles": ROLES}, **said)
     return BUILT_IN[guard]({})(artifact("g_plan", value), context)
 
 
@@ -195,7 +195,9 @@ def test_conflicts_are_found_in_a_plan_where_no_recon_came_before():
 
 
 def agree(*requirements, **keys):
-    return judge("requirements_agree", {"requirements": list(requirements)}, **keys)
+    """Return the verdict of `requirements_agree` on requirements whose quotes stand in a note of the user."""
+    notes = ["; ".join(each["quote"] for each in requirements)]
+    return judge("requirements_agree", {"requirements": list(requirements)}, **{"notes": notes} | keys)
 
 
 CONFLICTS = {
@@ -220,6 +222,11 @@ def test_a_conflict_is_a_question_and_after_it_was_asked_a_warning(requirements)
         assert found(agree(*requirements, clarifications=[asked])) == []
 
 
+@pytest.mark.parametrize("requirements", CONFLICTS.values(), ids=CONFLICTS)
+def test_requirements_that_do_not_stand_in_the_text_are_asked_about_by_nobody(requirements):
+    assert agree(*requirements, notes=()).findings == ()
+
+
 @pytest.mark.parametrize(
     "requirements",
     [
@@ -241,8 +248,10 @@ def test_no_conflict_is_invented(requirements):
 def test_a_goal_is_missing_only_where_the_problem_has_no_sentence_either():
     """The problem's first sentence is the fallback goal."""
     assert agree(demand("by Friday", "deadline")).findings == ()
-    assert found(agree(demand("x", "deadline"), problem="--- 17 !!")) == [("requirements.missing", "requirements")]
-    assert agree(demand("x"), problem="--- 17 !!").findings == ()
+    bare = {"problem": "--- 17 !!", "notes": ()}
+    assert found(agree(demand("17", "deadline"), **bare)) == [("requirements.missing", "requirements")]
+    assert found(agree(demand("x"), **bare)) == [("requirements.missing", "requirements")], "an invented goal is none"
+    assert agree(demand("17"), **bare).findings == ()
     assert judge("requirements_agree", {"mentioned_files": []}, problem="---").findings == ()
 
 
