@@ -33,6 +33,11 @@ CAPTIONS: Mapping[str, str] = {
 }
 """The captions of the tables, in their order."""
 
+NOT_PUBLISHED: Mapping[str, str] = {
+    "categories": "Rejections by the problem's category and by how far back they went; 0 is also a retry in place.",
+}
+"""The captions of the tables that every report has and `docs/experiments` has not."""
+
 PLOTS: Mapping[str, str] = {
     "success": "The share of trials that succeed within so many model calls; bands are 95 % intervals.",
     "calls": "How many model calls a success costs; an arm without one has no point. Bars are 95 % intervals.",
@@ -46,7 +51,7 @@ NO_PLOTS = (
 
 
 def captions(experiment: Experiment) -> Mapping[str, str]:
-    """Return the captions of the tables of an experiment, in their order."""
+    """Return the captions of the published tables of an experiment, in their order."""
     left_out = {
         "bounds": not experiment.bounds,
         "worlds": not experiment.mean_of_worlds,
@@ -124,7 +129,7 @@ def _point(row: Mapping[str, Cell], name: str) -> Point | None:
 
 def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], done: int, planned: int) -> str:
     template = Template((files("replan.experiments") / PAGE).read_text(encoding="utf-8"))
-    seeds = experiment.seeds
+    seeds, shown = experiment.seeds, {**captions(experiment), **NOT_PUBLISHED}
     facts = {
         "Trials": f"{done:,}" if done == planned else f"{done:,} of {planned:,}: the budget is spent",
         "Seeds": f"{seeds.first} to {seeds.first + seeds.count - 1}",
@@ -139,7 +144,7 @@ def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], don
         + "</dl>",
         plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items())
         or NO_PLOTS,
-        tables="\n".join(_table(name, card.tables[name], caption) for name, caption in captions(experiment).items()),
+        tables="\n".join(_table(name, card.tables[name], caption) for name, caption in shown.items()),
     )
 
 

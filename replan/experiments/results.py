@@ -66,6 +66,8 @@ class Trial(Value):
     """Active time in seconds."""
     depths: tuple[int, ...] = ()
     """For each replan, the distance over `requires` to its farthest target."""
+    retries: int = 0
+    """Rejections that were retried in place, in the same visit of the step: they have the depth 0 too."""
     rules: Mapping[str, int] = Field(default_factory=dict)
     """The number of the policy's decisions, by row."""
     aligned: bool | None = None

@@ -39,6 +39,7 @@ def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: S
             "budgets": [row for arm, results in by_arm.items() for row in _budgets(arm, results, budgets)],
             "causes": [row for arm, results in by_arm.items() for row in _groups(arm, results)],
             "depths": [row for arm, results in by_arm.items() for row in _depths(arm, results)],
+            "categories": [row for arm, results in by_arm.items() for row in _categories(arm, results)],
             "steps": [row for arm, results in by_arm.items() for row in _steps(arm, results)],
             "rules": [row for arm, results in by_arm.items() for row in _rules(arm, results)],
         }
@@ -142,6 +143,28 @@ def _depths(arm: str, trials: Sequence[Trial]) -> Table:
                 "depth": depth,
                 "steps_back": counts[depth],
                 "share": rounded(counts[depth] / total),
+                "per_trial": rounded(counts[depth] / len(members)),
+            }
+            for depth in sorted(counts)
+        ]
+    return rows
+
+
+def _categories(arm: str, trials: Sequence[Trial]) -> Table:
+    """Sum up how far each rejection went, by the problem's category; retries in place have the depth 0 (S42, S44)."""
+    rows: Table = []
+    for category in sorted({trial.category for trial in trials}):
+        members = [trial for trial in trials if trial.category == category]
+        counts = Counter(depth for trial in members for depth in trial.depths)
+        counts[0] += sum(trial.retries for trial in members)
+        total = counts.total()
+        rows += [
+            {
+                "arm": arm,
+                "category": category or "all",
+                "depth": depth,
+                "rejections": counts[depth],
+                "share": rounded(counts[depth] / total) if total else None,
                 "per_trial": rounded(counts[depth] / len(members)),
             }
             for depth in sorted(counts)

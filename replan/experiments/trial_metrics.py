@@ -8,7 +8,7 @@ from typing import Any
 from actors.planning.call_events import ArtifactProduced
 from actors.planning.events import Outcome, PlanningEvent
 from actors.planning.state import Node, PlanningState, State
-from actors.policy.table import REPLANS
+from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ids import step_of
 from actors.simulated.world import World, strategy_for
 from replan.experiments.results import StepUse, Trial
@@ -54,6 +54,7 @@ def trial_from(key: TrialKey, state: PlanningState, events: Iterable[PlanningEve
         micro_usd=None if state.config.price is None else used.micro_usd,
         seconds=round(state.run.ledger.active, 3),
         depths=tuple(_depth(state, node) for node in rejected if node.decision and node.decision.level in REPLANS),
+        retries=sum(1 for node in rejected if node.decision and node.decision.level is BacktrackLevel.LOCAL_RETRY),
         rules=dict(sorted(Counter(node.decision.rule for node in rejected if node.decision).items())),
         aligned=_aligned(state),
         steps=_steps(state, events),

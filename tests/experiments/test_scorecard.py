@@ -114,3 +114,28 @@ def test_no_cases_leave_everything_open():
 def test_the_interval_of_a_ratio_lies_around_it_and_narrows():
     few, many = (ratio_interval([4.0, 8.0] * n, [1.0, 1.0] * n) for n in (10, 1000))
     assert few[0] < many[0] < 6 < many[1] < few[1]
+
+
+def test_a_success_at_exactly_the_budget_is_within_it():
+    """S43: a trial that takes five calls counts for a budget of five, and not for one of four."""
+    rows = card([trial(calls=5)], budgets=(4, 5, 6))["budgets"]
+    assert [row["success"] for row in rows] == [0.0, 1.0, 1.0]
+
+
+def test_depths_by_category_count_a_retry_in_place_as_depth_0():
+    """S42, S44: the category counts whatever the simulated cause, and a category without rejections has no share."""
+    trials = [
+        trial(seed=0, category="bug", cause="plan", retries=2, depths=(1,)),
+        trial(seed=1, category="bug", cause="recon", retries=1),
+        trial(seed=2, category="feature", cause="plan", depths=(0, 2, 2)),
+        trial(seed=3, category="quiet", cause="plan"),
+    ]
+    rows = card(trials)["categories"]
+    columns = ("category", "depth", "rejections", "share", "per_trial")
+    assert [tuple(row[column] for column in columns) for row in rows] == [
+        ("bug", 0, 3, 0.75, 1.5),
+        ("bug", 1, 1, 0.25, 0.5),
+        ("feature", 0, 1, 0.3333, 1.0),
+        ("feature", 2, 2, 0.6667, 2.0),
+        ("quiet", 0, 0, None, 0.0),
+    ]
