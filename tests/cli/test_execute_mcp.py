@@ -76,7 +76,7 @@ def test_a_call_that_breaks_off_and_may_not_be_repeated_is_a_question_to_a_perso
     result = execute(behaviour, "--json")
     assert result.exit_code == 6, result.stderr
     told = json.loads(result.stdout)
-    assert "may have done its work" in told["question"]["text"]
+    assert "may have done its work" in told["question"]["about"]
     assert replan("answer", told["question"]["id"], "it ran and succeeded").exit_code == 0
 
 

@@ -36,7 +36,8 @@ WORDS = {
     "rules": [row.id for row in load_policy("default", ROOT).rows],
     "levels": get_args(GuardLevel),
     "steps": ["analysis", "recon", "strategy", "critique"],
-    "words of the progress": ["requirement", "taken up", "back-off", "revision"],
+    "words of the progress": ["requirement", "back-off", "revision"],
+    "words of the table of demands": ["demand", "in no step", "declared", "consistent", "proved"],
     "words of the tree": ["accepted", "rejected", "made void"],
 }
 
@@ -52,7 +53,9 @@ def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):
     planned = replan("run", problem, "-m", scripted(SCRIPT), "--no-input").stdout
     assert "In brackets: what checks a step; replan explain human\n" in planned
     assert replan("explain", "human").exit_code == 0
-    pruned = replan("run", problem, "-m", scripted({**SCRIPT, "g_recon": [{}] * 14}), "--no-input").stdout
+    pruned = replan(
+        "run", problem, "-m", scripted({**SCRIPT, "g_recon": [{"reply": number} for number in range(14)]}), "--no-input"
+    ).stdout
     assert "No plan: all_pruned" in pruned
     assert "What all_pruned means: replan explain all_pruned\n" in pruned
     waiting = replan("run", "-", "-m", "rules", "--no-input", input="Make it better, please.").stdout

@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from actors.guards.built_in import BUILT_IN
+from actors.planning.kind import CODEC
 from replan.runs.home import open_home
 from replan.setup.command_name import program
 from runtime.process.identity import identity
@@ -112,7 +113,8 @@ def announce(kinds):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "hinted"), [({"gardening": 1}, True), ({"planning": 1}, True), ({"planning": 2}, False)]
+    ("kinds", "hinted"),
+    [({"gardening": 1}, True), ({"planning": CODEC.format - 1}, True), ({"planning": CODEC.format}, False)],
 )
 def test_a_host_that_does_not_drive_a_run_does_not_hide_how_to_resume_it(replan, problem, scripted, kinds, hinted):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})

@@ -28,7 +28,6 @@ def damage(path, statement):
 
 
 def test_a_journal_of_a_newer_release_is_exit_9_and_untouched(replan, journal):
-    damage(journal, "update journal set oldest = 99")
     before = damage(journal, "pragma user_version = 99")
     for command in (["runs"], ["resume", "--last"], ["show", "zzzzzzzz"]):
         assert_refused(replan(*command), "newer release", "upgrade", code=9)
@@ -71,7 +70,6 @@ def test_a_record_that_does_not_verify_is_exit_9(replan, journal):
 
 
 def test_the_doctor_reports_a_damaged_journal(replan, journal):
-    damage(journal, "update journal set oldest = 99")
     damage(journal, "pragma user_version = 99")
     result = replan("doctor", "--json")
     assert result.exit_code == 1
