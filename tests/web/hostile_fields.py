@@ -26,6 +26,8 @@ EVIL = (
     "<img src=x data-evil onerror='window.evil=1'>\"'><script data-evil>window.evil=1</script>{{7*7}}\u202e\x1b]0;x\x07"
 )
 """A text that does harm wherever it is taken for markup, for a template or for a control sequence."""
+MARKUP = "".join(character for character in EVIL if character.isprintable())
+"""The same for the sentence of a question, which takes no control characters."""
 PER_RUN_MAX = 400
 """Fields that are filled in one run."""
 
@@ -93,7 +95,10 @@ def _json(text: str) -> Any:
 def poisoned(value: Any, path: Path) -> Any:
     """Return plain data with the hostile text added to each text at a path."""
     if not path:
-        return f"{value} {EVIL}" if isinstance(value, str) else value
+        # Before the last character: a question must still end in "?", and what follows an answer in a full stop.
+        if not isinstance(value, str):
+            return value
+        return f"{value[:-1]} {MARKUP if value.endswith('?') else EVIL}{value[-1:]}"
     key, *rest = path
     match value:
         case dict() if key in value:
