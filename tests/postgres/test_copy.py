@@ -19,6 +19,7 @@ from runtime.core.machine import Summary
 from runtime.journal.copying import copy_runs
 from runtime.journal.port import Fact, RunFilter, nobody
 from runtime.journal.postgres.address import parse_address
+from runtime.journal.versions import VERSION
 from runtime.open_journal import open_journal
 from runtime.open_offline import open_inspection, open_transfer, place_of
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
@@ -186,7 +187,7 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
     assert "go on with it there" in call("resume", run, code=8).stderr
     assert json.loads(call("journal", "verify", url, "--json").stdout)["findings"] == []
     assert "nothing differs" in call("journal", "verify", file).stdout
-    assert "schema" in call("journal", "upgrade", url).stderr
+    assert f"version {VERSION}" in call("journal", "upgrade", url).stderr
     assert "schema" in call("journal", "upgrade").stderr
     assert "CREATE ROLE" in call("journal", "upgrade", url, "--app", "nobody_has_it", code=2).stderr
     call("journal", "copy", file, file, code=2)
