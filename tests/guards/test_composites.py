@@ -26,3 +26,9 @@ def test_a_verdict_names_its_judges():
     names = [combined("all_of", parts[:count], count).judges for count in (1, 2, 3)]
     assert names == ["one", "one and two", "one and 2 more guards"]
     assert combined("all_of", [*parts, Verdict(guard="four")], 4).judges == "four"
+
+
+@pytest.mark.parametrize(("passing", "members", "passes"), [(1, 3, False), (2, 3, True), (2, 4, False), (3, 4, True)])
+def test_a_majority_is_more_than_half_of_the_members(passing, members, passes):
+    parts = [Verdict(guard=f"g{number}", passed=number < passing, score=0.5) for number in range(members)]
+    assert combined("majority", parts, members).passed is passes
