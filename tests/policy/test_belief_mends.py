@@ -54,7 +54,7 @@ def test_a_row_is_mended_as_often_as_the_table_says_and_anew_after_a_step_back()
     assert decide(failed, situation(history=history, **given)).rule == "wrong_strategy"
 
 
-def test_escalations_that_are_used_up_leave_a_belief_the_step_itself_and_a_question():
+def test_escalations_that_are_used_up_leave_a_belief_the_step_itself():
     """`e_max` under a belief: no step above is a candidate, however likely; without a move left, the end names it."""
     history = after(*["plan.goal_unreachable"] * 2)
     back = Past("plan", frozenset(), up=2, row="wrong_strategy", redone=("recon", "strategy", "plan"))
@@ -65,7 +65,7 @@ def test_escalations_that_are_used_up_leave_a_belief_the_step_itself_and_a_quest
     decision = decided(failed, history=(*history, back), escalation=used, questions_left=0)
     assert (decision.level, decision.targets) == ("local_retry", ("plan",))
     assert [option.move for option in decision.weighing.options] == ["retry"]
-    asked = decided(failed, history=(*history, back), escalation=used)
-    assert {option.move for option in asked.weighing.options} == {"retry", "ask"}
+    weighed = decided(failed, history=(*history, back), escalation=used)
+    assert {option.move for option in weighed.weighing.options} == {"retry"}, "a finding for models is never asked"
     ended = decided(failed, history=(*history, back), escalation=used, questions_left=0, attempt=3)
     assert (ended.level, ended.rule) == ("give_up", "e_max")
