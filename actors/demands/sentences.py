@@ -50,7 +50,7 @@ def plain(text: str) -> str:
 
 
 def sentence_at(text: str, start: int, end: int) -> Sentence:
-    """Return the range of a text as a sentence, without markup and blanks at its edges."""
+    """Return the sentence that stands between two places of a text, without markup and white space at its ends."""
     while start < end and (text[start].isspace() or text[start] in "*_~>"):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] in "*_~"):

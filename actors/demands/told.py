@@ -48,7 +48,7 @@ class Demands:
     """What a user asks for."""
 
     holding: tuple[Said, ...]
-    """The demands that hold, each quote once, in the order of the texts."""
+    """The demands that nothing said later replaces, each quote once, in the order of the texts."""
     replaced: tuple[Said, ...]
     """Those that a later text or an answer has replaced."""
     open_pairs: tuple[tuple[Demand, Demand], ...]

@@ -15,7 +15,7 @@ COLUMNS_MAX = 100
 CAPTION_MAX = 200
 """Characters of a caption that its rows repeat."""
 HEADERS_MAX = 3
-"""Rows that may name the columns together."""
+"""The most rows at the top of a table that are read as the names of its columns."""
 
 Row = tuple[int, Sequence[str]]
 """A row of a table: the number of its line in the file, and its cells."""

@@ -9,7 +9,7 @@ from actors.values.findings import Verdict
 
 
 def belief_row(verdict: Verdict, policy: Policy) -> str:
-    """Return the row by which a belief reads a rejection; empty where one of its rules decides about it.
+    """Return the id of the row that matches a rejection; empty without a belief, or where that row decides alone.
 
     The rows about repeated failures are left out, since the belief counts repeats itself.
     """

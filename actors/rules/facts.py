@@ -69,7 +69,7 @@ class Facts:
     wishes: tuple[str, ...]
     """List items and sentences that state what is wanted."""
     constraints: tuple[str, ...] = ()
-    """The constraints of an accepted recon; what the text itself demands is a requirement."""
+    """The constraints that an accepted recon lists. What the text itself demands is among the requirements instead."""
 
     @property
     def anchored(self) -> bool:
