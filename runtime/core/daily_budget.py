@@ -75,7 +75,7 @@ class Account(NamedTuple):
     day: int = 0
     """The day that it was last booked on, counted from 1970."""
     before: Amount = ZERO
-    """What it had committed before that day."""
+    """The calls and money that it had committed before that day."""
 
     @property
     def share(self) -> Amount:
@@ -99,8 +99,9 @@ def book(account: Account, committed: Amount, reserved: Amount, now: float) -> t
 
 
 def _less(left: Amount, right: Amount) -> Amount:
+    """Return the smaller calls and the smaller money of two amounts; tokens are not booked on days."""
     calls, money = min(left.calls, right.calls), min(left.micro_usd, right.micro_usd)
-    return Amount(calls, left.tokens, money)
+    return Amount(calls=calls, micro_usd=money)
 
 
 def day_of(now: float) -> int:

@@ -63,6 +63,20 @@ class InboxContract:
             unread.append((await journal.row("a")).unread)
         assert unread == [True, False]
 
+    async def test_a_message_to_a_finished_run_is_unread_once_the_run_goes_on(self, journal):
+        epoch = await driven(journal, "a")
+        await journal.append("a", after=0, epoch=epoch, facts=counted(1), summary=Summary("finished"))
+        for key in ("one", "two"):
+            await journal.post("a", key, "body")
+        unread = [(await journal.row("a")).unread]
+        for number, status in ((1, "finished"), (0, "running"), (2, "running")):
+            fact: Fact[Toy] = Fact(Counted(number=number), inbox=number or None)
+            after = (await journal.row("a")).last_seq
+            await journal.append("a", after=after, epoch=epoch, facts=[fact], summary=Summary(status))
+            unread.append((await journal.row("a")).unread)
+        assert unread == [False, False, True, False]
+        assert (await journal.due(9)).unread == frozenset()
+
     async def test_a_message_is_consumed_at_most_once(self, journal):
         epoch = await driven(journal, "a")
         for key in ("one", "two"):

@@ -23,7 +23,7 @@ from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, genesis, seal
 from runtime.journal.holding import check_driver
 from runtime.journal.kinds import Formats
-from runtime.journal.port import ORDINARY, Dead, Due, HostRow, InboxItem, Placement, RunFilter, RunRow
+from runtime.journal.port import NEW, ORDINARY, Dead, Due, HostRow, InboxItem, Placement, RunFilter, RunRow
 from runtime.journal.sqlite.packing import pack
 from runtime.journal.validation import Entry, check_consumable
 
@@ -56,6 +56,8 @@ class RunLeaseRow(NamedTuple):
     kind: str
     format: int
     placement: Placement = ORDINARY
+    status: str = NEW.status
+    """The status in its row."""
 
     @property
     def start(self) -> Tip:
@@ -113,7 +115,7 @@ def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
     """Return the lease of a run and the end of its chain. Raises `RunNotFound`, `JournalDamaged`."""
     statement = (
         "SELECT id, owner, lease_end, epoch, kind, format, last_seq, last_hash, calls, tokens, micro_usd, day,"
-        " calls_before, micro_usd_before, tenant, priority FROM runs WHERE run = ?"
+        " calls_before, micro_usd_before, tenant, priority, status FROM runs WHERE run = ?"
     )
     row: Any
     for row in connection.execute(statement, (run,)):
@@ -122,10 +124,10 @@ def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
             break
         if not (len(last_hash) == len(GENESIS) and isinstance(kind, str) and isinstance(format, int)):
             break
-        calls, tokens, micro_usd, day, calls_before, micro_usd_before, *placement = booked
+        calls, tokens, micro_usd, day, calls_before, micro_usd_before, *placement, status = booked
         account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
         tip, placed = Tip(last_seq, last_hash), Placement(*placement)
-        return RunLeaseRow(number, owner, end, epoch, tip, account, kind, format, placed)
+        return RunLeaseRow(number, owner, end, epoch, tip, account, kind, format, placed, status)
     else:
         raise RunNotFound(run)
     raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
@@ -196,6 +198,12 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
         connection.execute(statement, (number, due))
     if summary.status == "finished":
         connection.execute("DELETE FROM unread WHERE run = ?", (number,))
+    elif held.status == "finished":  # What was posted after its end is read once it goes on.
+        statement = (
+            "INSERT INTO unread (run) SELECT run FROM inbox WHERE run = ?1 GROUP BY run"
+            " HAVING max(id) > (SELECT coalesce(max(inbox), 0) FROM events WHERE run = ?1) ON CONFLICT DO NOTHING"
+        )
+        connection.execute(statement, (number,))
 
 
 def add_spending(connection: apsw.Connection, tenant: str, day: int, change: Amount) -> Amount:
