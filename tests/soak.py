@@ -37,13 +37,14 @@ SUITES = {
     "prohibitions": (["tests/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
+    "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
     "web": (["tests/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
 EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
 SEARCHED_MIN = 500
 """The worlds of a search in `make test`: fewer do not have every ending."""
-LEAST = {"REPLAN_PLANS": 300}
+LEAST = {"REPLAN_PLANS": 300, "REPLAN_REPLIES": 250}
 """The least counts, for any share. A test checks that its random plans are of every kind; fewer may lack one."""
 PLANTED_FROM = 0.1
 """The share from which on all planted bugs are searched for, which takes a minute or two."""

@@ -12,6 +12,7 @@ from actors.acquisition.state import ReplyText, State
 from actors.quantities.formula_check import check_formulas
 from actors.quantities.units import UnitTable
 from runtime.core.pydantic_messages import describe
+from runtime.core.total import total
 
 NODES = ("prepare_schema", "normalize_decision")
 """The nodes that wait for decompositions."""
@@ -50,6 +51,7 @@ def _candidates(state: State) -> Iterator[str]:
             yield decision.target_field
 
 
+@total("the components and their formula", Unusable)
 def read_decomposition(reply: ReplyText, profile: Profile, path: str) -> Decomposition | Unusable:
     """Return the decomposition in a reply, or the first thing that is wrong with it."""
     value = read_object(reply)

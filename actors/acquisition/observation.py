@@ -19,6 +19,7 @@ from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.quoted import Found
 from actors.quantities.unit_forms import with_words
 from actors.quantities.units import UnitTable
+from runtime.core.total import total
 
 VALUES_MAX = 30
 """Values of one reply that are looked at."""
@@ -48,6 +49,7 @@ class Observation:
     """The others, with the reasons."""
 
 
+@total("the values", Unusable)
 def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
     """Return what a reply states, or why the reply as a whole cannot be used."""
     value = read_object(reply)
@@ -93,7 +95,8 @@ def _read(given: Mapping[str, Any], state: State, schema: Schema) -> tuple[Field
     value = _value_text(given.get("value"))
     confidence = _confidence(given.get("confidence"))
     numeric = spec.type == "number"
-    read = _numbers(schema, path, passage, given) if numeric else _text(spec, value, quote)
+    taken = total(f"the value of {path}", lambda said: Rejection(path=path, code="unreadable", message=said))
+    read = taken(_numbers)(schema, path, passage, given) if numeric else taken(_text)(spec, value, quote)
     if isinstance(read, Rejection):
         return rejected(read.code, read.message)
     found = read if isinstance(read, tuple) else (read,)

@@ -12,6 +12,7 @@ from actors.acquisition.schema import Schema
 from actors.acquisition.state import ReplyText, State
 from actors.run.ids import step_of
 from runtime.core.pydantic_messages import describe
+from runtime.core.total import total
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
@@ -54,6 +55,7 @@ def read_object(reply: ReplyText) -> Mapping[str, Any] | Unusable:
     return found.value
 
 
+@total("the decision", Unusable)
 def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusable:
     """Return the decision in a reply. One about a field that is not in the schema cannot be used."""
     value = read_object(reply)
@@ -79,6 +81,7 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
     )
 
 
+@total("the review", Unusable)
 def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection | Unusable:
     """Return the review in a reply; a proposed field that is not in the schema is left out."""
     value = read_object(reply)

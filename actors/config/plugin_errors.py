@@ -13,16 +13,14 @@ from runtime.core.halt import Halt
 class PlugInFailed(Exception):
     """A guard or a generator raised; the text is its name, then the type and the text of the error.
 
-    The run is parked, as `halt` says: its user can mend the plug-in and go on. In a guard of ours it is a bug of ours.
+    The run is parked, as `halt` says: its user can mend the plug-in and go on.
     """
 
-    def __init__(self, text: str, halt: Halt = "plugin") -> None:
-        self.halt = halt
-        super().__init__(text)
+    halt: Halt = "plugin"
 
 
 @contextmanager
-def attribute_errors(plugin: str, halt: Halt = "plugin") -> Iterator[None]:
+def attribute_errors(plugin: str) -> Iterator[None]:
     """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
 
     Of an exception group, as a task group raises it, the root cause is reported. An error that already names a plug-in
@@ -36,7 +34,7 @@ def attribute_errors(plugin: str, halt: Halt = "plugin") -> Iterator[None]:
         cause = _error_to_report(error)
         if cause is None:
             raise
-        raise PlugInFailed(f"{plugin}: {type(cause).__name__}: {cause}", halt) from error
+        raise PlugInFailed(f"{plugin}: {type(cause).__name__}: {cause}") from error
 
 
 def _error_to_report(error: BaseException) -> Exception | None:
@@ -50,22 +48,22 @@ def _error_to_report(error: BaseException) -> Exception | None:
     return cause if isinstance(cause, Exception) else None
 
 
-def guard_with_name(name: str, guard: AnyGuard, halt: Halt = "plugin") -> AnyGuard:
-    """Return the guard, sync or async, with its name in its errors.
+def guard_with_name(name: str, guard: AnyGuard) -> AnyGuard:
+    """Return a plug-in's guard, sync or async, with its name in its errors.
 
     It raises `PlugInFailed` for what the guard raises, and if the answer is not a verdict.
     """
 
     def judge(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
-        with attribute_errors(f"guard {name}", halt):
+        with attribute_errors(f"guard {name}"):
             answer = guard(artifact, context)
-        return _await_verdict(name, answer, halt) if isinstance(answer, Awaitable) else _checked_verdict(name, answer)
+        return _await_verdict(name, answer) if isinstance(answer, Awaitable) else _checked_verdict(name, answer)
 
     return judge
 
 
-async def _await_verdict(name: str, awaitable: Awaitable[object], halt: Halt) -> Verdict:
-    with attribute_errors(f"guard {name}", halt):
+async def _await_verdict(name: str, awaitable: Awaitable[object]) -> Verdict:
+    with attribute_errors(f"guard {name}"):
         answer = await awaitable
     return _checked_verdict(name, answer)
 

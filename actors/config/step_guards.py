@@ -8,7 +8,7 @@ from actors.config.workflow import STRICT_GUARD, Composite, Workflow
 from actors.guards import review
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite import composite
-from actors.guards.port import AnyGuard, GuardFactory, definition_of
+from actors.guards.port import AnyGuard, GuardFactory, definition_of, total_guard
 from runtime.core.errors import UsageProblem
 
 
@@ -27,19 +27,15 @@ class GuardRefused(UsageProblem):
 
 
 def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
-    """Return the guard that judges a step, at the workflow's target level; errors raised inside it name the guard.
+    """Return the guard that judges a step, at the workflow's target level.
 
-    If a person is a member of a composite, the guard consists of the other members.
+    What a guard of ours raises is a rejection; what a plug-in raises names it. If a person is a member of a composite,
+    the guard consists of the other members.
 
     Raises:
         GuardRefused: a guard refuses its settings.
     """
-    members = {
-        name: guard_with_name(
-            name, _made(workflow, step, name, known), "" if known[name] is BUILT_IN.get(name) else "plugin"
-        )
-        for name in guards_of(workflow, step)
-    }
+    members = {name: _made(workflow, step, name, known) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
         return members[guard]
@@ -48,9 +44,10 @@ def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) 
 
 
 def _made(workflow: Workflow, step: str, name: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
-    settings = _settings(workflow, step, name, known[name])
+    settings, ours = _settings(workflow, step, name, known[name]), known[name] is BUILT_IN.get(name)
     try:
-        return known[name](settings)
+        guard = known[name](settings)
+        return total_guard(name, guard) if ours else guard_with_name(name, guard)
     except UsageProblem as problem:
         own = workflow.action_pairs[step].guard_config
         member = next((alias for alias in _aliases(workflow, step, name) if alias in own), None)

@@ -7,10 +7,13 @@ I/O is a plug-in; it may be an async function.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Verdict
+from actors.values.findings import Finding, Verdict
+from runtime.core.total import total
+from runtime.models.replies import ReplyCode
 
 
 class Guard(Protocol):
@@ -34,6 +37,16 @@ PureGuardFactory = Callable[[Mapping[str, Any]], Guard]
 """A factory of sync guards, as all built-in guards are."""
 
 G = TypeVar("G", bound=AnyGuard)
+
+
+def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
+    """Return a guard of ours that rejects an artifact on which it raises: the bug is ours, and the text a model's."""
+    return total("the artifact", partial(unread_verdict, name))(guard)
+
+
+def unread_verdict(name: str, said: str) -> Verdict:
+    """Return the rejection of an artifact that a guard could not read, with the sentence of the boundary."""
+    return Verdict(guard=name, passed=False, score=0.0, findings=(Finding(code=ReplyCode.UNREAD, message=said),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import ended_early, indented_json
 from actors.values.asked import block
 from actors.values.findings import Finding, Verdict
-from runtime.models.replies import Parsed, read_reply
+from actors.values.given import Given
+from runtime.core.total import total
+from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 PLAN = "plan"
 """The role of the steps whose artifacts are plans."""
@@ -44,11 +46,17 @@ def content_made(state: State, step: str, content: str, finish_reason: str) -> M
     made = _mended(content)
     if state.given is None or made is None:
         return Made(content) if made is None else made[1]
-    plan, replaced = with_given(made[0], state.given)
-    return made[1] if plan is made[0] else Made(indented_json(plan), replaced, made[1].notes)
+    return _with_given(made[0], state.given, made[1]) or made[1]
+
+
+@total("what the plan says about the given facts", lambda _: None)  # `with_remarks` compares it with them again.
+def _with_given(plan: Any, given: Given, made: Made) -> Made:
+    changed, replaced = with_given(plan, given)
+    return made if changed is plan else Made(indented_json(changed), replaced, made.notes)
 
 
 @lru_cache(maxsize=64)  # A reply is read when it comes and when it is stored.
+@total("the plan", lambda _: None)  # The guard rejects what cannot be read.
 def _mended(content: str) -> tuple[Any, Made] | None:
     """Return the plan in a reply with what the program sets, as a value and as a text; None where there is no JSON."""
     value = read_reply(content)
@@ -58,6 +66,11 @@ def _mended(content: str) -> tuple[Any, Made] | None:
     return plan, Made(content if plan is value.value else indented_json(plan), notes=notes)
 
 
+@total("the plan's facts", lambda said: (Finding(code=ReplyCode.UNREAD, message=said),))
+def _unbound(plan: Any, given: Given) -> tuple[Finding, ...]:
+    return tuple(unbound_findings(plan, given))
+
+
 def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     """Return a guard's verdict on an artifact with what the program adds: warnings, and errors that reject a plan."""
     node = state.nodes[name]
@@ -65,7 +78,7 @@ def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
         return verdict
     unbound: tuple[Finding, ...] = ()
     if state.given is not None:
-        unbound = tuple(unbound_findings(node.artifact.parsed, state.given))
+        unbound = _unbound(node.artifact.parsed, state.given)
     replaced = replaced_findings(node.replaced)
     if not (unbound or replaced or node.notes):
         return verdict

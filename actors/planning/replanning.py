@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from actors.planning.briefs import ChildBrief
 from actors.planning.config import read_config
 from actors.planning.events import NeededAnswer, Outcome
 from actors.run.ids import child_run
 from actors.values.given import Given
 from runtime.core.ledger import Limits
+from runtime.core.total import total
 from runtime.models.replies import Parsed, read_reply
 
 UNSUCCESSFUL = "unsuccessful_run"
@@ -82,6 +85,7 @@ class NoPlan:
     """The reason, in one line for people."""
 
 
+@total("the new plan", lambda said: NoPlan(Outcome.ALL_PRUNED, said))
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     """Return what the reply of a planning run says. Total: a text that is no JSON object is no plan."""
     value = read_reply(text)
@@ -94,5 +98,8 @@ def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     if not isinstance(end, dict):
         return NoPlan(Outcome.ALL_PRUNED, str(end))
     if isinstance(end.get("question"), dict):
-        return NeedsAnswer(NeededAnswer.model_validate(end["question"]))
+        try:
+            return NeedsAnswer(NeededAnswer.model_validate(end["question"]))
+        except ValidationError:  # A model has written what only a planning run writes.
+            return NoPlan(Outcome.ALL_PRUNED, "the planning run brought no plan")
     return NoPlan(str(end.get("outcome", "")), str(end.get("why", "")))

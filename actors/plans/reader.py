@@ -12,6 +12,8 @@ from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
 from actors.plans.size import too_large
 from actors.values.findings import Code, Finding
 from actors.values.requirements import Requirement, own_ids, requirements_in
+from runtime.core.total import total
+from runtime.models.replies import ReplyCode
 
 FINDINGS_MAX = 1_000
 """The most findings about fields and types; reading stops there."""
@@ -57,6 +59,11 @@ def read_plan(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     return (None if any(finding.severity == "error" for finding in findings) else draft), findings
 
 
+def _unread(said: str) -> tuple[None, tuple[Finding, ...]]:
+    return None, (Finding(code=ReplyCode.UNREAD, message=said),)
+
+
+@total("the plan", _unread)
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     """Return as much of the plan as can be read, with defaults for invalid fields, and all findings.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from actors.policy.table import Policy, Row
 from actors.values.findings import ReasonTag
+from runtime.core.total import total
 from runtime.models.replies import Parsed, read_reply
 
 CLASSIFIER = "failure_classifier"
@@ -37,6 +38,7 @@ CAUSE_SCHEMA: Mapping[str, Any] = {
 """The JSON Schema of a classifier's reply."""
 
 
+@total("the cause", lambda _: None)
 def read_cause(text: str) -> Cause | None:
     """Return the cause in a reply that is an object with `cause` as its only key; None for any other text."""
     reply = read_reply(text)

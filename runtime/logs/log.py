@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runtime.core.events import Event, Record
+from runtime.core.total import listen
 from runtime.core.trace_ids import span_id, trace_id
 from runtime.logs.redact import Redactor
 
@@ -115,6 +116,14 @@ def bind(**fields: Any) -> None:
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     structlog.contextvars.bind_contextvars(**fields)
+
+
+def _log_unread(what: str) -> None:
+    """Log the exception that is being handled in a reader of a model's reply, with its traceback."""
+    get_logger("actor").exception("reply.unread", what=what)
+
+
+listen(_log_unread)
 
 
 def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dict) -> None:

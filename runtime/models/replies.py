@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
+from runtime.core.total import total
 from runtime.models.value_count import has_more_values
 
 
@@ -25,6 +26,7 @@ class ReplyCode(StrEnum):
     DUPLICATE_KEY = "reply.duplicate_key"
     NOT_FINITE = "reply.not_finite"  # also an integer with too many digits to read
     BAD_TEXT = "reply.bad_text"  # lone surrogates and NUL
+    UNREAD = "reply.unread"  # reading it raised: a bug of the reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ _RESPELLED = re.compile(r"\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<apostrophe>')|(?P<esc
 _PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
 
 
+@total("the reply", lambda said: Unreadable(ReplyCode.UNREAD, said))
 def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_MAX) -> Parsed | Unreadable:
     """Return the one JSON value in a model's reply, or why there is none.
 

@@ -1,0 +1,349 @@
+"""No reply of a model ends a run by a bug: hostile replies in runs of the three kinds, and readers that do raise.
+
+`make soak` gives each kind 100,000 replies (`REPLAN_REPLIES`).
+"""
+
+import io
+import json
+import os
+import random
+import sys
+from collections import Counter
+
+import pytest
+
+from actors.acquisition.prepare import PreparedAcquisition
+from actors.acquisition.profile import Profile
+from actors.config.plugin_errors import PlugInFailed
+from actors.config.step_guards import guard_for
+from actors.execution.replan_brief import given_facts
+from actors.guards.built_in import BUILT_IN
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin
+from actors.run.messages import Generated, Judged
+from actors.run.state import NotStarted
+from actors.values.artifacts import Artifact, Context
+from actors.values.verdict_limits import bounded
+from replan.setup.plugins import registry
+from runtime.core import total
+from runtime.core.ledger import Limits
+from runtime.core.machine import Refused, settle
+from runtime.core.messages import Mailed, Resumed, Woken
+from runtime.logs import log
+from runtime.logs.redact import Redactor
+from runtime.models.port import Reply
+from tests.acquisition import stage as acquisition
+from tests.acquisition.states import BOOT, SMALL
+from tests.execution import stage as execution
+from tests.execution.stage import plan, step
+from tests.replies.hostile_replies import hostile
+from tests.support import artifacts
+from tests.support.questions import FORM
+
+ENDINGS = {"acquisition": 1, "planning": 2, "execution": 2}
+"""The least number of endings that the replies of `make test` lead to."""
+REPLIES = int(os.environ.get("REPLAN_REPLIES", "250"))
+PROFILE = Profile.model_validate(
+    {**SMALL, "fields": {**SMALL["fields"], "market.kiosks": {
+        "label": "kiosks", "source": "components", "decomposition": "generated"}}}
+)  # fmt: skip
+PASSAGE = (
+    "There are about 7.5 shops and 1,200 people in Portugal; each makes 12 visits per year and pays 3 EUR per shop."
+)
+
+
+@pytest.fixture
+def unread():
+    """The exceptions that readers have raised; the boundary has turned each into a rejection."""
+    heard = []
+    before = total._listener
+    total.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
+    yield heard
+    total.listen(before)
+
+
+def acquire(dice, sent):
+    """Play one acquisition with hostile replies."""
+    base = acquisition.prepared()
+    config = base.pinned.model_copy(update={"profile": PROFILE})
+    stage = acquisition.Stage(PreparedAcquisition("goal", config, base.limits, dice.choice(({}, BOOT)), "random"))
+    for _ in range(600):
+        if stage.finished:
+            return str(stage.finished.outcome)
+        work = dice.choice([*stage.work.values()])
+        if work.address == "user":
+            stage.answer(dice.choice(("EUR", "7", "Portugal", "12 kWh"))) if dice.random() < 0.7 else stage.decline()
+        elif work.address.startswith("tool:"):
+            stage.found(*([PASSAGE] * dice.randint(0, 2)))
+        elif work.address == "model":
+            sent[stage.request.purpose] += 1
+            stage.reply(hostile(dice, good_reply(dice, stage.request)))
+        else:
+            stage.wake(work.request_id)
+    raise AssertionError("the run does not end")
+
+
+def good_reply(dice, request):
+    """Return a reply that an acquisition could use."""
+    path = dice.choice(("market.shops", "market.kiosks", "market.visits.people", "market.visits.rate"))
+    match request.purpose:
+        case "plan":
+            action = dice.choice(("search", "search", "search", "ask_user", "reflect", "calculate", "finish"))
+            return {
+                "action": action,
+                "target_field": path,
+                "query": "shops",
+                "question": "how many?",
+                "reasoning": "so",
+            }
+        case "observe":
+            keys = ("field", "value", "unit", "quote", "source", "confidence")
+            rows = (
+                ("market.shops", "7.5", "shop", PASSAGE, "doc1.md", 0.9),
+                ("market.visits.people", 1200, "", "1,200 people in Portugal", "doc1.md", 1),
+                ("market.visits.rate", "12", "1/year", "12 visits per year", "doc1.md", 0.2),
+            )
+            return {"values": [dict(zip(keys, row, strict=True)) for row in rows[: dice.randint(1, 3)]]}
+        case "decompose":
+            fields = [{"name": name, "label": name, "unit": "", "words": [name], "source": "web"} for name in "xy"]
+            fields[0] |= {"minimum": 0, "maximum": 100}
+            return {"formula": dice.choice(("x * y", "x / y", "(x + y) * 3")), "fields": fields}
+        case _:
+            return {"next_field": path, "finish": dice.random() < 0.3, "caveats": ["doubtful"]}
+
+
+CRITIQUE = {
+    "overall_assessment": "needs_revision",
+    "problem_type_match": "yes",
+    "missing_steps": ["a test"],
+    "unnecessary_steps": ["reproduce"],
+    "ordering_issues": ["fix before verify"],
+    "guard_appropriateness": [],
+    "specific_suggestions": ["write a test"],
+}
+QUOTE = "Responses must stay under 200 ms."
+REQUIREMENT = {"id": "R1", "kind": "goal", "quote": QUOTE, "statement": "fast", "tokens": ["verified"]}
+
+
+def good_artifact(dice, role):
+    """Return an artifact that the guards of a role accept."""
+    if role == "plan":
+        value = artifacts.plan(needs_missing_token=dice.choice(("", "", "x")))
+        value["steps"][1] |= {"on_failure": "reproduce", "failure_effects": ["broken"], "satisfies": ["R1"]}
+        value |= {
+            "requirements": [REQUIREMENT],
+            "invariants": [{"when": ["fixed"], "must": ["reproduced"], "must_not": []}],
+        }
+        return value
+    good = {
+        "analysis": artifacts.ANALYSIS,
+        "recon": {**artifacts.RECON, "requirements": [REQUIREMENT]},
+        "strategy": artifacts.STRATEGY,
+        "critique": CRITIQUE,
+    }
+    questions = {
+        "open_questions": [{"question": "Which one?", "options": ["a", "b"], "where": "x"}],
+        "not_understood": "",
+    }
+    return {**good.get(role, {"cause": "unclear"}), **(questions if dice.random() < 0.2 else {})}
+
+
+def search(dice, sent, config):
+    """Play one planning run with hostile artifacts and the real guards."""
+    machine, state, now, mailed, posted = PlanningMachine(), NotStarted(), 1_000.0, 0, 0
+
+    def send(message):
+        nonlocal state
+        event = machine.accept(state, message)
+        assert event is not None
+        assert not isinstance(event, Refused), event
+        state, _ = settle(machine, state, event)
+
+    guards = {name: guard_for(config.workflow, name, registry().guards) for name in config.workflow.action_pairs}
+    send(Begin(now, "run", artifacts.PROBLEM, config.model_dump_json(), Limits(calls=30)))
+    while state.run.finished is None:
+        work = machine.outstanding(state)
+        if not work:
+            assert state.run.parked, "nothing is open"
+            posted += 1
+            if posted > 5:
+                return "parked"
+            send(Resumed(state.run.epoch + 1, now, at_once=True))
+            continue
+        each = dice.choice([*work.values()])
+        now += 1.0
+        if each.address == "user":
+            mailed += 1
+            body = {"kind": "decline", "question": each.request_id}
+            send(Mailed(mailed, f"test{mailed}", json.dumps(body), now))
+        elif each.address.startswith("guard:"):
+            brief = machine.brief(state, each)
+            verdict = guards[brief.artifact.step](brief.artifact, brief.context)
+            send(Judged(each.request_id, now, 0.1, bounded(verdict)))
+        elif each.address == "clock":
+            now = max(now, each.request.until)
+            send(Woken(each.request_id, now))
+        else:
+            role = config.roles.get(each.request.step, "")
+            machine.brief(state, each)
+            sent[role or "cause"] += 1
+            reply = Reply(
+                hostile(dice, good_artifact(dice, role)),
+                None,
+                "toy",
+                finish_reason=dice.choice(("stop",) * 9 + ("length",)),
+            )
+            send(Generated(each.request_id, now, 1.0, reply))
+    return str(state.run.finished.outcome)
+
+
+def execute(dice, sent):
+    """Play one execution: a model writes files, and plans of replans are hostile."""
+    first = plan(step("a", "start", "x", retry_budget=2), step("b", "x", "goal"))
+    writer = execution.writer()
+    tools = execution.toolset(
+        {"do_a": writer, "do_b": execution.tool("do_b"), "do_c": execution.tool("do_c")},
+        {"syntax": execution.tool("check")},
+    )
+    stage = execution.Stage(first, tools, stored=False, replans_max=4)
+    for _ in range(300):
+        if stage.state.run.over or stage.end is not None:
+            return str(stage.end)
+        if not stage.work:
+            return "rests"
+        work = dice.choice([*stage.work.values()])
+        stage.machine.brief(stage.state, work)
+        if work.address == "user":
+            request = work.request
+            options = request.answer_schema.get("enum")
+            stage.answer(dice.choice(options), work.request_id) if options and dice.random() < 0.7 else stage.decline(
+                work.request_id
+            )
+        elif work.address.startswith("tool:"):
+            output = json.dumps({"files": {"app/login.py": "x"}}) if "workspace" in work.address else "output"
+            stage.tool(work.request_id, dice.choice(("succeeded", "succeeded", "failed", "permanent")), output)
+        elif work.address == "planner":
+            sent["plan"] += 1
+            new = plan(step("c", "start", "goal", generator="do_c"), initial=" ".join(sorted(stage.state.tokens)))
+            question = {**FORM.form, "answer_schema": {"type": "string"}, "node": "g/v1.a1", "why": "g"}
+            unsuccessful = {"outcome": "needs_answer", "why": "?", "question": question}
+            value = new if dice.random() < 0.8 else {"unsuccessful_run": unsuccessful}
+            stage.now += 1.0
+            stage.send(Generated(work.request_id, stage.now, 1.0, Reply(hostile(dice, value), None, "rules")))
+        elif work.address == "prover":
+            stage.proved()
+        elif work.address == "clock":
+            stage.woken()
+        else:
+            sent["file"] += 1
+            stage.reply(
+                dice.choice(("print(1)", "", "```\nx\n```", "```py\n```", "~~~\n\x00\ud800\n~~~", hostile(dice, first)))
+            )
+    raise AssertionError("the run does not end")
+
+
+def kinds():
+    config = execution.planning()
+    return {
+        "acquisition": acquire,
+        "planning": lambda dice, sent: search(dice, sent, config),
+        "execution": execute,
+    }
+
+
+@pytest.mark.parametrize("kind", ["acquisition", "planning", "execution"])
+def test_no_reply_of_a_model_ends_a_run_by_a_bug_and_no_reader_raises(kind, unread):
+    """Every run ends or rests as its rules say, however its replies are damaged."""
+    dice, sent, ends, play = random.Random(f"{kind} {REPLIES}"), Counter(), Counter(), kinds()[kind]
+    while sent.total() < REPLIES:
+        ends[play(dice, sent)] += 1
+    assert unread == []
+    assert "failed" not in ends
+    assert len(ends) >= ENDINGS[kind], f"too few endings to mean much: {ends}"
+
+
+def broken(*_, **__):
+    raise OverflowError("secret text of a reply")
+
+
+def test_a_value_that_cannot_be_read_is_not_taken_and_the_run_goes_on(monkeypatch, unread):
+    """As `yottaparsec^9` was: the rejection names the field, and of the error its type alone."""
+    base = acquisition.prepared()
+    config = base.pinned.model_copy(update={"profile": Profile.model_validate(SMALL)})
+    stage = acquisition.Stage(PreparedAcquisition("goal", config, base.limits, BOOT, "random"))
+    stage.plan("search", "market.shops", query="shops")
+    stage.found(PASSAGE)
+    with monkeypatch.context() as patch:
+        patch.setattr("actors.acquisition.observation.stated_quantity", broken)
+        stage.observed(("market.shops", "7.5", "yottaparsec^9", "about 7.5 shops", "doc1.md"))
+        [rejection] = stage.planner.rejections
+    assert (rejection.path, rejection.code) == ("market.shops", "unreadable")
+    assert rejection.message == (
+        "Replan could not read the value of market.shops (OverflowError); write it in a simpler form."
+    )
+    assert stage.finished is None
+    assert {what for what, _ in unread} == {"the value of market.shops"}
+
+
+@pytest.mark.parametrize(
+    ("inside", "purpose", "what"),
+    [
+        ("actors.acquisition.replies.PlannerDecision.model_validate", "plan", "the decision"),
+        ("actors.acquisition.observation.schema_of", "observe", "the values"),
+        ("actors.acquisition.decompositions.check_formulas", "decompose", "the components and their formula"),
+        ("actors.acquisition.replies.Reflection", "reflect", "the review"),
+        ("runtime.models.replies._read_value", "plan", "the reply"),
+    ],
+)
+def test_each_reader_of_an_acquisition_rejects_what_it_raises_at(inside, purpose, what, monkeypatch, unread):
+    """The model is asked once more and told what was not read; then the run goes on without the reply."""
+    dice, sent = random.Random(purpose), Counter()
+    monkeypatch.setattr(inside, broken)
+    for _ in range(12):
+        assert acquire(dice, sent) in ("incomplete", "success", "budget_exhausted")
+    assert sent[purpose] > 1
+    assert what in {about for about, _ in unread}
+
+
+def test_a_guard_of_ours_that_raises_rejects_and_a_plugin_that_raises_is_named(monkeypatch, unread):
+    config = execution.planning()
+    known = dict(registry().guards)
+    step_name = next(name for name, role in config.roles.items() if role == "analysis")
+    monkeypatch.setitem(BUILT_IN, "analysis_valid", lambda _: broken)
+    ours = guard_for(config.workflow, step_name, {**known, "analysis_valid": BUILT_IN["analysis_valid"]})
+    verdict = ours(Artifact("a", step_name, "{}"), Context(""))
+    assert (verdict.passed, verdict.guard, [each.code for each in verdict.findings]) == (
+        False,
+        "analysis_valid",
+        ["reply.unread"],
+    )
+    assert "secret" not in verdict.findings[0].message
+    assert unread == [("the artifact", "OverflowError('secret text of a reply')")]
+    plugin = guard_for(config.workflow, step_name, {**known, "analysis_valid": lambda _: broken})
+    with pytest.raises(PlugInFailed, match="guard analysis_valid: OverflowError"):
+        plugin(Artifact("a", step_name, "{}"), Context(""))
+
+
+def test_a_new_plan_that_cannot_be_read_is_rejected_and_the_execution_goes_on(monkeypatch, unread):
+    stage = execution.Stage(plan(step("a", "start", "goal")), execution.tools_for(plan(step("a"), step("c"))))
+    stage.tool("do_a", "permanent", reason="no such program")
+    monkeypatch.setattr("actors.plans.reader._Reader.plan", broken)
+    stage.planned(plan(step("c", "start", "goal")))
+    assert stage.end is None
+    assert stage.work
+    assert unread[0][0] == "the plan"
+    assert (
+        "Replan could not read the plan (OverflowError)" in given_facts(stage.state, stage.state.replan).failure_summary
+    )
+
+
+def test_the_log_has_the_traceback_of_a_reader_that_raised():
+    stream = io.StringIO()
+    log.configure(stream=stream, json=True, level="INFO", redactor=Redactor(()))
+    try:
+        assert total.total("the test", len)(broken)() == len(total.unread("the test", OverflowError()))
+    finally:
+        log.reset()
+    line = json.loads(stream.getvalue())
+    assert (line["event"], line["what"]) == ("reply.unread", "the test")
+    assert "broken" in [frame["name"] for frame in line["exception"][0]["frames"]]
