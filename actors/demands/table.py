@@ -2,7 +2,8 @@
 
 A demand and a requirement belong together where their quotes overlap in the source. One requirement stands for one
 demand: a quote of the whole text answers for a single sentence of it. What a step is said to satisfy is taken from the
-plan; whether the step really does it, nobody has compared.
+plan; whether the step really does it, nobody has compared. A requirement without a demand is its author's business,
+such as the goal that an author makes of a reported failure: it has a row only where the program cannot know better.
 """
 
 from collections import defaultdict
@@ -17,7 +18,7 @@ from actors.plans.coverage import Checked, TokenChanges, checked
 from actors.plans.coverage import Standing as Coverage
 from actors.plans.plan import Plan
 from actors.plans.relevance import orphans
-from actors.values.requirements import Requirement, RequirementKind
+from actors.values.requirements import Requirement, RequirementKind, RequirementSource
 
 SHARE_LEAST = 0.25
 """The least share of a demand's words that a requirement must quote to stand for it."""
@@ -76,7 +77,7 @@ class DemandTable:
     """What a plan does about all demands."""
 
     rows: tuple[Row, ...] = ()
-    """One row for each demand, in the order of the texts; then the requirements that belong to none of them."""
+    """One row for each demand, in the order of the texts; then the requirements that `demand_table` adds."""
     unread: tuple[str, ...] = ()
     """Sentences about the parts of the texts that were not read; what they demand is in no row."""
 
@@ -90,6 +91,11 @@ class DemandTable:
         return tuple(row for row in self.rows if row.standing is Standing.IN_NO_STEP)
 
     @property
+    def worst_first(self) -> tuple[Row, ...]:
+        """The rows as people want to read them: what is in no step, then what nothing checks, then all others."""
+        return tuple(sorted(self.rows, key=lambda row: -_BEST.index(row.standing)))
+
+    @property
     def complete(self) -> bool:
         """Whether all texts were read, and no demand is in no step."""
         return not self.unread and not self.in_no_step
@@ -98,6 +104,8 @@ class DemandTable:
 def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
     """Return the table of a plan, whose requirements include those of recon.
 
+    A requirement that belongs to no demand has a row where the user has told it to the run, in whatever words, and where
+    its text was not read: it is in another language, or not at hand.
     `paths_compared_by` names what compares the files that a requirement protects, such as an execution; empty where
     nothing does.
     """
@@ -106,7 +114,13 @@ def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> Dema
     standing_for = _matched(told, demands, plan.requirements)
     rows = [judged.row(each, standing_for.get(each.demand.id, ())) for each in demands.holding]
     matched = {item.id for items in standing_for.values() for item in items}
-    rows += [judged.own_row(item) for item in plan.requirements if item.id not in matched]
+    alone = [item for item in plan.requirements if item.id not in matched]
+    read = [_bare(text) for _, text in told.texts] if alone and not demands.unread else []
+    rows += [
+        judged.own_row(item)
+        for item in alone
+        if item.source == RequirementSource.USER or not any(_bare(item.quote) in text for text in read)
+    ]
     return DemandTable(tuple(rows), demands.unread)
 
 
@@ -218,7 +232,7 @@ def standing_text(row: Row) -> str:
     """Return the standing of a demand in words."""
     match row.standing:
         case Standing.IN_STEP:
-            return f"in step {', '.join(row.steps)}"
+            return f"in step{'s' if len(row.steps) > 1 else ''} {', '.join(row.steps)}"
         case Standing.CHECKED:
             return f"checked by {', '.join(row.guards)}"
         case Standing.DECLARED:

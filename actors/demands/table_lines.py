@@ -1,5 +1,7 @@
 """The table of demands for people: one line for each demand, with what the plan does about it. Pure."""
 
+from collections import Counter
+
 from actors.demands.table import DemandTable, Row, Standing, standing_text
 from actors.values.format import counted
 from actors.values.lines import Line, Style, indented, line
@@ -17,6 +19,8 @@ _STYLES: dict[Standing, Style] = {
     Standing.DECLARED: "dim",
     Standing.IN_NO_STEP: "yellow",
 }
+_OPEN = {Standing.IN_NO_STEP: "in no step", Standing.DECLARED: "not checked"}
+"""What the heading counts."""
 
 
 def row_text(row: Row) -> str:
@@ -27,16 +31,23 @@ def row_text(row: Row) -> str:
 
 def table_texts(table: DemandTable) -> tuple[str, ...]:
     """Return the whole table as lines of text, with what was not read at the end."""
-    rows = tuple(row_text(row) for row in table.rows)
+    rows = tuple(row_text(row) for row in table.worst_first)
     return (*(rows or (NONE_FOUND,)), *table.unread)
+
+
+def heading(table: DemandTable) -> str:
+    """Return the heading with how many demands there are, and how many of them the plan leaves to its readers."""
+    counts = Counter(row.standing for row in table.rows)
+    open_ones = (f"{counts[each]} {words}" for each, words in _OPEN.items() if counts[each])
+    return f"{HEADING}: {', '.join((str(len(table.rows)), *open_ones))}"
 
 
 def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
     """Return the table; without `full`, rows beyond `ROWS_BRIEF` are counted, but for demands in no step."""
     if not table.rows:
         return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
-    lines, left, hidden = [line(HEADING, "bold")], ROWS_BRIEF, 0
-    for row in table.rows:
+    lines, left, hidden = [line(heading(table), "bold")], ROWS_BRIEF, 0
+    for row in table.worst_first:
         if not full and row.standing is not Standing.IN_NO_STEP:
             left -= 1
             if left < 0:

@@ -23,7 +23,7 @@ class DemandRow:
 
 
 def demand_rows(table: DemandTable) -> list[DemandRow]:
-    """Return the rows of a page."""
+    """Return the rows of a page, those that the plan ignores first."""
     return [
         DemandRow(
             clean(row.quote, one_line=True),
@@ -32,5 +32,5 @@ def demand_rows(table: DemandTable) -> list[DemandRow]:
             clean(standing_text(row), one_line=True),
             row.standing is Standing.IN_NO_STEP,
         )
-        for row in table.rows
+        for row in table.worst_first
     ]

@@ -49,7 +49,7 @@ def test_full_shows_what_each_step_needs_and_makes(replan, planned, problem, scr
     assert "   needs  bug\n   makes  known\n   guard  human, 2 attempts\n" in shown
     ran = replan("run", problem, "-m", scripted(SCRIPT), "--no-input", "--full").stdout
     assert without_run(ran) == without_run(shown)
-    assert shown.endswith("Demands of the text\n   in step fix: It must take less than 1 s\n")
+    assert shown.endswith("Demands of the text: 1\n   in step fix: It must take less than 1 s\n")
     assert shown.splitlines()[:20] == replan("show", "--last", "--plan").stdout.splitlines()[:20]
 
 

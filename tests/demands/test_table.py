@@ -3,6 +3,7 @@
 import pytest
 
 from actors.demands.table import Standing, demand_table, standing_text
+from actors.demands.table_lines import table_lines
 from actors.demands.told import NEITHER, demands_of, told
 from actors.plans.reader import read_plan
 from actors.values.artifacts import Clarified
@@ -126,10 +127,39 @@ def test_a_sentence_may_have_several_requirements():
     assert list(standings(text, plan(*parts)).values()) == ["in step x"]
 
 
-def test_a_requirement_that_belongs_to_no_demand_has_a_row_of_its_own():
+def test_the_statement_of_a_defect_is_no_demand():
+    """The goal that an author makes of it is a requirement, and no row: the user has not asked for the failure."""
     text = "The export is slow."
     value = plan(requirement("goal", "export is slow", tokens=["done"]), requirement("budget", "slow"), satisfies=[])
-    assert standings(text, value) == {"export is slow": "in no step", "slow": "declared, not checked"}
+    assert standings(text, value) == {}
+    assert demand_table(told(text), value).complete
+
+
+def test_a_requirement_of_the_user_has_a_row_whatever_its_words():
+    value = plan(requirement("scope", "psycopg 3.2", source="user"))
+    assert standings("Fix the export.", value, later=("psycopg 3.2",)) == {
+        "Fix the export": "in no step",
+        "psycopg 3.2": "in step x",
+    }
+
+
+def test_where_a_part_of_the_text_was_not_read_the_requirements_of_the_author_are_shown():
+    text = "Der Export muss alle Zeilen enthalten und darf nie die letzte verlieren."
+    value = plan(requirement("goal", text[:40], tokens=["done"]))
+    assert standings(text, value) == {text[:40].strip(): "in step x"}
+
+
+def test_people_read_first_what_the_plan_leaves_out():
+    value = plan(requirement("goal", GOAL, tokens=["done"]), requirement("scope", ROLLBACK), satisfies=[requirement_id(GOAL)])
+    table = demand_table(told(STACK), value)
+    assert [shown.plain for shown in table_lines(table)] == [
+        "Demands of the text: 4, 2 in no step, 1 not checked",
+        f"   in no step: {RAISE}",
+        f"   in no step: {FRIDAY}",
+        f"   declared, not checked: {ROLLBACK}",
+        f"   in step x: {GOAL}",
+    ]
+    assert [row.quote for row in table.rows] == [RAISE, ROLLBACK, GOAL, FRIDAY]
 
 
 def test_what_is_told_later_is_demanded_too():
