@@ -104,8 +104,8 @@ class DemandTable:
 def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
     """Return the table of a plan, whose requirements include those of recon.
 
-    A requirement that belongs to no demand has a row where the user has told it to the run, in whatever words, and where
-    its text was not read: it is in another language, or not at hand.
+    A requirement that belongs to no demand has a row where the user has told it to the run, in whatever words, and
+    where its text was not read: it is in another language, or not at hand.
     `paths_compared_by` names what compares the files that a requirement protects, such as an execution; empty where
     nothing does.
     """

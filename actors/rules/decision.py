@@ -104,7 +104,7 @@ def _said(text: Text) -> Iterator[str]:
     """Yield the first sentences of the text, list items included."""
     left = SENTENCES_MAX
     for passage in text.passages:
-        for sentence in sentences(passage.text.lstrip("# ")):
+        for sentence in passage.sentences:
             yield sentence[:SENTENCE_MAX]
             left -= 1
             if not left:

@@ -1,10 +1,10 @@
-"""Extracts from a problem's text its files, stack traces, interfaces, tests, reproduction steps and wishes.
+"""Extracts from a problem's text its files, stack traces, interfaces, tests and reproduction steps.
 
 Every fact is a literal quote from the text, with white space folded; `Text.quotes` drops everything else.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from actors.rules.stack_traces import Trace, find_traces, functions
@@ -16,7 +16,6 @@ from actors.rules.text import (
     Text,
     find,
     lower,
-    sentences,
     shorten,
     words,
 )
@@ -27,8 +26,6 @@ TOKEN_LENGTH_MAX = 200
 """Characters of a token that may be a file."""
 TITLE_WITHIN = 5000
 """Characters at the start of a part in which its title is searched."""
-END = ".;,"
-"""Punctuation that is removed from the end of a sentence."""
 
 _TOKEN = re.compile(r"[^\s\"'`()\[\]{}<>,;|=*!?]+")
 _PLACE = re.compile(r"(?::\d{1,7}){1,2}:?$")
@@ -47,7 +44,6 @@ _TEST_FILE = re.compile(
 )
 _TEST_NAME = re.compile(r"(?:\w+(?:\.|::))*(?:test_\w+|Test[A-Z]\w*|[A-Z]\w+Tests?|test[A-Z]\w*)(?:\(\))?$")
 _COMMAND = re.compile(r"\s{0,40}(?:\$|>>>|%) (?=\S)")
-_LINK = re.compile(r"https?://|\]\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +62,6 @@ class Facts:
     """Test files and test functions."""
     steps: tuple[str, ...]
     """Steps to reproduce the problem, one sentence each."""
-    wishes: tuple[str, ...]
-    """List items and sentences that state what is wanted."""
     constraints: tuple[str, ...] = ()
     """The constraints that an accepted recon lists. What the text itself demands is among the requirements instead."""
 
@@ -87,9 +81,7 @@ def extract(text: Text, rules: Rules) -> Facts:
     apis = sorted(_apis(text, traces, rules, {*files, *tests}), key=lambda name: not _looks_like_code(name))
     quoted_apis = text.quotes(apis, limit=ITEMS_MAX)
     steps = text.quotes(_steps(text, rules), limit=ITEMS_MAX)
-    other_facts = {fact.rstrip(END) for fact in steps}
-    wishes = text.quotes((wish for wish in _wishes(text) if wish not in other_facts), limit=ITEMS_MAX)
-    return Facts(_title(text, rules), files, traces, quoted_apis, tests, steps, wishes)
+    return Facts(_title(text, rules), files, traces, quoted_apis, tests, steps)
 
 
 def _title(text: Text, rules: Rules) -> str:
@@ -128,11 +120,9 @@ def is_file(token: str, rules: Rules) -> bool:
     return token.count("/") >= 1 and root in table.roots and len(token) > len(root) + 1
 
 
-def _tokens(text: Text) -> Iterator[str]:
-    for line in text.distinct:
-        for match in _TOKEN.finditer(line.text):
-            if match.end() - match.start() <= TOKEN_LENGTH_MAX:
-                yield match[0]
+def _tokens(text: Text) -> Iterable[str]:
+    """Return the tokens of the text, each different one once."""
+    return dict.fromkeys(token for line in text.distinct for token in _TOKEN.findall(line.text))
 
 
 def _paths(text: Text, traces: Sequence[Trace], rules: Rules) -> Iterator[str]:
@@ -141,6 +131,8 @@ def _paths(text: Text, traces: Sequence[Trace], rules: Rules) -> Iterator[str]:
         if (own := trace.own_frame(rules.languages.library_paths)) is not None:
             yield own.file
     for token in _tokens(text):
+        if len(token) > TOKEN_LENGTH_MAX:
+            continue
         path = _PLACE.sub("", token.rstrip(".:")).partition("::")[0].partition("#L")[0]
         if is_file(path, rules):
             yield path
@@ -200,19 +192,9 @@ def _steps(text: Text, rules: Rules) -> Iterator[str]:
         if passage.section in names or (passage.item and "reproduc" in passage.section):
             yield from (shorten(part, SENTENCE_LENGTH_MAX) for part in _parts(passage) if not part.endswith(":"))
         elif not passage.item:
-            matches = (part for part in sentences(passage.text) if find(lower(part), "to reproduce"))
+            matches = (part for part in passage.sentences if find(lower(part), "to reproduce"))
             yield from (shorten(part, SENTENCE_LENGTH_MAX) for part in matches if not part.endswith(":"))
 
 
-def _wishes(text: Text) -> Iterator[str]:
-    """Yield list items without links, and sentences with "I want"."""
-    for passage in text.passages:
-        if passage.item and len(passage.text) <= SENTENCE_LENGTH_MAX and passage.text.count(" ") >= 1:
-            if not _LINK.search(passage.text):
-                yield passage.text.rstrip(END)
-        elif not passage.item:
-            yield from (part.rstrip(END) for part in sentences(passage.text) if find(lower(part), "i want"))
-
-
-def _parts(passage: Passage) -> list[str]:
-    return [passage.text] if passage.item and len(passage.text) <= SENTENCE_LENGTH_MAX else sentences(passage.text)
+def _parts(passage: Passage) -> Sequence[str]:
+    return [passage.text] if passage.item and len(passage.text) <= SENTENCE_LENGTH_MAX else passage.sentences

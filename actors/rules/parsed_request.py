@@ -61,8 +61,6 @@ class ParsedRequest:
     """The number of later failures that this step caused; all of them, not only those in the feedback window."""
     answers: Answers
     """The questions that were answered, declined or expired."""
-    requirements: tuple[str, ...]
-    """The requirements that the user has added, folded; the newest first."""
     catalogue: frozenset[str]
     """The guard names that a plan may use."""
     r_max: int
@@ -118,7 +116,6 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
         retries=len(_list(material.get("retry"))),
         escalations=escalations,
         answers=history,
-        requirements=newest_first,
         catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
         r_max=_count(settings.get("r_max")) or R_MAX,
         strong=settings.get("assurance") == "strong",
@@ -229,7 +226,7 @@ def facts_of(request: ParsedRequest) -> Facts:
         apis=_texts(recon, "apis_involved", own.apis),
         tests=_texts(recon, "test_references", own.tests),
         steps=_texts(recon, "reproduction_steps", own.steps),
-        constraints=constraints_of(request, _texts(recon, "constraints_mentioned", own.constraints)),
+        constraints=_texts(recon, "constraints_mentioned", ()),
     )
 
 
@@ -239,13 +236,6 @@ def requirements_of(request: ParsedRequest) -> tuple[Requirement, ...]:
     for requirement in request.stated.requirements:
         requirements.setdefault(requirement.id, requirement)
     return tuple(requirements.values())
-
-
-def constraints_of(request: ParsedRequest, constraints: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the user's requirements and then the constraints, without repetitions."""
-    requirements = tuple(dict.fromkeys(request.requirements))
-    others = (item for item in constraints if not any(item in requirement for requirement in requirements))
-    return (*requirements, *others)
 
 
 def template_kind(request: ParsedRequest, rules: Rules) -> str:

@@ -264,8 +264,8 @@ def _numbered(pattern: str, count: int, number: int | None = None) -> list[str]:
 def _description(step: TemplateStep, slots: Mapping[str, str], taken: Sequence[Requirement], rules: Rules) -> str:
     sentences = [first((part,) if isinstance(part, str) else part, slots) for part in step.description]
     if taken:
-        phrase = rules.phrases.takes_up[taken[0].kind]
-        sentences.append(phrase.replace("{items}", in_full([requirement.text for requirement in taken])))
+        items = {"items": in_full([requirement.text for requirement in taken])}
+        sentences.append(first((rules.phrases.takes_up[taken[0].kind],), items))
     return " ".join(sentence for sentence in sentences if sentence)
 
 

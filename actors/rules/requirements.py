@@ -15,7 +15,7 @@ from actors.demands.words import any_of
 from actors.files.config_model import Config
 from actors.guards.fields import folded
 from actors.rules.sentence_forms import NAME, STATEMENT, FormTable, form_of, is_proposal
-from actors.rules.text import Text, lower, sentences, shorten
+from actors.rules.text import Text, lower, shorten
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 
 REQUIREMENTS_MAX = 200
@@ -179,7 +179,7 @@ def _cause(text: Text, demands: list[str], patterns: RequirementPatterns) -> str
 def _pieces(text: Text, limit: int) -> Iterator[str]:
     """Yield the sentences of the text, cut to the length that patterns may see."""
     for passage in text.passages:
-        for sentence in sentences(passage.text):
+        for sentence in passage.sentences:
             yield shorten(sentence, CLAUSE_LENGTH_MAX)
             limit -= 1
             if limit == 0:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from actors.files.config_model import Config
-from actors.rules.text import Text, lower, sentences
+from actors.rules.text import Text, lower
 from actors.rules.word_lists import WordList, words_of
 
 STATEMENT, WISH, CAPABILITY, QUESTION, INSTRUCTION, NAME = (
@@ -237,7 +237,7 @@ def _is_verb(words: Sequence[str], place: int, table: FormTable) -> bool:
 def _sentences(text: Text, ignored: frozenset[str]) -> list[str]:
     """Return the sentences of the paragraphs outside the sections `ignored`."""
     passages = (passage for passage in text.passages if not passage.item and passage.section not in ignored)
-    every = (sentence for passage in passages for sentence in sentences(passage.text))
+    every = (sentence for passage in passages for sentence in passage.sentences)
     return [sentence for sentence in every if not _LINK_TARGET.match(sentence)]
 
 

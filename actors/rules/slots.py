@@ -8,8 +8,8 @@ from actors.guards.fields import folded
 from actors.rules.decision import ALTERNATIVES_MAX
 from actors.rules.facts import Facts
 from actors.rules.parsed_request import ParsedRequest, requirements_of
-from actors.rules.tables import SLOT, Rules
-from actors.rules.text import lower, sentences, shorten
+from actors.rules.tables import SLOT, TEXT_SLOTS, Rules
+from actors.rules.text import lower, shorten
 from actors.values.requirements import Requirement, RequirementKind
 
 NAMES_MAX = 4
@@ -34,6 +34,8 @@ LIMITS: Mapping[str, int] = {
 """The largest number of repetitions, for each list; a longer plan would be hard to read."""
 _FAILS = re.compile(r"\bfail(?:s|ed|ing)?\b(?! (?:if|unless)\b)")
 
+_SLOT_END = re.compile(f"{SLOT.pattern}(\\.?)")
+
 KEPT = (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
 """The kinds of requirements that are constraints."""
 
@@ -48,10 +50,17 @@ class Item(NamedTuple):
 
 
 def fill(sentence: str, slots: Mapping[str, str]) -> str | None:
-    """Return the sentence with its slots replaced once, literally; None if one of them is empty."""
+    """Return the sentence with its slots replaced once, literally; None if one of them is empty.
+
+    Words of the user that end with a full stop or a question mark need no other.
+    """
     if not all(slots.get(name) for name in SLOT.findall(sentence)):
         return None
-    return SLOT.sub(lambda match: slots[match[1]], sentence)
+    return _SLOT_END.sub(lambda match: _ended(slots[match[1]], match[2], match[1] in TEXT_SLOTS), sentence)
+
+
+def _ended(value: str, stop: str, said: bool) -> str:
+    return value if said and value.endswith((".", "?", "!", "…")) else value + stop
 
 
 def first(alternatives: Sequence[str], slots: Mapping[str, str]) -> str:
@@ -76,7 +85,7 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
         "steps": numbered(facts.steps),
         "cause": request.stated.cause,
         "constraints": _all_of(constraints_in(request, facts), rules),
-        "wishes": _all_of(_texts(requirements_of(request), (RequirementKind.GOAL,)) or facts.wishes, rules),
+        "wishes": _all_of(_texts(requirements_of(request), (RequirementKind.GOAL,)), rules),
         "error": _short(error, NAME_LENGTH_MAX),
         "place": next(iter(_places(facts, rules)), ""),
         "location": next(iter(_places(facts, rules)), area),
@@ -100,7 +109,7 @@ def lists_of(request: ParsedRequest, facts: Facts, rules: Rules, more: int = 0) 
     alternatives = request.decision.alternatives if request.decision else ()
     cut = {
         "alternatives": alternatives or (rules.phrases.alternatives,),
-        "moves": facts.wishes or targets,
+        "moves": targets,
         "suspects": (*_places(facts, rules), *_unplaced(facts, rules)) or targets,
         "targets": targets,
     }
@@ -174,7 +183,7 @@ def item_slots(item: str, number: int) -> dict[str, str]:
 
 def failing_tests(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
     """Return the tests of which a sentence of the text says that they fail."""
-    said = [part for passage in request.text.passages for part in sentences(passage.text) if _FAILS.search(lower(part))]
+    said = [part for passage in request.text.passages for part in passage.sentences if _FAILS.search(lower(part))]
     return tuple(test for test in _distinct(facts.tests) if any(test in part for part in said))
 
 

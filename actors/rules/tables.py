@@ -38,13 +38,37 @@ OPTIONAL_SLOTS = frozenset(
     )
 )
 """Slots that are empty if the text has no such facts."""
+TEXT_SLOTS = frozenset(("brief", "cause", "constraints", "error", "item", "items", "steps", "title", "wishes"))
+"""Slots with words of the user, which may have any form and number: a sentence, a noun, an order."""
+NAME_LISTS = frozenset(("suspects", "targets"))
+"""The lists whose items are names."""
 SLOT = re.compile(r"\{([a-z]+)\}")
+_ALONE = re.compile(r'(?:^|.*: "?)\Z')
+_ENDS = re.compile(r'"?\.?\Z|\. ')
+_AFTER_NAME = re.compile(r"\Z|[.,:;]| (?:and|by|in|to|with)\b")
 RESERVED = frozenset({"escalate", "continue", "never"})
 """The values of `on_failure` that are not step ids."""
 Phrase = Annotated[str, Field(pattern=r"^[^A-Z*]+\*?$")]
 """Lower-case text to search for; a final `*` matches any continuation of the last word."""
 STEP_ID = r"^[a-z][a-z0-9_]{0,59}$"
 """The pattern of step ids: four characters shorter than that of plans, for the number of a repeated step."""
+
+
+def misplaced(sentence: str, for_each: str | None = None) -> str | None:
+    """Return the first slot of a sentence that some values would make ungrammatical, or None.
+
+    Words of the user are never a part of a clause: they stand as a sentence of their own, or at the end after a colon.
+    Names, which may be one or several, are never a subject: no verb follows them.
+    """
+    for match in SLOT.finditer(sentence):
+        before, after = sentence[: match.start()], sentence[match.end() :]
+        if match[1] not in TEXT_SLOTS or (match[1] in {"brief", "item"} and for_each in NAME_LISTS):
+            fits = _AFTER_NAME.match(after)
+        else:
+            fits = _ALONE.match(before) and _ENDS.match(after)
+        if not fits:
+            return match[1]
+    return None
 
 
 class Headings(Config):

@@ -33,6 +33,7 @@ from actors.rules.tables import (
     Strategy,
     Template,
     TemplateStep,
+    misplaced,
 )
 from runtime.core.errors import UsageProblem
 
@@ -64,6 +65,7 @@ _TABLES: Mapping[str, TypeAdapter[Any]] = {
     "phrases": TypeAdapter(Phrases),
     "strategies": TypeAdapter(dict[str, Strategy]),
 }
+_MISPLACED = "{X} is part of a clause, which some texts make ungrammatical; write it at the end after a colon"
 MAY_BE_EMPTY = frozenset(("constraints", "goals"))
 """The lists that may have no item, so that a step for each is not in every plan."""
 _TEMPLATE: TypeAdapter[Any] = TypeAdapter(Template)
@@ -114,6 +116,8 @@ def _reference_errors(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
     for key in sorted(PHRASES - rules.phrases.critique.keys()):
         yield "phrases", ("critique",), f"has no sentence {key!r}"
     for stem, template in rules.templates.items():
+        if slot := misplaced(template.goal):
+            yield stem, ("goal",), f"{_MISPLACED.replace('X', slot)}: {template.goal}"
         if template.kind != stem:
             yield stem, ("kind",), f"must be {stem!r}, as the file is called"
         for path, cause in _template_errors(rules, template):
@@ -124,6 +128,9 @@ def _reference_errors(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
                 yield "strategies", (name,), f"{kind!r} has no template"
                 break
         else:
+            for text in (*(step.text for step in strategy.key_steps), *strategy.risk_factors):
+                if slot := misplaced(text):
+                    yield "strategies", (name,), f"{_MISPLACED.replace('X', slot)}: {text}"
             for path, cause in _key_step_errors(rules, strategy):
                 yield "strategies", (name, "key_steps", *path), cause
 
@@ -193,6 +200,7 @@ def _step_errors(
             yield (key,), f"{cue!r} is no cue{_nearest(cue, cues)}"
     if step.for_each not in {None, *LISTS}:
         yield ("for_each",), f"{step.for_each!r} is no list{_nearest(str(step.for_each), LISTS)}"
+    yield from _form_errors(step)
 
 
 def _slot_errors(step: TemplateStep) -> Iterator[tuple[KeyPath, str]]:
@@ -206,6 +214,16 @@ def _slot_errors(step: TemplateStep) -> Iterator[tuple[KeyPath, str]]:
         for name in SLOT.findall(part if isinstance(part, str) else " ".join(part)):
             if name not in known:
                 yield ("description", number), f"there is no slot {{{name}}}{_nearest(name, known)}"
+
+
+def _form_errors(step: TemplateStep) -> Iterator[tuple[KeyPath, str]]:
+    """Yield (keys, cause) for every sentence that some values of its slots would make ungrammatical."""
+    parts: list[tuple[KeyPath, str]] = [(("name",), step.name)]
+    for number, part in enumerate(step.description):
+        parts += [(("description", number), sentence) for sentence in ([part] if isinstance(part, str) else part)]
+    for keys, sentence in parts:
+        if name := misplaced(sentence, step.for_each):
+            yield keys, f"{_MISPLACED.replace('X', name)}: {sentence}"
 
 
 def _nearest(name: str, known: Any) -> str:

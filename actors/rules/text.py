@@ -67,6 +67,8 @@ class Passage:
     """Whether it is an item of a list."""
     section: str
     """The heading of its section, or the line that introduces its list."""
+    sentences: Sequence[str]
+    """The sentences of its text."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def beginnings(parts: Iterable[str]) -> tuple[str, ...]:
 
 def sentences(passage: str) -> list[str]:
     """Return the sentences of a folded passage."""
-    return [sentence for sentence in (part.strip() for part in _SENTENCE_END.split(passage)) if sentence]
+    return [sentence for part in _SENTENCE_END.split(passage) if (sentence := part.strip())]
 
 
 def words(text: str) -> list[str]:
@@ -251,7 +253,8 @@ def _passages(lines: Sequence[Line]) -> Iterable[Passage]:
     def close() -> Iterable[Passage]:
         nonlocal announced
         if gathered:
-            passage = Passage(folded(" ".join(gathered)), item, label or section)
+            text = folded(" ".join(gathered))
+            passage = Passage(text, item, label or section, sentences(text))
             gathered.clear()
             announced = passage.text.strip(" *_:").lower() if not item and passage.text.endswith(":") else ""
             yield passage

@@ -150,7 +150,9 @@ def test_where_a_part_of_the_text_was_not_read_the_requirements_of_the_author_ar
 
 
 def test_people_read_first_what_the_plan_leaves_out():
-    value = plan(requirement("goal", GOAL, tokens=["done"]), requirement("scope", ROLLBACK), satisfies=[requirement_id(GOAL)])
+    value = plan(
+        requirement("goal", GOAL, tokens=["done"]), requirement("scope", ROLLBACK), satisfies=[requirement_id(GOAL)]
+    )
     table = demand_table(told(STACK), value)
     assert [shown.plain for shown in table_lines(table)] == [
         "Demands of the text: 4, 2 in no step, 1 not checked",

@@ -69,13 +69,13 @@ def test_the_text_of_feedback_has_no_effect():
     assert first == second
 
 
-def test_check_boxes_are_neither_signals_nor_wishes():
+def test_check_boxes_are_neither_signals_nor_demands():
     """An issue form lists every kind, so only the other text counts."""
     form = (
         "# Decompose the large modules\n\n## Type of change\n\n- [ ] Bug fix\n- [x] New feature\n\n## Why\n\nSee above."
     )
     assert ask("analysis", form)["problem_type"] == "refactoring"
-    assert read(form).facts.wishes == ()
+    assert read(form).stated.requirements == ()
 
 
 @pytest.mark.parametrize(

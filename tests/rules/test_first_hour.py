@@ -48,7 +48,7 @@ def test_a_plan_is_consistent_and_carries_the_demands_of_its_text(row):
     for never in row.get("never_a_step", ()):
         assert not [step["name"] for step in plan["steps"] if never in step["name"]]
     for name in row.get("alternatives", ()):
-        assert f"Evaluate {name}" in [step["name"] for step in plan["steps"]]
+        assert f"Evaluate: {name}" in [step["name"] for step in plan["steps"]]
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["expect"] == "bug_fix"], ids=lambda row: row["id"])

@@ -61,6 +61,15 @@ def step(step_id, /, **change):
         ),
         (step("review", description=["See {tets}."]), ["review", "description[0]", "did you mean 'tests'"]),
         (step("review", name="Look at {tests}"), ["review", "name", "{tests} may be empty"]),
+        (
+            step("review", description=["See that {apis} work."]),
+            ["review", "description[0]", "{apis} is part of a clause"],
+        ),
+        (
+            step("review", description=["If {title}, look."]),
+            ["review", "description[0]", "{title} is part of a clause"],
+        ),
+        (lambda content: content.update(goal="{title} is done"), ["goal", "{title} is part of a clause"]),
         (step("review", name="Look at {item}"), ["review", "name", "{item} may be empty"]),
         (step("review", failure_delete_effects=["x"]), ["review", "failure_delete_effects", "no step produces 'x'"]),
         (lambda content: content.update(goal_state=["fixed"]), ["goal_state", "no step produces 'fixed'"]),

@@ -9,7 +9,7 @@ from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX, beginnings
 from tests.rules.author import ask, read
 
 MIB = 1024 * 1024
-CALLS_MAX = 5_000_000
+CALLS_MAX = 3_500_000
 """Calls that the reading of one text may make: about a second."""
 SHAPES = """a$|a$$|- x$|# a$|```$a$```$|Abc. |. A|It must x. |a/b.py |`a` |  File "a.py", line 3, in f$"""
 
