@@ -86,10 +86,10 @@ def _notices(runs: Runs, found: Estimate) -> Iterator[str]:
         yield f"{counted(count, 'run')} left out of which a belief has no use: {cause}"
     if not runs.cases:
         yield "this home has no runs that a belief learns from; plan some first, as with `replan run problem.md`"
-    elif found.held_out < HELD_OUT_MIN:
+    elif found.problems < HELD_OUT_MIN:
         yield (
-            f"{counted(found.held_out, 'held-out run')} cannot judge an estimate; "
-            f"{HELD_OUT_MIN} are needed, so plan about {2 * (HELD_OUT_MIN - found.held_out)} more problems first"
+            f"{counted(found.problems, 'held-out problem')} cannot judge an estimate; "
+            f"{HELD_OUT_MIN} are needed, so plan about {2 * (HELD_OUT_MIN - found.problems)} more problems first"
         )
 
 
@@ -104,7 +104,8 @@ def _lines(result: _Result, shipped: BeliefTable) -> Iterator[str]:
     runs, found, moves = result.runs, result.found, result.moves
     yield (
         f"{counted(found.used, 'run')} and {PSEUDO_RUNS} pseudo-runs estimate, "
-        f"{counted(found.held_out, 'held-out run')} judge{'s' if found.held_out == 1 else ''}."
+        f"{counted(found.held_out, 'held-out run')} of {counted(found.problems, 'problem')} "
+        f"judge{'s' if found.held_out == 1 else ''}."
     )
     if left_out := len(runs.unreadable) + len(runs.unfit):
         yield f"Left out: {counted(left_out, 'run')}, of which {len(runs.unreadable)} cannot be read."
@@ -114,7 +115,7 @@ def _lines(result: _Result, shipped: BeliefTable) -> Iterator[str]:
             for role, share in shipped.causes.items()
         )
         yield from _chances(found.table, shipped)
-    if found.held_out >= HELD_OUT_MIN:
+    if found.problems >= HELD_OUT_MIN:
         yield (
             f"The log score of a held-out run changes by {found.gain:+.4f}, standard error {found.error:.4f}: "
             f"{'more' if found.convincing else 'not more'} than two standard errors better."
@@ -141,8 +142,9 @@ def _object(result: _Result, target: Path) -> dict[str, Any]:
         "file": str(target) if found.convincing else None,
         "runs_used": found.used,
         "runs_held_out": found.held_out,
+        "problems_held_out": found.problems,
         "log_score_gain": round(found.gain, 6),
-        "log_score_error": round(found.error, 6) if found.held_out > 1 else None,
+        "log_score_error": round(found.error, 6) if found.problems > 1 else None,
         "failures": moves.total,
         "first_move_differs": moves.different,
         **_keys(found.table),

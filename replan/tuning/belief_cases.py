@@ -17,7 +17,7 @@ from actors.policy.history import Past, Signature
 from actors.policy.table import Policy
 from actors.run.ids import step_of
 from actors.search.moves import Search
-from replan.tuning.belief_estimate import Accepted, Case, is_held_out
+from replan.tuning.belief_estimate import Accepted, Case
 from runtime.core.events import text_hash
 
 _MACHINE = PlanningMachine()
@@ -39,6 +39,8 @@ class Recorded:
 
     case: Case
     """What a belief learns from it."""
+    problem: str
+    """The name of its problem: a hash of the text. Runs of the same problem tell less than runs of several."""
     choices: tuple[Choice, ...]
     """The rejections in it about which a belief decides."""
 
@@ -51,14 +53,15 @@ def why_unfit(config: RunConfig) -> str:
     return f"it has more than {STEPS_MAX} steps with model calls" if asked > STEPS_MAX else ""
 
 
-def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recorded | str:
+def recorded(events: Iterable[PlanningEvent], policy: Policy) -> Recorded | str:
     """Return what a belief policy learns from a run, or why it has no use for it."""
     state, items, choices = _MACHINE.initial(), list[Past | Accepted](), list[Choice]()
     config: RunConfig | None = None
+    problem = ""
     for event in events:
         if isinstance(state, State):
             if config is None:
-                config = state.config
+                config, problem = state.config, text_hash(" ".join(state.specification.split()))
                 if unfit := why_unfit(config):
                     return unfit
             if state.round > 1:  # A requirement or an answer has changed what is asked for.
@@ -76,8 +79,7 @@ def recorded(run: str, events: Iterable[PlanningEvent], policy: Policy) -> Recor
     if config is None or not items:
         return "nothing was judged in it"
     shape = text_hash(repr((config.graph, config.roles)))
-    case = Case(shape, config.graph, config.roles, _numbered(items), is_held_out(run))
-    return Recorded(case, tuple(choices))
+    return Recorded(Case(shape, config.graph, config.roles, _numbered(items)), problem, tuple(choices))
 
 
 def _numbered(items: Iterable[Past | Accepted]) -> tuple[Past | Accepted, ...]:

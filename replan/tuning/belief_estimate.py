@@ -2,13 +2,15 @@
 
 The shares of causes are the maximum of their likelihood with these pseudo-runs, found by the iteration of Hunter (2004,
 "MM algorithms for generalized Bradley-Terry models", with the cause as a hidden variable). The chances at the cause are
-multiplied, as odds, by one factor per role. Half of the runs are held out; they judge the estimate.
+multiplied, as odds, by one factor per role. Half of the problems are held out; their runs judge the estimate. Runs of
+one problem are not independent, so the standard error is that of problems as clusters (Liang and Zeger 1986).
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, stdev
+from statistics import fmean
 
 from actors.policy.belief import Belief, BeliefModel
 from actors.policy.belief_table import OTHER, UNSOLVABLE, BeliefTable
@@ -23,7 +25,7 @@ FACTORS = (0.25, 0.5, 2.0, 4.0)
 ERRORS = 2.0
 """The standard errors by which the log score must improve."""
 HELD_OUT_MIN = 20
-"""The fewest held-out runs that can judge an estimate: a standard error of fewer says little."""
+"""The fewest held-out problems that can judge an estimate: a standard error of fewer says little."""
 _ROUNDS, _SETTLED = 500, 1e-10
 
 
@@ -49,13 +51,17 @@ class Case:
     """The role of each step."""
     items: tuple[Past | Accepted, ...]
     """The rejections and acceptances; the signatures tell no more than which rejections are equal."""
-    held_out: bool
-    """Whether the run judges the estimate, and does not enter it."""
 
 
-def is_held_out(run: str) -> bool:
-    """Return whether a run judges the estimate: by a bit of its id's hash, so whatever other runs there are."""
-    return int(text_hash(run)[-1], 16) % 2 == 1
+Cases = Mapping[Case, Mapping[str, int]]
+"""Cases, each with the number of runs that went so, by the name of their problem."""
+Counts = Mapping[Case, int]
+"""Cases, each with the number of runs that went so."""
+
+
+def is_held_out(problem: str) -> bool:
+    """Return whether the runs of a problem judge the estimate: by a bit of its name's hash."""
+    return int(text_hash(problem)[-1], 16) % 2 == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,38 +69,60 @@ class Estimate:
     """What the runs say about the parameters."""
 
     table: BeliefTable
-    """The parameters, estimated from the runs that are not held out."""
+    """The parameters, estimated from the runs of the problems that are not held out."""
     used: int
     """The runs that the estimate was made from."""
     held_out: int
     """The runs that judge it."""
+    problems: int
+    """The problems of the runs that judge it."""
     gain: float
     """The mean improvement of the log score of a held-out run's signatures, in nats."""
     error: float
-    """Its standard error; infinite for fewer than two runs."""
+    """Its standard error, with problems as clusters; infinite for fewer than two problems."""
 
     @property
     def convincing(self) -> bool:
-        """Whether the improvement is more than two standard errors, in enough runs."""
-        return self.held_out >= HELD_OUT_MIN and self.gain > ERRORS * self.error
-
-
-Cases = Mapping[Case, int]
-"""Cases, each with the number of runs that went so."""
+        """Whether the improvement is more than two standard errors, in enough problems."""
+        return self.problems >= HELD_OUT_MIN and self.gain > ERRORS * self.error
 
 
 def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
-    """Return the parameters estimated from one half of the runs, judged by the other half."""
-    used = {case: runs for case, runs in cases.items() if not case.held_out}
-    held_out = {case: runs for case, runs in cases.items() if case.held_out}
-    table = _with_causes(shipped, used)
+    """Return the parameters estimated from the runs of one half of the problems, judged by those of the other half."""
+    used, judging = _part(cases, held_out=False), _part(cases, held_out=True)
+    counts = {case: sum(runs.values()) for case, runs in used.items()}
+    table = _with_causes(shipped, counts)
     for role in sorted({role for case in used for role in case.roles.values() if role}):
-        table = _with_chances(table, shipped, role, used)
-    table = _with_causes(table, used, shipped)
-    both = zip(held_out.values(), scores(held_out, table), scores(held_out, shipped), strict=True)
-    gains = [gain for runs, ours, theirs in both for gain in [ours - theirs] * runs]
-    error = stdev(gains) / math.sqrt(len(gains)) if len(gains) > 1 else math.inf
-    return Estimate(table, sum(used.values()), len(gains), fmean(gains) if gains else 0.0, error)
+        table = _with_chances(table, shipped, role, counts)
+    table = _with_causes(table, counts, shipped)
+    both = zip(scores(judging, table), scores(judging, shipped), strict=True)
+    gains = [(ours - theirs, runs) for (ours, theirs), runs in zip(both, judging.values(), strict=True)]
+    count = sum(sum(runs.values()) for _, runs in gains)
+    mean = sum(gain * sum(runs.values()) for gain, runs in gains) / count if count else 0.0
+    apart = defaultdict[str, float](float)
+    for gain, runs in gains:
+        for problem, number in runs.items():
+            apart[problem] += number * (gain - mean)
+    return Estimate(table, sum(counts.values()), count, len(apart), mean, _clustered_error(apart.values(), count))
+
+
+def _part(cases: Cases, *, held_out: bool) -> Cases:
+    """Return the cases of the problems that are held out, or of the others."""
+    parts = {
+        case: {problem: number for problem, number in runs.items() if is_held_out(problem) == held_out}
+        for case, runs in cases.items()
+    }
+    return {case: runs for case, runs in parts.items() if runs}
+
+
+def _clustered_error(sums: Collection[float], count: int) -> float:
+    """Return the standard error of a mean over `count` runs from the sums of the differences to it, one a problem.
+
+    If each problem has one run, this is the sample's standard deviation over the root of the count.
+    """
+    if len(sums) < 2:
+        return math.inf
+    return math.sqrt(len(sums) / (len(sums) - 1) * sum(each * each for each in sums)) / count
 
 
 def scores(cases: Iterable[Case], table: BeliefTable) -> list[float]:
@@ -204,7 +232,7 @@ class _Followed:
         return belief, score
 
 
-def _with_causes(table: BeliefTable, cases: Cases, shipped: BeliefTable | None = None) -> BeliefTable:
+def _with_causes(table: BeliefTable, cases: Counts, shipped: BeliefTable | None = None) -> BeliefTable:
     """Return the table with the shares of causes that the cases suggest; `shipped` has those of the pseudo-runs."""
     followed, entries = _Followed(table), []
     for case, runs in cases.items():
@@ -220,7 +248,7 @@ def _with_causes(table: BeliefTable, cases: Cases, shipped: BeliefTable | None =
     return table.model_copy(update={"causes": {key: round(share, 4) for key, share in shares.items()}})
 
 
-def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Cases) -> BeliefTable:
+def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Counts) -> BeliefTable:
     """Return the table with the factor for a role's chances that is likeliest after the cases and the pseudo-runs."""
     rows = shipped.chances.get(role, shipped.chances[OTHER])
     share = shipped.causes.get(role, shipped.causes[OTHER]) / sum(shipped.causes.values())
@@ -234,7 +262,7 @@ def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Ca
     return best
 
 
-def _likelihood(table: BeliefTable, cases: Cases) -> float:
+def _likelihood(table: BeliefTable, cases: Counts) -> float:
     return sum(runs * score for runs, score in zip(cases.values(), scores(cases, table), strict=True))
 
 

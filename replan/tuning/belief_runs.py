@@ -27,8 +27,8 @@ Tick = Callable[[int, int], None]
 class Runs:
     """What the planning runs of a home say about a belief."""
 
-    cases: Counter[Case] = field(default_factory=Counter)
-    """What a belief learns from, with the number of runs that went so."""
+    cases: dict[Case, Counter[str]] = field(default_factory=dict)
+    """What a belief learns from, with the number of runs of each problem that went so."""
     unfit: dict[str, str] = field(default_factory=dict)
     """Why it has no use for a run, by the run's id."""
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -38,14 +38,15 @@ class Runs:
     @property
     def fit(self) -> int:
         """The number of runs that a belief learns from."""
-        return self.cases.total()
+        return sum(runs.total() for runs in self.cases.values())
 
-    def add(self, case: Case) -> None:
+    def add(self, run: Recorded) -> None:
         """Count a run; of equal rejections one is kept."""
+        case = run.case
         if case not in self.cases:
             kept = tuple(self._pasts.setdefault(item, item) for item in case.items)
-            case = Case(case.shape, case.graph, case.roles, kept, case.held_out)
-        self.cases[case] += 1
+            self.cases[Case(case.shape, case.graph, case.roles, kept)] = Counter()
+        self.cases[case][run.problem] += 1
 
 
 async def runs_of(home: Reading, policy: Policy, tick: Tick) -> Runs:
@@ -54,7 +55,7 @@ async def runs_of(home: Reading, policy: Policy, tick: Tick) -> Runs:
     async for run, found in _each(home, policy, tick):
         match found:
             case Recorded():
-                result.add(found.case)
+                result.add(found)
             case str():
                 result.unfit[run] = found
             case Exception():
@@ -96,4 +97,4 @@ async def _read(home: Reading, run: str, policy: Policy) -> _Found | None:
         return None
     except (JournalDamaged, KindUnknown, UsageProblem) as problem:
         return problem
-    return recorded(run, [record.event for record in records], policy)
+    return recorded([record.event for record in records], policy)

@@ -105,8 +105,8 @@ def test_a_home_without_runs_changes_no_belief(replan, folder):
     assert list(folder.iterdir()) == []
 
 
-def record(name, count, first=0):
-    """Store simulated runs of the workflow `search` in the home, of problems that are hard at the plan."""
+def record(name, count):
+    """Store simulated runs of the workflow `search` in the home, each of another problem that is hard at the plan."""
     path = Path("recorded.yaml")
     path.write_text(
         f"name: runs\ndescription: d\nproblems: [{PROBLEM}]\nmodels: ['simulated:plan_level']\nbaseline: one\n"
@@ -118,8 +118,8 @@ def record(name, count, first=0):
 
     async def store():
         async with open_home(make=True) as engine:
-            for seed in range(first, first + count):
-                facts = [Fact(event) for event in simulate_run(setup, text, seed)[1]]
+            for seed in range(count):
+                facts = [Fact(event) for event in simulate_run(setup, f"{text}\nTicket {seed}.", seed)[1]]
                 await engine.journal.create(f"{name}{seed}", "title", PLANNING.name, PLANNING.format, facts=facts)
 
     trio.run(store)
@@ -130,7 +130,7 @@ def test_a_belief_is_written_and_decides(replan, folder):
     result = replan("tune", "belief", "--out", "mine.yaml")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert re.fullmatch(r"\d+ runs and 50 pseudo-runs estimate, \d+ held-out runs judge\.", lines[0])
+    assert re.fullmatch(r"\d+ runs and 50 pseudo-runs estimate, \d+ held-out runs of \d+ problems judge\.", lines[0])
     assert sum(map(int, re.findall(r"(\d+) (?:held-out )?runs", lines[0]))) == 80
     assert float(re.search(r"plan 18.4% -> ([\d.]+)%", lines[1])[1]) > 30
     assert any(re.match(r"The log score .* more than two standard errors better\.", line) for line in lines)
@@ -173,6 +173,20 @@ def test_too_few_runs_are_said_in_one_line(replan, folder):
     assert "cannot judge an estimate; 20 are needed, so plan about " in result.stderr
     assert result.stdout.endswith("Nothing was written.\n")
     assert list(folder.glob("*.yaml")) == []
+
+
+def test_many_runs_of_one_problem_are_no_evidence(replan, folder, problem, scripted):
+    """All are in one half, and one problem judges nothing, however often it was planned."""
+    model = scripted({"g_plan": [UNMADE, PLAN]})
+    for _ in range(3):
+        assert replan("run", problem, "-m", model, "-w", "single").exit_code == 0
+    shown = json.loads(replan("tune", "belief", "--json").stdout)
+    assert {shown["runs_used"], shown["runs_held_out"]} == {0, 3}
+    assert (shown["problems_held_out"], shown["log_score_error"], shown["file"]) == (
+        shown["runs_held_out"] // 3,
+        None,
+        None,
+    )
 
 
 def test_runs_of_another_search_are_left_out_and_counted(replan, folder, problem, scripted):

@@ -39,12 +39,12 @@ def folder(tmp_path_factory):
 def runs_in(folder, workflow="search"):
     """Return what a belief learns from simulated runs."""
     events = events_of(folder, workflow, "depth_first")
-    return [recorded(run, events, POLICY) for run, (_, events) in events.items()]
+    return [recorded(events, POLICY) for _, events in events.values()]
 
 
 def test_a_run_has_its_rejections_and_ends_with_what_was_accepted(folder):
-    for run, (state, events) in events_of(folder, "search", "depth_first").items():
-        found = recorded(run, events, POLICY)
+    for state, events in events_of(folder, "search", "depth_first").values():
+        found = recorded(events, POLICY)
         items = found.case.items
         decided = [node for node in state.nodes.values() if node.decision is not None]
         assert len([item for item in items if not isinstance(item, Accepted)]) == len(decided)
@@ -74,18 +74,34 @@ def test_runs_that_went_alike_are_one_case_and_need_no_memory(folder):
     once, often = Runs(), Runs()
     for number in range(10):
         for run in runs_in(folder):
-            often.add(run.case)
+            often.add(run)
             if number == 0:
-                once.add(run.case)
+                once.add(run)
     assert (often.fit, len(often.cases)) == (10 * SEEDS, len(once.cases))
     items = [item for case in often.cases for item in case.items]
     assert len({id(item) for item in items}) == len(set(items)) < len(items) / 2
 
 
+def test_runs_of_one_problem_have_one_name_whatever_its_white_space(folder):
+    """So that they are in one half of the runs."""
+    _, events = events_of(folder, "search", "depth_first")["r0"]
+    spaced = [
+        each.model_copy(update={"specification": f"  {each.specification}\n"}) if place == 0 else each
+        for place, each in enumerate(events)
+    ]
+    other = [
+        each.model_copy(update={"specification": "Another one."}) if place == 0 else each
+        for place, each in enumerate(events)
+    ]
+    names = [recorded(version, POLICY).problem for version in (events, spaced, other)]
+    assert names[0] == names[1] != names[2]
+    assert len({run.problem for run in runs_in(folder)}) == 1
+
+
 def test_what_a_case_says_does_not_depend_on_the_names_in_its_findings(folder):
     """The texts of findings differ from problem to problem; that they are equal or not is what counts."""
     _, events = events_of(folder, "search", "depth_first")["r0"]
-    for item in recorded("r0", events, POLICY).case.items:
+    for item in recorded(events, POLICY).case.items:
         if isinstance(item, Past):
             assert all(code.isdigit() and not where for code, where in item.signature)
 
@@ -103,9 +119,9 @@ def test_agreement_is_compared_for_the_policy_that_is_tuned(folder):
     agreement = Agreement(right=0.95, wrong=0.2)
     goes_by_it = POLICY.model_copy(update={"belief": SHIPPED.model_copy(update={"agreement": agreement})})
     compared = {True: 0, False: 0}
-    for run, (_, events) in events_of(folder, "search", "depth_first").items():
+    for _, events in events_of(folder, "search", "depth_first").values():
         for policy in without, goes_by_it:
-            found = recorded(run, events, policy)
+            found = recorded(events, policy)
             items = [item for item in found.case.items if isinstance(item, Past)]
             compared[policy is goes_by_it] += sum(item.came != NOTHING for item in items)
             moves = FirstMoves(policy.belief, policy.belief)
@@ -116,8 +132,8 @@ def test_agreement_is_compared_for_the_policy_that_is_tuned(folder):
 
 def test_a_search_with_branches_is_of_no_use(folder):
     _, events = events_of(folder, "search", "'beam:2'")["r0"]
-    assert recorded("r0", events, POLICY) == "its search is beam:2"
+    assert recorded(events, POLICY) == "its search is beam:2"
 
 
 def test_a_run_without_a_verdict_is_of_no_use():
-    assert recorded("r0", [], POLICY) == "nothing was judged in it"
+    assert recorded([], POLICY) == "nothing was judged in it"

@@ -40,8 +40,8 @@ GRAPH = Graph(REQUIRES, {step: StepBudget(3, 9) for step in STEPS})
 ROLES = {step: step.removeprefix("g_") for step in STEPS}
 
 
-def case(run, *items):
-    return Case("chain", GRAPH, ROLES, items, is_held_out(run))
+def case(*items):
+    return Case("chain", GRAPH, ROLES, items)
 
 
 def sampled(table, rng):
@@ -73,7 +73,10 @@ def sampled(table, rng):
 def world(count, **changes):
     table = SHIPPED.model_copy(update=changes)
     rng = random.Random(7)
-    return Counter(case(f"r{number}", *sampled(table, rng)) for number in range(count))
+    cases = {}
+    for number in range(count):
+        cases.setdefault(case(*sampled(table, rng)), Counter())[f"p{number}"] += 1
+    return cases
 
 
 @cache
@@ -134,7 +137,7 @@ def test_the_log_score_is_the_sum_of_the_logarithms():
         signature_chance(model, model.after(()), first, []),
         signature_chance(model, model.after((first,)), Accepted("g_plan"), [first]),
     ]
-    assert scores([case("r", first, Accepted("g_plan"))], SHIPPED) == pytest.approx([sum(map(math.log, chances))])
+    assert scores([case(first, Accepted("g_plan"))], SHIPPED) == pytest.approx([sum(map(math.log, chances))])
 
 
 def test_what_came_again_counts_before_the_next_signature():
@@ -148,7 +151,7 @@ def test_what_came_again_counts_before_the_next_signature():
         signature_chance(model, model.after((first,), came), second, [first]),
         signature_chance(model, model.after((first, second)), Accepted("g_plan"), [first, second]),
     ]
-    assert scores([case("r", first, second, Accepted("g_plan"))], table) == pytest.approx([sum(map(math.log, chances))])
+    assert scores([case(first, second, Accepted("g_plan"))], table) == pytest.approx([sum(map(math.log, chances))])
     assert chances[1] != signature_chance(model, model.after((first,)), second, [first])
 
 
@@ -160,20 +163,61 @@ def test_the_weight_of_a_rejection_is_what_its_belief_is_divided_by():
     assert model.evidence(belief, "g_plan", "structure", again=None) == pytest.approx(weight)
 
 
-def test_half_of_the_runs_are_held_out():
-    assert 160 < sum(is_held_out(f"r{number}") for number in range(400)) < 240
+def test_half_of_the_problems_are_held_out():
+    assert 160 < sum(is_held_out(f"p{number}") for number in range(400)) < 240
+
+
+HELD_OUT = [name for number in range(200) if is_held_out(name := f"p{number}")]
+USED = [name for number in range(200) if not is_held_out(name := f"p{number}")]
+REJECTED = [Past("g_plan", frozenset({("0", "")}), 0, "structure", STEPS[-number:]) for number in (1, 2)]
 
 
 def test_runs_that_went_alike_count_as_often_as_they_are():
-    """One case that stands for 30 runs says the same as 30 cases."""
-    rejected = [Past("g_plan", frozenset({("0", "")}), 0, "structure", STEPS[-number:]) for number in (1, 2)]
-    alike = {case(run, past, Accepted("g_plan")): 30 for run in ("r0", "r1", "r2", "r3") for past in rejected}
-    assert len(alike) == 4
-    separate = {replace(each, shape=f"chain{copy}"): 1 for each in alike for copy in range(30)}
+    """One case that stands for 60 runs says the same as 60 cases."""
+    problems = [*USED[:30], *HELD_OUT[:30]]
+    alike = {case(past, Accepted("g_plan")): dict.fromkeys(problems, 1) for past in REJECTED}
+    separate = {
+        replace(each, shape=f"chain{problem}"): {problem: 1} for each, runs in alike.items() for problem in runs
+    }
     one, other = estimate(alike, SHIPPED), estimate(separate, SHIPPED)
     assert (one.used, one.held_out) == (other.used, other.held_out) == (60, 60)
     assert (one.gain, one.error) == pytest.approx((other.gain, other.error))
     assert one.table == other.table
+
+
+def test_no_problem_is_in_both_halves():
+    """Else the runs of a problem would be judged by runs that went alike."""
+    cases = {case(REJECTED[0], Accepted("g_plan")): {USED[0]: 50}, case(REJECTED[1], Accepted("g_plan")): {USED[0]: 7}}
+    found = estimate(cases, SHIPPED)
+    assert (found.used, found.held_out, found.problems) == (57, 0, 0)
+    found = estimate({each: {HELD_OUT[0]: runs[USED[0]]} for each, runs in cases.items()}, SHIPPED)
+    assert (found.used, found.held_out, found.problems) == (0, 57, 1)
+
+
+def test_fifty_runs_of_two_problems_convince_nobody():
+    """They went alike, so their gains do not differ; of two problems that says little."""
+    alike = case(REJECTED[0], Accepted("g_plan"))
+    found = estimate({alike: {USED[0]: 50, HELD_OUT[0]: 50}}, SHIPPED)
+    assert found.gain > 0
+    assert (found.held_out, found.problems, found.error, found.convincing) == (50, 1, math.inf, False)
+    many = estimate({alike: {USED[0]: 50, **dict.fromkeys(HELD_OUT[:20], 3)}}, SHIPPED)
+    assert (many.held_out, many.problems, many.error, many.convincing) == (60, 20, 0.0, True)
+
+
+def test_the_standard_error_is_that_of_problems_as_clusters():
+    """Against the formula by hand: the runs of a problem add up before they are squared."""
+    cases = {
+        case(REJECTED[0], Accepted("g_plan")): {USED[0]: 20, HELD_OUT[0]: 4, HELD_OUT[1]: 1},
+        case(REJECTED[1], Accepted("g_plan")): {HELD_OUT[1]: 2, HELD_OUT[2]: 5},
+    }
+    found = estimate(cases, SHIPPED)
+    first, second = (
+        ours - theirs for ours, theirs in zip(scores(cases, found.table), scores(cases, SHIPPED), strict=True)
+    )
+    mean = (5 * first + 7 * second) / 12
+    apart = [4 * (first - mean), first - mean + 2 * (second - mean), 5 * (second - mean)]
+    assert found.gain == pytest.approx(mean)
+    assert found.error == pytest.approx(math.sqrt(1.5 * sum(each**2 for each in apart)) / 12)
 
 
 def test_shifted_shares_are_found():
@@ -189,11 +233,11 @@ def test_the_shipped_shares_are_not_replaced():
     assert (found.used + found.held_out, found.convincing) == (160, False)
 
 
-def test_too_few_runs_convince_nobody():
-    few = Estimate(SHIPPED, 19, 19, 5.0, 0.1)
+def test_too_few_problems_convince_nobody():
+    few = Estimate(SHIPPED, 19, 40, 19, 5.0, 0.1)
     assert not few.convincing
-    assert Estimate(SHIPPED, 20, 20, 5.0, 0.1).convincing
-    assert not Estimate(SHIPPED, 20, 20, 0.19, 0.1).convincing
+    assert Estimate(SHIPPED, 20, 40, 20, 5.0, 0.1).convincing
+    assert not Estimate(SHIPPED, 20, 40, 20, 0.19, 0.1).convincing
 
 
 def test_no_run_at_all_is_no_error():
