@@ -94,6 +94,14 @@ def test_a_document_value_outside_of_the_bounds_of_its_field_is_not_taken():
     assert observed("There are 40 shops").values[0][1].value == 40
 
 
+def test_the_other_rows_of_a_table_are_within_the_bounds_of_the_field_too():
+    rows = {"a.md": "year: 2023 | shops: 40 shops\nyear: 2024 | shops: 90 shops"}
+    fields = {**profile().fields, "market.shops": {"label": "number of shops", "unit": "shop", "maximum": 50}}
+    bounded = observed("shops: 40 shops", spec=profile(fields=fields), passages=rows)
+    assert [value.value for _, value in bounded.values] == [40]
+    assert [value.value for _, value in observed("shops: 40 shops", passages=rows).values] == [40, 90]
+
+
 def test_a_quote_of_another_source_than_the_one_that_is_named_is_not_taken():
     [rejection] = observed("There are 40 shops", source="b.md").rejections
     assert (rejection.code, rejection.message) == ("missing_evidence", "the quote does not stand in the source")
