@@ -165,7 +165,11 @@ def question_of(run: str, state: State, question: Question) -> OpenQuestion:
 
 
 def best_path(state: State) -> tuple[Node, ...]:
-    """Return the longest path of nodes that were accepted together, now or earlier in the run (S36)."""
+    """Return the best path that was validated: what is accepted now, or an earlier artifact with all that it builds on.
+
+    The longest is the best; of several, the one with the highest sum of scores; of equal ones, what is accepted now,
+    then the oldest (S36). A search that compares plans chooses by the same scores, so a success has its winning path.
+    """
     passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
     best: tuple[Node, ...] = tuple(
         state.nodes[slot.accepted] for slot in state.latest.progress.values() if slot.accepted is not None

@@ -64,7 +64,7 @@ def _shown(column: str, value: float) -> str:
     """Return a number as the text of a page has it: differences in points, shares in percent, tokens in thousands."""
     if column.startswith("delta"):
         return f"{100 * value:+.0f}"
-    if column.startswith(("success", "achieved", "guard_pass", "wrong_success", "backtrack_rate")):
+    if column.startswith(("success", "share", "achieved", "guard_pass", "wrong_success", "backtrack_rate")):
         return f"{100 * value:.0f} %"
     if column.startswith("tokens"):
         return f"{value / 1000:.0f},000"
@@ -140,7 +140,25 @@ def by_unsettled() -> str:
     )
 
 
+def by_category() -> str:
+    """Return how far back the rejections went in each world: the share of all, and the least and most of a category."""
+    cells: dict[str, dict[str, dict[str, int]]] = {}
+    for row in results("categories", "depths"):
+        cells.setdefault(row["arm"], {}).setdefault(row["depth"], {})[row["group"]] = int(row["rejections"])
+    depths = sorted({depth for counts in cells.values() for depth in counts})
+
+    def cell(counts: Mapping[str, Mapping[str, int]], depth: str) -> str:
+        shares = [of / sum(counts[other].get(group, 0) for other in counts) for group, of in counts[depth].items()]
+        share = sum(counts[depth].values()) / sum(sum(each.values()) for each in counts.values())
+        return f"{share:.0%} ({min(shares):.0%} to {max(shares):.0%})"
+
+    head = ("World", "Arm", "In place (0)", *(f"{depth} back" for depth in depths[1:]))
+    rows = ((*reversed(arm.split("@")), *(cell(counts, depth) for depth in depths)) for arm, counts in cells.items())
+    return table(head, rows)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
+    "experiment-categories": by_category,
     "experiment-equal-searches": lambda: at_equal_calls("equal_searches"),
     "experiment-unsettled": by_unsettled,
     "experiment-world-measure": lambda: over_worlds("world_measure"),

@@ -27,16 +27,11 @@ CAPTIONS: Mapping[str, str] = {
     "arms": "What was compared. Success is over all trials; differences are paired, against the baseline.",
     "budgets": "Success within so many model calls.",
     "causes": "By where the problem is hard, or by its category.",
-    "depths": "Steps back by how far they went; 0 is a new visit of the step itself.",
+    "depths": "Rejections by how far back they went; 0 is a retry in place or a new visit of the step itself.",
     "steps": "Each step: epsilon is the share of its attempts that its guard accepts.",
     "rules": "Decisions by row of the policy.",
 }
 """The captions of the tables, in their order."""
-
-NOT_PUBLISHED: Mapping[str, str] = {
-    "categories": "Rejections by the problem's category and by how far back they went; 0 is also a retry in place.",
-}
-"""The captions of the tables that every report has and `docs/experiments` has not."""
 
 PLOTS: Mapping[str, str] = {
     "success": "The share of trials that succeed within so many model calls; bands are 95 % intervals.",
@@ -129,7 +124,7 @@ def _point(row: Mapping[str, Cell], name: str) -> Point | None:
 
 def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], done: int, planned: int) -> str:
     template = Template((files("replan.experiments") / PAGE).read_text(encoding="utf-8"))
-    seeds, shown = experiment.seeds, {**captions(experiment), **NOT_PUBLISHED}
+    seeds, shown = experiment.seeds, captions(experiment)
     facts = {
         "Trials": f"{done:,}" if done == planned else f"{done:,} of {planned:,}: the budget is spent",
         "Seeds": f"{seeds.first} to {seeds.first + seeds.count - 1}",

@@ -39,7 +39,6 @@ def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: S
             "budgets": [row for arm, results in by_arm.items() for row in _budgets(arm, results, budgets)],
             "causes": [row for arm, results in by_arm.items() for row in _groups(arm, results)],
             "depths": [row for arm, results in by_arm.items() for row in _depths(arm, results)],
-            "categories": [row for arm, results in by_arm.items() for row in _categories(arm, results)],
             "steps": [row for arm, results in by_arm.items() for row in _steps(arm, results)],
             "rules": [row for arm, results in by_arm.items() for row in _rules(arm, results)],
         }
@@ -130,38 +129,20 @@ def _groups(arm: str, trials: Sequence[Trial]) -> Table:
 
 
 def _depths(arm: str, trials: Sequence[Trial]) -> Table:
-    """Count the replans by the distance of their farthest target, for each group."""
-    rows: Table = []
-    for group in sorted({group_of(trial) for trial in trials}):
-        members = [trial for trial in trials if group_of(trial) == group]
-        counts = Counter(depth for trial in members for depth in trial.depths)
-        total = sum(counts.values())
-        rows += [
-            {
-                "arm": arm,
-                "group": group,
-                "depth": depth,
-                "steps_back": counts[depth],
-                "share": rounded(counts[depth] / total),
-                "per_trial": rounded(counts[depth] / len(members)),
-            }
-            for depth in sorted(counts)
-        ]
-    return rows
+    """Count the rejections by how far each went back, for each category; a retry in place has the depth 0 (S42, S44).
 
-
-def _categories(arm: str, trials: Sequence[Trial]) -> Table:
-    """Sum up how far each rejection went, by the problem's category; retries in place have the depth 0 (S42, S44)."""
+    Trials of problems without a category are grouped by the level at which the problem is hard.
+    """
     rows: Table = []
-    for category in sorted({trial.category for trial in trials}):
-        members = [trial for trial in trials if trial.category == category]
+    for group in sorted({_category_of(trial) for trial in trials}):
+        members = [trial for trial in trials if _category_of(trial) == group]
         counts = Counter(depth for trial in members for depth in trial.depths)
         counts[0] += sum(trial.retries for trial in members)
         total = counts.total()
         rows += [
             {
                 "arm": arm,
-                "category": category or "all",
+                "group": group,
                 "depth": depth,
                 "rejections": counts[depth],
                 "share": rounded(counts[depth] / total) if total else None,
@@ -170,6 +151,10 @@ def _categories(arm: str, trials: Sequence[Trial]) -> Table:
             for depth in sorted(counts)
         ]
     return rows
+
+
+def _category_of(trial: Trial) -> str:
+    return trial.category or trial.cause or "all"
 
 
 def _steps(arm: str, trials: Sequence[Trial]) -> Table:

@@ -9,13 +9,12 @@ import pytest
 
 from replan.experiments import report
 from replan.experiments.plots import Point, curves, groups, points
-from replan.experiments.report import CAPTIONS, NOT_PUBLISHED, PAGE, PLOTS, to_csv, write_report
+from replan.experiments.report import CAPTIONS, PAGE, PLOTS, to_csv, write_report
 from replan.experiments.results import Store
 from replan.experiments.simulated_runner import run_simulated
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link"}
-TABLES = {**CAPTIONS, **NOT_PUBLISHED}
 
 
 def texts(svg):
@@ -63,7 +62,7 @@ def test_the_same_data_give_the_same_bytes(reported, tmp_path):
     again.mkdir()
     write_report(experiment, trials, len(trials), again)
     names = {path.name for path in again.iterdir()}
-    assert names == {PAGE, "success.svg", "calls.svg", "delta.svg", *(f"{name}.csv" for name in TABLES)}
+    assert names == {PAGE, "success.svg", "calls.svg", "delta.svg", *(f"{name}.csv" for name in CAPTIONS)}
     assert all((again / name).read_bytes() == (folder / name).read_bytes() for name in names)
 
 
@@ -74,8 +73,8 @@ def test_the_page_is_complete_and_self_contained(reported):
     assert page.open == []
     assert page.links == []
     assert page.tags.count("svg") == len(PLOTS)
-    assert page.tags.count("table") == len(TABLES)
-    assert page.tags.count("figcaption") == page.tags.count("figure") == len(PLOTS) + len(TABLES)
+    assert page.tags.count("table") == len(CAPTIONS)
+    assert page.tags.count("figcaption") == page.tags.count("figure") == len(PLOTS) + len(CAPTIONS)
     assert "script" not in page.tags
     assert "@media print" in (reported[2] / PAGE).read_text()
 

@@ -54,12 +54,14 @@ def test_success_is_shown_by_budget():
     assert [row["success"] for row in rows] == [0, 0.6, 0.6, 0.6, 0.6]
 
 
-def test_depths_are_shown_by_category():
-    """S42, S44: how far back, for each group of problems."""
+def test_depths_are_shown_by_the_level_at_fault_where_problems_have_no_category():
+    """S42: how far back each rejection went."""
     rows = [row for row in card()["depths"] if row["arm"] == "search"]
-    assert [(row["group"], row["depth"], row["steps_back"], row["share"]) for row in rows] == [
+    assert [(row["group"], row["depth"], row["rejections"], row["share"]) for row in rows] == [
+        ("plan", 0, 0, 0.0),
         ("plan", 1, 6, 0.5),
         ("plan", 2, 6, 0.5),
+        ("recon", 0, 0, None),
     ]
 
 
@@ -130,8 +132,8 @@ def test_depths_by_category_count_a_retry_in_place_as_depth_0():
         trial(seed=2, category="feature", cause="plan", depths=(0, 2, 2)),
         trial(seed=3, category="quiet", cause="plan"),
     ]
-    rows = card(trials)["categories"]
-    columns = ("category", "depth", "rejections", "share", "per_trial")
+    rows = card(trials)["depths"]
+    columns = ("group", "depth", "rejections", "share", "per_trial")
     assert [tuple(row[column] for column in columns) for row in rows] == [
         ("bug", 0, 3, 0.75, 1.5),
         ("bug", 1, 1, 0.25, 0.5),
