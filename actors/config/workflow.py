@@ -179,16 +179,21 @@ class Workflow(Config):
 
     @model_validator(mode="after")
     def _check_strict(self) -> "Workflow":
-        if not self.strict:
-            return self
+        if self.strict and self.never_strict:
+            raise config_error(self.never_strict, ("strict",))
+        return self
+
+    @cached_property
+    def never_strict(self) -> str:
+        """Why `strict` cannot be set, as a sentence without its end; empty where it can."""
         plans = [step for step in self.leaves() if self.role(step) == "plan"]
         if not plans:
-            raise config_error("strict needs a last step that makes a plan", ("strict",))
+            return "strict needs a last step that makes a plan"
         for step in plans:
             guard = self.action_pairs[step].guard
             if isinstance(guard, Composite) and guard.majority is not None:
-                raise config_error(f"strict needs a guard of step {step} that is no majority", ("strict",))
-        return self
+                return f"strict needs a guard of step {step} that is no majority"
+        return ""
 
     def changed(self, **keys: Any) -> "Workflow":
         """Return the workflow with other values for some keys.

@@ -88,22 +88,24 @@ class RunConfig(Value):
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person has changed the model or the limits of a call, also of runs to come.
 
-        Such a limit holds for every step.
+        Such a limit holds for every step. `strict` is for the run's own plans: its child runs make parts of them.
         """
-        if event.model is None and event.timeout_seconds is None and event.output_tokens_max is None:
+        for_calls = (event.model, event.timeout_seconds, event.output_tokens_max)
+        if not event.strict and all(value is None for value in for_calls):
             return self
-        workflow = self.workflow
+        workflow = self.workflow.changed(strict=True) if event.strict else self.workflow
         if event.timeout_seconds is not None:
             workflow = _for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
         if event.output_tokens_max is not None:
             workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
+        below = event.model_copy(update={"strict": False})
         return RunConfig(
             workflow=workflow,
             policy=self.policy,
             prompts=self.prompts,
             model=event.model or self.model,
             price=event.price if event.model is not None else self.price,
-            children={name: child.with_settings(event) for name, child in self.children.items()},
+            children={name: child.with_settings(below) for name, child in self.children.items()},
             deterministic=is_deterministic(event.model) if event.model is not None else self.deterministic,
             no_input=self.no_input,
         )

@@ -137,7 +137,15 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
 def _started(event: RunStarted) -> State:
     config = read_config(event.pinned)
     return State(
-        run=RunState(event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits)),
+        run=RunState(
+            event.run,
+            event.child,
+            event.at,
+            event.at,
+            event.mono,
+            ledger=Ledger(event.limits),
+            never_strict=config.workflow.never_strict,
+        ),
         config=config,
         specification=event.specification,
         attachments=read_stored(event.attachments),

@@ -40,7 +40,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
                 return None if run.parked else parked
             return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at, mono=message.mono)
         case Mailed():
-            return inbox.accept_mail(run.questions, run.messages, run.ledger, message)
+            return _mailed(run, message)
         case Overdrawn():
             return parking.accept_overdrawn(run, message)
         case _:
@@ -51,11 +51,22 @@ def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlE
     """Return what can still be said to a run that has ended: where that is not final, it may go on."""
     match message:
         case Mailed() if not end.final:
-            return inbox.accept_mail(run.questions, run.messages, run.ledger, message, finished=True)
+            return _mailed(run, message)
         case Resumed() if run.tools or run.undone(at_once=message.at_once):
             return _resumed(message)
         case _:
             return None
+
+
+def _mailed(run: RunState[C], message: Mailed) -> InboxEvent:
+    return inbox.accept_mail(
+        run.questions,
+        run.messages,
+        run.ledger,
+        message,
+        never_strict=run.never_strict,
+        finished=run.finished is not None,
+    )
 
 
 def _resumed(message: Resumed) -> RunResumed:

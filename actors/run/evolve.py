@@ -132,7 +132,8 @@ def _ended_early(run: RunState[C]) -> bool:
 
 def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     """Return the state with changed settings; a provider that is no longer the run's is not waited for."""
-    run = changed(run, changes=settings.for_children(run.changes, run.ledger.limits, event))
+    changes = settings.for_children(run.changes, run.ledger.limits, event)
+    run = changed(run, changes=changes, renewing=run.renewing or event.strict)
     if event.model is not None:
         again = pauses.up(run.calls) if PROVIDER in run.waits else run.calls
         left = waits.without_provider(run.waits)

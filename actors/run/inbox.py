@@ -120,14 +120,20 @@ def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
 
 
 def accept_mail(
-    questions: Questions, messages: Messages, ledger: Ledger, message: "Mailed", *, finished: bool = False
+    questions: Questions,
+    messages: Messages,
+    ledger: Ledger,
+    message: "Mailed",
+    *,
+    never_strict: str,
+    finished: bool = False,
 ) -> InboxEvent:
     """Return the fact that a person's message is: what they said, or that it could not be taken and why."""
     try:
         body = _body(message.body)
         match body.get("kind"):
             case "change":
-                return change_of(ledger, body, message.at, message.mono)
+                return change_of(ledger, body, message.at, message.mono, never_strict=never_strict)
             case "cancel" if finished:
                 return _refused(message, "the run has finished")
             case _:

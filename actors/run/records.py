@@ -126,6 +126,8 @@ def changes_text(event: SettingsChanged) -> str:
         parts.append(f"the time limit of a call to {event.timeout_seconds:g} s")
     if event.output_tokens_max is not None:
         parts.append(f"the limit of a reply to {event.output_tokens_max:,} tokens")
+    if event.strict:
+        parts.append("the check of plans: one that leaves a demand of the text in no step is rejected")
     return " and ".join(parts)
 
 

@@ -1,7 +1,8 @@
 """Settings that a person changes while a run goes on: its limits, its model, the limits of a call and a reply. Pure.
 
 A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the
-given values, and `model`, `price`, `timeout_seconds` and `output_tokens_max`. It is valid until the run's end is final.
+given values, and `model`, `price`, `timeout_seconds`, `output_tokens_max` and `strict`. It is valid until the run's end
+is final.
 """
 
 from collections.abc import Mapping
@@ -23,11 +24,13 @@ OUTPUT_TOKENS_MOST = 10**6
 """The largest token limit of a reply."""
 
 _UNITS = {"micro_usd": "micro-dollars", "active_seconds": "active seconds"}
-_OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_max"})
+_OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_max", "strict"})
+NEVER_STRICT = "strict needs a run that makes a plan from a text"
+"""Why a run of a kind without such plans takes no `strict`."""
 
 
 class SettingsChanged(TimedEvent):
-    """A person changed limits, the model, the time limit of calls, or the token limit of replies."""
+    """A person changed limits, the model, the time limit of calls, the token limit of replies, or what plans need."""
 
     precedes_takeover: ClassVar[bool] = True
     kind: Literal["settings_changed"] = "settings_changed"
@@ -41,6 +44,8 @@ class SettingsChanged(TimedEvent):
     """The time limit of a call from now on; None where it stays."""
     output_tokens_max: int | None = Field(default=None, ge=1)
     """The token limit of a reply from now on; None where it stays."""
+    strict: bool = False
+    """Whether plans that leave a demand of the text in no step are rejected from now on; False where that stays."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits | None) -> dict[str, Any] | None:
@@ -48,8 +53,13 @@ class SettingsChanged(TimedEvent):
         return None if limits is None else limits.model_dump(mode="json")
 
 
-def change_of(ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | None = None) -> SettingsChanged:
-    """Return the change that a message is. Raises `UsageProblem`, whose place is the key, for one that is not valid."""
+def change_of(
+    ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | None = None, *, never_strict: str = NEVER_STRICT
+) -> SettingsChanged:
+    """Return the change that a message is; `never_strict` is why the run cannot be strict, empty where it can be.
+
+    Raises `UsageProblem`, whose place is the key, for one that is not valid.
+    """
     given = {key: value for key, value in body.items() if key not in _OWN}
     unknown = given.keys() - Limits.model_fields.keys()
     if unknown:
@@ -69,7 +79,12 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | 
     if output is not None and not (_is_number(output) and isinstance(output, int) and 0 < output <= OUTPUT_TOKENS_MOST):
         cause = f"a token limit is a whole number above 0, at most {OUTPUT_TOKENS_MOST:,}"
         raise UsageProblem(cause, place="output_tokens_max")
-    if not given and model is None and timeout is None and output is None:
+    strict = body.get("strict")
+    if strict is not None and strict is not True:
+        raise UsageProblem("a run can only become strict", place="strict")
+    if strict and never_strict:
+        raise UsageProblem(never_strict, place="strict")
+    if not given and model is None and timeout is None and output is None and not strict:
         raise UsageProblem("nothing is changed")
     try:
         price = None if body.get("price") is None else Price.model_validate(body["price"])
@@ -88,6 +103,7 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | 
         price=price,
         timeout_seconds=timeout,
         output_tokens_max=output,
+        strict=bool(strict),
     )
 
 

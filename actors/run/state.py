@@ -12,6 +12,7 @@ from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
+from actors.run.settings import NEVER_STRICT
 from actors.run.tools import Tools
 from actors.run.waits import HOME_BUDGET, PROVIDER, WaitRequested, Waits
 from actors.values.artifacts import Clarified
@@ -58,7 +59,9 @@ class RunState(Generic[C]):
     finished: RunFinished | None = None
     """The run's end, once it has one, until it is undone; ends of open calls of tools are recorded after it."""
     renewing: bool = False
-    """Whether it was given another model, which the next driver opens; until then nothing is asked for."""
+    """Whether it was given another model or guard, which the next driver opens; until then nothing is asked for."""
+    never_strict: str = NEVER_STRICT
+    """Why it cannot be made `strict`, as a sentence without its end; empty where it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The settings changed since the run began that hold for its child runs too, as a message to them."""
     reopening: bool = False

@@ -25,16 +25,18 @@ async def alimits(
     patience_seconds: float | None = None,
     stop_below: float | None = None,
     keep_trying: bool = False,
+    strict: bool = False,
     timeout_seconds: float | None = None,
     output_tokens: int | None = None,
     home: Home = None,
 ) -> RunResult:
     """Change the limits of a run, of its calls and replies, or its model, and return what it has come to.
 
-    What is None stays as it is. Limits count from the start of the run, `deadline_seconds` from now. The run may be
-    driven, wait, be parked, or have ended for want of a budget; it is not driven here: `resume` goes on with it, or its
-    host does. Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a change that is not valid, for
-    none at all, and for a run whose end is final.
+    What is None stays as it is. Limits count from the start of the run, `deadline_seconds` from now. With
+    `strict`, plans that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be
+    parked, or have ended for want of a budget; it is not driven here: `resume` goes on with it, or its host does.
+    Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a change that is not valid, for none at
+    all, and for a run whose end is final.
     """
     changes = Changes(
         max_calls=max_calls,
@@ -45,6 +47,7 @@ async def alimits(
         patience_seconds=patience_seconds,
         stop_below=stop_below,
         keep_trying=keep_trying,
+        strict=strict,
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
         model=model,

@@ -137,6 +137,7 @@ def drive(
     patience_seconds: float | None = None,
     stop_below: float | None = None,
     keep_trying: bool = False,
+    strict: bool = False,
     timeout_seconds: float | None = None,
     output_tokens: int | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
@@ -148,8 +149,8 @@ def drive(
 
     `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. The limits
     and the model replace those of the run, as `limits` says: a run that has ended for want of a budget goes on with a
-    larger one. Only records that are written from now on are yielded. A run whose end is final is yielded too; its
-    result is available at once.
+    larger one. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only records
+    that are written from now on are yielded. A run whose end is final is yielded too; its result is available at once.
 
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` where another
     process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
@@ -164,6 +165,7 @@ def drive(
         patience_seconds=patience_seconds,
         stop_below=stop_below,
         keep_trying=keep_trying,
+        strict=strict,
         timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
         model=model,

@@ -1,4 +1,4 @@
-"""Changes of a run that exists: limits, model and time limit, as its inbox takes them."""
+"""Changes of a run that exists: its limits, those of its calls, its model and `strict`, as its inbox takes them."""
 
 import json
 import os
@@ -44,6 +44,8 @@ class Changes:
     """The token limit of a reply, of every step."""
     model: str | None = None
     """The model, as after `--model`."""
+    strict: bool = False
+    """Whether plans that leave a demand of the text in no step are rejected from now on."""
 
     @property
     def raises_limits(self) -> bool:
@@ -59,8 +61,8 @@ class Changes:
 
     def __bool__(self) -> bool:
         """Tell whether anything changes."""
-        given = (getattr(self, field.name) for field in fields(self) if field.name != "keep_trying")
-        return self.keep_trying or any(value is not None for value in given)
+        values = [getattr(self, field.name) for field in fields(self)]
+        return any(value is not None and value is not False for value in values)
 
 
 _LIMITS = {
@@ -109,6 +111,8 @@ def _message_of(changes: Changes, result: RunResult, now: float, environment: Ma
         body["timeout_seconds"] = changes.timeout_seconds
     if changes.output_tokens is not None:
         body["output_tokens_max"] = changes.output_tokens
+    if changes.strict:
+        body["strict"] = True
     price_known = result.cost_usd is not None
     if changes.model is not None:
         config = read_user_config(locate_home(environment).config)

@@ -101,7 +101,7 @@ async def post_change(
     With a `key`, the same change is posted once, however often this is called.
     """
     open_run = _unfinished(run, common)
-    change_of(open_run.ledger, changes, journal.now())
+    change_of(open_run.ledger, changes, journal.now(), never_strict=open_run.never_strict)
     return await _post(journal, run, f"change:{key or secrets.token_hex(8)}", {"kind": "change", **changes})
 
 

@@ -54,6 +54,8 @@ class ChangedLimits(Limits):
     """The least chance of success per call that a move of a belief policy must have."""
     keep_trying: bool = False
     """Whether the run goes on where no move is worth its calls, or its model repeats itself: as `stop_below` 0."""
+    strict: bool = False
+    """Whether plans that leave a demand of the problem in no step are rejected from now on."""
 
 
 class StartRun(Limits):

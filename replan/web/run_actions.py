@@ -30,7 +30,7 @@ async def limits(site: Site, request: Request, who: Principal, form: Form) -> Re
 
 
 def changes_of(form: Form) -> Changes:
-    """Return the changes of limits in a form; empty fields change nothing. Raises `UsageProblem`."""
+    """Return the changes in a form of limits; empty fields change nothing. Raises `UsageProblem`."""
     minutes, hours = form.number("active_minutes"), form.number("deadline_hours")
     return Changes(
         max_calls=form.whole("max_calls"),
@@ -39,6 +39,7 @@ def changes_of(form: Form) -> Changes:
         active_seconds=None if minutes is None else minutes * MINUTE,
         deadline_seconds=None if hours is None else hours * 60 * MINUTE,
         stop_below=form.number("stop_below"),
+        strict=form.text("strict") == "yes",
     )
 
 

@@ -75,6 +75,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
+        "may_be_strict": common is not None and not common.never_strict,
         "takes_messages": not final and shown.moved_to is None,
         "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",
         "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),

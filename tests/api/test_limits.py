@@ -49,6 +49,21 @@ def test_a_run_goes_on_with_another_model(in_loop, spent, scripted):
     assert in_loop(main).succeeded
 
 
+def test_a_run_becomes_strict(in_loop, spent):
+    """Its plan is judged by one guard more, which finds nothing here."""
+    home, run = spent
+
+    async def main():
+        async with replan.drive(run, max_calls=9, strict=True, home=home) as driven:
+            records = [record async for record in driven]
+            return records, await driven.result()
+
+    records, result = in_loop(main)
+    assert result.succeeded
+    guards = [record.event.guard for record in records if record.event.kind == "judgement_requested"]
+    assert guards == ["all_of"] * len(guards) != []
+
+
 @pytest.mark.parametrize(
     ("options", "place"),
     [({"max_calls": -1}, "max_calls"), ({"timeout_seconds": 0}, "timeout_seconds"), ({"model": 3}, "model")],

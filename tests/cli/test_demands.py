@@ -85,6 +85,27 @@ def test_a_strict_run_without_a_way_back_ends_with_exit_code_3(replan, scripted,
         assert f'demand.in_no_step at {requirement_id(quote)}: the text demands "{quote}"' in result.stdout
 
 
+def test_a_run_becomes_strict_when_it_is_resumed_so(replan, scripted, stack):
+    """It was begun without the option: the plans that are judged from then on must have each demand in a step."""
+    asking = {**ANALYSIS, "open_questions": ["Which version of SQLAlchemy is it?"]}
+    model = scripted({**script([]), "g_analysis": [asking, ANALYSIS]})
+    assert replan("run", stack, "-m", model, "--max-calls", "5", "--no-input").exit_code == 6
+    replan("answer", "--last", "2.0")
+    result = replan("resume", "--last", "--no-input", "--strict")
+    assert result.exit_code == 5
+    for quote in DEMANDED:
+        assert f'demand.in_no_step at {requirement_id(quote)}: the text demands "{quote}"' in result.stdout
+    changed = "you changed the check of plans: one that leaves a demand of the text in no step is rejected"
+    assert changed in replan("log", "--last").stdout
+
+
+def test_a_run_that_makes_no_plan_from_a_text_cannot_become_strict(replan):
+    assert replan("acquire", "cloud_cost", "Cost of a shop", "-m", "rules", "--no-input").exit_code == 6
+    result = replan("resume", "--last", "--strict")
+    assert result.exit_code == 2
+    assert "--strict: strict needs a run that makes a plan from a text" in result.stderr
+
+
 def test_a_strict_run_tells_each_missing_demand_to_the_author_of_the_facts(replan, scripted, stack):
     """The policy looks for the cause where the demands were to be collected."""
     replies = script(CAREFUL, [CAREFUL[2]])

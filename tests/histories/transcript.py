@@ -131,6 +131,7 @@ class Transcript:
         changes += [f"model {event.model}"] if event.model else []
         changes += [f"time-out {event.timeout_seconds:g} s"] if event.timeout_seconds else []
         changes += [f"replies of {event.output_tokens_max} tokens"] if event.output_tokens_max else []
+        changes += ["strict"] if event.strict else []
         return f"changed   {', '.join(changes)}"
 
     def _mail_refused(self, event):

@@ -38,6 +38,7 @@ _RESUME = examples(
 @click.option(
     "--keep-trying", is_flag=True, help="Go on where no move is worth its calls, or the model repeats itself."
 )
+@click.option("--strict", is_flag=True, help="Reject plans that leave a demand of the text in no step, from now on.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on, for every step.")
 @click.option(
@@ -64,6 +65,7 @@ def resume(
     patience: float | None,
     stop_below: float | None,
     keep_trying: bool,
+    strict: bool,
     timeout: float | None,
     output_tokens: int | None,
     grace: float | None,
@@ -89,6 +91,7 @@ def resume(
         patience_seconds=patience,
         stop_below=stop_below,
         keep_trying=keep_trying,
+        strict=strict,
         timeout_seconds=timeout,
         output_tokens=output_tokens,
         model=model,
