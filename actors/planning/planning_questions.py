@@ -4,14 +4,19 @@ from collections.abc import Mapping, Sequence
 
 from actors.guards import review as reviews
 from actors.planning.state import State
+from actors.policy.history import Past
 from actors.values.answers import TEXT, is_answer_schema
 from actors.values.asked import AskedForm, Inquiry, asked_form, in_words_of, inquiry, together, waiting, with_frame
 from actors.values.findings import Code, Finding, Verdict
 
 RULES = "rules"
 """The model of the built-in author."""
-_FINDINGS_SHOWN = 5
 _REDONE = "The step is done again with this answer."
+_LAST_ATTEMPTS = "the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
+ADVICE_CHOICES: Mapping[str, str] = {
+    "try again": "The step is done again in a new round, in which it may send the search back as often as before.",
+}
+"""The answer that is offered beside advice where a step has used up its escalations."""
 REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
     f"{reviews.REJECT} REASON": "The result is rejected, and the next attempt is told the reason.",
@@ -19,22 +24,26 @@ REVIEW_CHOICES: Mapping[str, str] = {
 """What the answers to a review do."""
 
 
-def of_verdict(state: State, step: str, verdict: Verdict, questions_left: int) -> list[AskedForm]:
+def of_verdict(
+    state: State, step: str, verdict: Verdict, questions_left: int, history: Sequence[Past] = ()
+) -> list[AskedForm]:
     """Return the questions that a rejection asks of a person.
 
     A finding whose answer has a schema of its own is a question of its own. The others are asked together, and so are
     all where the run may not ask that many more. Findings for models are no questions: where there is nothing else, the
-    person is asked for advice, which the workflow wants of its steps by `e_max` (S104).
+    step has used up its escalations, and the person is asked what is to be done (S104); `history` has the failures of
+    the round.
     """
+    about = waiting(step, blocks(state, step))
     asked = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
-    asked = asked or [_advice(step, verdict)]
+    if not asked:
+        return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=_LAST_ATTEMPTS.format(step=step))]
     typed = [each for each in asked if each.answer_schema != TEXT]
     plain = [each for each in asked if each.answer_schema == TEXT]
     if len(typed) + bool(plain) > questions_left:
         plain, typed = asked, []
     listed = [*([together(plain, f"the step '{step}'")] if plain else []), *typed]
-    about, otherwise = waiting(step, blocks(state, step)), _otherwise(step, verdict)
-    return [with_frame(each, about=about, otherwise=otherwise) for each in listed]
+    return [with_frame(each, about=about, otherwise=_otherwise(step, verdict)) for each in listed]
 
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:
@@ -65,11 +74,26 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
     return in_words_of(who, f"the step '{step}'", finding.message, does=_REDONE, schema=schema if usable else None)
 
 
-def _advice(step: str, verdict: Verdict) -> Inquiry:
-    """Return the question for advice about a step that keeps being rejected, with what was found last."""
-    found = "\n".join(f"- {finding.message}" for finding in verdict.errors[:_FINDINGS_SHOWN])
-    text = f"What should be done differently, as the step '{step}' keeps failing and may send the search back no more?"
-    return inquiry(text, shown=f"The guard '{verdict.guard}' found last:\n{found}" if found else "")
+def _what_to_do(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:
+    """Return the question what is to be done about a step that may send the search back no more.
+
+    What its guard has found is for models; the person sees how often it failed, and who rejected it last.
+    """
+    failures = [past for past in history if past.step == step]
+    back = sum(past.up > 0 for past in failures)
+    return inquiry(
+        f"What is to be done about the step '{step}', which was rejected and may send the search back no more?",
+        shown=(
+            f"The step '{step}' was rejected {_times(len(failures) + 1)} in this round, the last time by the guard"
+            f" '{verdict.guard}', and has sent the search back {_times(back)}."
+        ),
+        choices=ADVICE_CHOICES,
+        schema=TEXT,
+    )
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def _otherwise(step: str, verdict: Verdict) -> str:

@@ -2,7 +2,7 @@
 
 It works in three steps: the table proposes a level and targets (`_propose`); `actors.search.moves` chooses the move
 that the budgets allow; if the move escalates and the step has used up its escalations (`e_max`), a person is asked
-instead, for advice. Nobody is asked to settle a finding that is for models: the search goes on by itself, or ends.
+what is to be done. Nobody is asked to settle a finding that is for models: the search goes on by itself, or ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -222,7 +222,8 @@ def _believed(failure: Failure, situation: Situation, cause: Cause | None) -> De
     proposal = _Proposal(BacktrackLevel.LOCAL_RETRY, targets, rule, finding, classified=cause, weighing=weighing)
     if weighed and weighed[0].value < situation.stop_below:
         return _decision(failure, graph, replace(proposal, rule=NOT_WORTH_IT), stuck(graph, failure.step))
-    if weighed and weighed[0].move is None:
+    asks = weighed[0].move is None if weighed else not bounds.may_escalate and situation.questions_left > 0
+    if asks:
         return _question(failure, proposal)
     return _decision(failure, graph, proposal, (weighed[0].move if weighed else None) or stuck(graph, failure.step))
 

@@ -68,7 +68,7 @@ class ClarificationAnswered(TimedEvent):
 
 
 class ClarificationDeclined(TimedEvent):
-    """The user will not answer a question: the step that asked goes on without."""
+    """The user will not answer a question; what its `otherwise` says happens."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("via",)
     kind: Literal["clarification_declined"] = "clarification_declined"
@@ -87,7 +87,7 @@ class ClarificationWithdrawn(Event):
 
 
 class ClarificationExpired(Event):
-    """Nobody answered a question in time: the step that asked goes on without."""
+    """Nobody answered a question in time; what its `otherwise` says happens."""
 
     kind: Literal["clarification_expired"] = "clarification_expired"
     question_id: str

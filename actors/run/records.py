@@ -29,7 +29,6 @@ from actors.values.format import counted, stamp
 from runtime.core.events import Event
 from runtime.core.owner import describe
 
-_WITHOUT = "its step goes on without an answer"
 _VIA: Mapping[Via, str] = {
     "": "",
     "cli": "",
@@ -41,8 +40,11 @@ _VIA: Mapping[Via, str] = {
 }
 
 
-def record_text(event: Any, _: Any) -> str:
-    """Return what happened, in one line that is not yet sanitised; an event of the kind's own by its name alone."""
+def record_text(event: Any, state: Any) -> str:
+    """Return what happened, in one line that is not yet sanitised; an event of the kind's own by its name alone.
+
+    `state` is one after the event: of a question without an answer it says what happens then.
+    """
     match event:
         case RunResumed():
             return "resumed"
@@ -76,23 +78,29 @@ def record_text(event: Any, _: Any) -> str:
         case RunFinished():
             return f"finished: {event.outcome}, {event.why}"
         case _:
-            return _question_text(event)
+            return _question_text(event, state)
 
 
-def _question_text(event: Any) -> str:
+def _question_text(event: Any, state: Any) -> str:
     match event:
         case ClarificationRequested():
             return f"question {event.question_id} ({event.why}): {event.text}"
         case ClarificationAnswered():
             return f"question {event.question_id} answered{_VIA[event.via]}"
         case ClarificationDeclined():
-            return f"question {event.question_id} declined{_VIA[event.via]}; {_WITHOUT}"
+            return f"question {event.question_id} declined{_VIA[event.via]}; {_without(event, state)}"
         case ClarificationWithdrawn():
             return f"question {event.question_id} withdrawn, since its step is redone"
         case ClarificationExpired():
-            return f"question {event.question_id} expired; {_WITHOUT}"
+            return f"question {event.question_id} expired; {_without(event, state)}"
         case _:
             return _tool_text(event)
+
+
+def _without(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
+    """Return what the question said happens without an answer."""
+    said = state.run.questions[event.question_id].request.otherwise
+    return f"{said[:1].lower()}{said[1:]}".removesuffix(".")
 
 
 def _tool_text(event: Any) -> str:

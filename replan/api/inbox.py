@@ -36,7 +36,7 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
 
 
 async def adecline(question: str, *, home: Home = None) -> Heard:
-    """Decline a question: the step that asked goes on without an answer. Raises as `aanswer` does."""
+    """Decline a question; `Heard.otherwise` says what happens without an answer. Raises as `aanswer` does."""
     return await at_home(home, lambda engine: engine.decline(question, via="python"))
 
 

@@ -118,7 +118,7 @@ class Answer(Arguments):
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
     """The answer, as the question's answer_schema wants it, as text."""
     decline: bool = False
-    """Whether there will be no answer, in place of one: the run goes on without."""
+    """Whether there will be no answer, in place of one; the question's `otherwise` says what happens then."""
 
 
 class Tell(Run):

@@ -27,7 +27,7 @@ def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
     """Return what a form says above its field."""
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
-    about = f"Asked by the run {question['run_id']}. To decline means that the run goes on without an answer."
+    about = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
     return "\n\n".join(filter(None, (f"That answer does not fit: {trouble}" if trouble else "", shown, about)))
 
 

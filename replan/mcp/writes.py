@@ -54,7 +54,7 @@ async def answer(call: Call, wanted: bodies.Answer) -> Mapping[str, Any]:
     if (wanted.answer is None) != wanted.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
     receipt = await messages.answer_question(call.desk, wanted.question, wanted.answer, via="mcp")
-    return {"question": wanted.question, "result": receipt.result, "answer": receipt.stands}
+    return receipt.to_json(wanted.question)
 
 
 async def tell(call: Call, wanted: bodies.Tell) -> Mapping[str, Any]:

@@ -159,7 +159,7 @@ class Engine(Reading):
         return await self._post(question, partial(inbox.post_answer, text=text, via=via))
 
     async def decline(self, question: str, *, via: Via = "") -> Heard:
-        """Post that a question will not be answered: the run goes on without. Raises as `answer` does."""
+        """Post that a question will not be answered; the receipt says what happens then. Raises as `answer` does."""
         return await self._post(question, partial(inbox.post_decline, via=via))
 
     async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:

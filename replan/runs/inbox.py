@@ -35,6 +35,13 @@ class Heard:
     """`duplicate`: the same was posted before; `conflict`: another one was, and that one counts."""
     stands: str | None
     """The answer that counts; None where the question was declined."""
+    otherwise: str = ""
+    """What happens without an answer, as the question says; empty where an answer counts."""
+
+    def to_json(self, question: str) -> dict[str, Any]:
+        """Return the receipt as plain data; `question` is RUN/ID."""
+        value = {"question": question, "result": self.result, "answer": self.stands}
+        return value | {"otherwise": self.otherwise} if self.otherwise else value
 
 
 async def post_answer(journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "") -> Heard:
@@ -55,7 +62,8 @@ async def post_answer(journal: Journal[Any], common: Common, run: str, name: str
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
         raise _placed(problem, place) from None
-    return await _post_once(journal, run, name, {"kind": "answer", "question": name, "answer": answer}, via)
+    body = {"kind": "answer", "question": name, "answer": answer}
+    return await _post_once(journal, run, body, via, common)
 
 
 async def post_decline(journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "") -> Heard:
@@ -67,7 +75,7 @@ async def post_decline(journal: Journal[Any], common: Common, run: str, name: st
             check_decline(open_run.questions, name, via)
         except UsageProblem as problem:
             raise _placed(problem, f"{run}/{name}") from None
-    return await _post_once(journal, run, name, {"kind": "decline", "question": name}, via)
+    return await _post_once(journal, run, {"kind": "decline", "question": name}, via, common)
 
 
 async def post_message(
@@ -129,12 +137,16 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
     return await journal.post(run, key, json.dumps(body))
 
 
-async def _post_once(journal: Journal[Any], run: str, name: str, body: Mapping[str, Any], via: Via) -> Heard:
+async def _post_once(journal: Journal[Any], run: str, body: Mapping[str, Any], via: Via, common: Common) -> Heard:
     """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
+    name = body["question"]
     posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if via else body)
     stands = json.loads(posted.body)
     same = {key: value for key, value in stands.items() if key != "via"} == body
-    return Heard("duplicate" if posted.result == "conflict" and same else posted.result, stands.get("answer"))
+    result = "duplicate" if posted.result == "conflict" and same else posted.result
+    answer = stands.get("answer")
+    question = None if answer is not None or common is None else common.questions.get(name)
+    return Heard(result, answer, "" if question is None else question.request.otherwise)
 
 
 def _unfinished(run: str, common: Common) -> RunState[Any]:

@@ -84,7 +84,7 @@ async def answer(site: Site, request: Request, who: Principal, body: bodies.Answ
     if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
     receipt = await messages.answer_question(site, full, body.answer, via="api")
-    return answered({"question": full, "result": receipt.result, "answer": receipt.stands})
+    return answered(receipt.to_json(full))
 
 
 async def tell(site: Site, request: Request, who: Principal, body: bodies.Message) -> Response:

@@ -40,9 +40,10 @@ def test_an_answer_is_accepted_once_and_another_is_a_conflict(waiting):
 
 def test_a_declined_question_has_no_answer(waiting):
     home, question = waiting
-    assert replan.decline(question, home=home) == replan.Heard("accepted", None)
-    assert replan.decline(question, home=home) == replan.Heard("duplicate", None)
-    assert replan.answer(question, "It works.", home=home) == replan.Heard("conflict", None)
+    end = "Without an answer, the run ends, since the author does not understand the problem."
+    assert replan.decline(question, home=home) == replan.Heard("accepted", None, end)
+    assert replan.decline(question, home=home) == replan.Heard("duplicate", None, end)
+    assert replan.answer(question, "It works.", home=home) == replan.Heard("conflict", None, end)
 
 
 def test_the_async_functions_work_in_any_event_loop(in_loop, tmp_path):

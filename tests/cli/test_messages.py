@@ -127,13 +127,19 @@ def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_qu
 
 def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
     run, questions = two_questions
-    assert replan("answer", questions["g_recon"], "--decline").exit_code == 0
-    assert "was declined so before" in replan("answer", questions["g_recon"], "--decline").stderr
+    without = "without an answer, the step 'g_recon' is done again without it, as far as its attempts go"
+    declined = replan("answer", questions["g_recon"], "--decline")
+    assert declined.exit_code == 0
+    assert f"is declined. W{without[1:]}" in declined.stderr
+    again = replan("answer", questions["g_recon"], "--decline", "--json")
+    assert "was declined so before" in again.stderr
+    assert json.loads(again.stdout)["otherwise"].startswith(f"W{without[1:]}")
     assert_refused(replan("answer", questions["g_recon"], "red"), "it was declined")
     assert replan("answer", questions["g_analysis"], "3.12").exit_code == 0
     assert_refused(replan("answer", questions["g_analysis"], "--decline"), "'3.12'")
     assert json.loads(replan("resume", run, "--json").stdout)["outcome"] == "success"
     assert len(events(replan, run, "clarification_declined")) == 1
+    assert f"declined; {without}" in replan("log", run).stdout
 
 
 def test_a_note_is_shown_as_not_yet_seen_until_a_prompt_contains_it(replan, two_questions):

@@ -55,7 +55,10 @@ def test_a_row_is_mended_as_often_as_the_table_says_and_anew_after_a_step_back()
 
 
 def test_escalations_that_are_used_up_leave_a_belief_the_step_itself():
-    """`e_max` under a belief: no step above is a candidate, however likely; without a move left, the end names it."""
+    """`e_max` under a belief: no step above is a candidate, however likely; without a move left a person is asked (S104).
+
+    It asks as the rows do; without a question left, the end names `e_max`.
+    """
     history = after(*["plan.goal_unreachable"] * 2)
     back = Past("plan", frozenset(), up=2, row="wrong_strategy", redone=("recon", "strategy", "plan"))
     failed = failure("plan.goal_unreachable", where="s9")
@@ -67,5 +70,8 @@ def test_escalations_that_are_used_up_leave_a_belief_the_step_itself():
     assert [option.move for option in decision.weighing.options] == ["retry"]
     weighed = decided(failed, history=(*history, back), escalation=used)
     assert {option.move for option in weighed.weighing.options} == {"retry"}, "a finding for models is never asked"
+    for somebody in (True, False):
+        asks = decided(failed, history=(*history, back), escalation=used, attempt=3, weighs_questions=somebody)
+        assert (asks.level, asks.targets, asks.rule) == ("clarify", ("plan",), "e_max")
     ended = decided(failed, history=(*history, back), escalation=used, questions_left=0, attempt=3)
     assert (ended.level, ended.rule) == ("give_up", "e_max")

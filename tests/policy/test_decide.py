@@ -170,11 +170,10 @@ def test_stagnation_goes_where_the_workflow_says():
 
 
 def test_used_up_escalations_end_with_a_person():
-    """S104: the question contains the summary of the failure."""
+    """S104: by rows at once; a belief tries first what it may at the step itself."""
     failed = failure("plan.dead_end")
     decision = decide(failed, situation(history=(past(failed, 1),), escalation=Escalation(e_max=1)))
     assert gist(decision) == (CLARIFY, "plan", "e_max")
-    assert "plan.dead_end" in summary(decision, failed.verdict)
 
 
 @pytest.mark.parametrize("code", ["plan.cycle", "plan.dead_end"])

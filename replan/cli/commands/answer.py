@@ -45,9 +45,10 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
         open_count = len(await questions_of(engine, run))
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
-    report_posted(f"{full} {posted}", row, hosted=hosted, open_count=open_count)
+    follows = f". {receipt.otherwise}" if receipt.otherwise else ""
+    report_posted(f"{full} {posted}{follows}", row, hosted=hosted, open_count=open_count)
     if as_json:
-        print_json({"question": full, "result": receipt.result, "answer": receipt.stands, "open_questions": open_count})
+        print_json({**receipt.to_json(full), "open_questions": open_count})
     return Exit.OK
 
 

@@ -19,7 +19,7 @@ _ANSWER = examples(
 @click.argument("question", metavar="QUESTION|--last", required=False, shell_complete=complete_question)
 @click.argument("text", required=False)
 @click.option("--last", is_flag=True, help="A question of the newest run; with several, QUESTION is its ID.")
-@click.option("--decline", is_flag=True, help="Give no answer: the step that asked goes on without.")
+@click.option("--decline", is_flag=True, help="Give no answer; the question says what happens then.")
 @json_option
 @common
 @click.pass_obj
