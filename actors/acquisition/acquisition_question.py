@@ -2,7 +2,8 @@
 
 from actors.acquisition.answers import answer_schema
 from actors.acquisition.decision import PlannerDecision
-from actors.acquisition.gate_policy import BLOCKED, question_text
+from actors.acquisition.field_question import field_question
+from actors.acquisition.gate_policy import BLOCKED
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
 from actors.values.answers import kind_of, options_of
@@ -17,14 +18,25 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """Return the program's question, or the words of the model or the profile in the program's frame."""
-    path, text = decision.target_field, question_text(schema, decision)
-    subject, wanted = f"the value '{one_line(schema.fields[path].label, 200)}'", answer_schema(schema, path)
+    path = decision.target_field
+    blocked, asked = _parts(decision.question)
+    own, wanted = field_question(schema, path), answer_schema(schema, path)
+    subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
     meanings = {value: f"The value is {value}." for value in options_of(wanted)} if kind_of(wanted) == "choice" else {}
-    if decision.question and not decision.question.startswith(BLOCKED):
-        return in_words_of("The model", subject, text, does=_TAKEN, schema=wanted, meanings=meanings)
-    if not one_line(text).endswith("?"):
-        return in_words_of("The profile", subject, text, does=_TAKEN, schema=wanted, meanings=meanings)
-    return inquiry(text, choices=meanings or None, schema=wanted)
+    words = {"does": _TAKEN, "schema": wanted, "meanings": meanings, "above": blocked}
+    if asked and asked != own:
+        return in_words_of("The model", subject, asked, **words)
+    if not own.endswith("?"):
+        return in_words_of("The profile", subject, own, **words)
+    return inquiry(own, shown=blocked, choices=meanings or None, schema=wanted)
+
+
+def _parts(question: str) -> tuple[str, str]:
+    """Return what blocks the calculation, as far as a decision's question says it, and the question."""
+    if not question.startswith(BLOCKED):
+        return "", question.strip()
+    blocked, _, asked = question.partition("\n")
+    return blocked, asked.strip()
 
 
 _TAKEN = "The value is taken as answered."

@@ -4,6 +4,7 @@ from actors.acquisition.blocked_calculation import is_blocked
 from actors.acquisition.calculation import inputs_hash
 from actors.acquisition.decision import PlannerDecision
 from actors.acquisition.decompositions import proposed, wanted
+from actors.acquisition.field_question import field_question
 from actors.acquisition.graph import Hop
 from actors.acquisition.next_task import (
     next_acquisition_task,
@@ -18,6 +19,7 @@ from actors.acquisition.planner_state import Calculation
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import State
 from actors.acquisition.writes import Writes, apply
+from actors.values.asked import one_line
 from runtime.core.copies import changed
 
 REFLECTIONS_MAX = 2
@@ -62,26 +64,20 @@ def _corrected(state: State, schema: Schema, decision: PlannerDecision) -> tuple
         decision = decision.model_copy(update={"query": query})
     if decision.action == "ask_user" and is_blocked(state) and not decision.question.startswith(BLOCKED):
         reasons.append("the question says what blocks the calculation")
-        question = f"{BLOCKED} {_errors(state.planner.calculation, path)}. {question_text(schema, decision)}"
+        asked = decision.question.strip() or field_question(schema, path)
+        question = f"{BLOCKED} {one_line(_errors(state.planner.calculation, path))}.\n{asked}"
         decision = decision.model_copy(update={"question": question})
     return decision, reasons
 
 
 BLOCKED = "The calculation is blocked:"
-"""How a question begins that says what blocks the calculation."""
+"""How the question of a decision begins that says what blocks the calculation, in a line of its own."""
 
 
 def _errors(calculation: Calculation, path: str) -> str:
     """Return the messages of a blocked calculation, those about a field alone where there are some."""
     about = [error.message for error in calculation.errors if path in error.fields]
     return "; ".join(about or [error.message for error in calculation.errors][:3])
-
-
-def question_text(schema: Schema, decision: PlannerDecision) -> str:
-    """Return the question of a decision: its own, else the field's, else one made of its label."""
-    spec = schema.fields[decision.target_field]
-    text = decision.question or schema.filled(spec.question)
-    return text or f"What is the {spec.label}?" if not text.strip() else text
 
 
 def _unsearched(state: State, path: str) -> bool:

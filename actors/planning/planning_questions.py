@@ -12,7 +12,6 @@ from actors.values.findings import Code, Finding, Verdict
 RULES = "rules"
 """The model of the built-in author."""
 _REDONE = "The step is done again with this answer."
-_LAST_ATTEMPTS = "the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
 ADVICE_CHOICES: Mapping[str, str] = {
     "try again": "The step is done again in a new round, in which it may send the search back as often as before.",
 }
@@ -37,7 +36,8 @@ def of_verdict(
     about = waiting(step, blocks(state, step))
     asked = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
     if not asked:
-        return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=_LAST_ATTEMPTS.format(step=step))]
+        otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
+        return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
     typed = [each for each in asked if each.answer_schema != TEXT]
     plain = [each for each in asked if each.answer_schema == TEXT]
     if len(typed) + bool(plain) > questions_left:

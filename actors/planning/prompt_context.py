@@ -15,6 +15,7 @@ from actors.planning.cut_rules import is_cut
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
+from actors.values.asked import last_question
 from actors.values.findings import Verdict
 from actors.values.given import Given
 
@@ -72,8 +73,14 @@ def _questioned(state: State) -> frozenset[str]:
     return frozenset(
         name
         for name, verdict, text in rejections
-        if verdict is not None and all(error.message in text for error in verdict.errors)
+        if verdict is not None and all(_is_asked(error.message, text) for error in verdict.errors)
     )
+
+
+def _is_asked(message: str, text: str) -> bool:
+    """Tell whether the words of a finding are in the text of questions, which may show them in another order."""
+    said, question = last_question(message)
+    return said in text and question in text
 
 
 def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:

@@ -245,6 +245,8 @@ class Phrases(Config):
     """The questions about a text that is too short, in their order."""
     doubt_questions: dict[str, str]
     """The question for each doubt that is asked about: `language` and `subject`."""
+    kind_unclear: str
+    """What stands below the question about the kind of problem."""
     kind_question: str
     """The question for the kind of problem."""
     kind_answers: dict[str, str]

@@ -97,7 +97,7 @@ def understand(
         return Understanding(
             kind,
             phrases.doubts["kind"],
-            {"question": phrases.kind_question, "type": "choice", "choices": choices},
+            {"question": f"{phrases.kind_unclear}\n{phrases.kind_question}", "type": "choice", "choices": choices},
         )
     return Understanding(kind)
 

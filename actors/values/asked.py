@@ -5,6 +5,7 @@ question mark, a choice without what it does, and a question that does not say w
 built. What a model, a plan or a plug-in wrote comes into the form by `in_words_of`, which never fails.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -147,8 +148,12 @@ def in_words_of(
     does: str,
     schema: Mapping[str, Any] | None = None,
     meanings: Mapping[str, str] | None = None,
+    above: str = "",
 ) -> Inquiry:
     """Return the words of another as a question in the program's frame; never fails.
+
+    Where the words end in their only question, it is the sentence, and what they say before it is shown below. Other
+    words are shown whole.
 
     Args:
         who: whose words they are, such as `The model`.
@@ -157,18 +162,32 @@ def in_words_of(
         does: what each choice does, as a sentence, where the schema has choices and `meanings` does not name them.
         schema: the JSON Schema of the answer; None for any text.
         meanings: what some choices do.
+        above: what the program shows before the words.
     """
-    said, line = block(words), one_line(words, SENTENCE_MAX + 1)
+    said, line = last_question(words)
     head = f"{who} asks, about {subject}: "
-    if line.endswith("?") and "\n" not in said and len(head) + len(line) <= SENTENCE_MAX:
-        text, shown = f"{head}{line}", ""
+    if line and len(head) + len(line) <= SENTENCE_MAX:
+        text = f"{head}{line}"
     else:
-        text, shown = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", said
+        text, said = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", words
     wanted = None if schema is None else _finite(schema)
     if wanted is not None and (not all(wanted) or len(set(wanted)) < len(wanted)):
         schema = wanted = None  # A person could not give an empty answer, nor tell two equal ones apart.
     choices = None if wanted is None else {value: (meanings or {}).get(value, does) for value in wanted}
+    shown = "\n".join(filter(None, (above, said)))
     return inquiry(text, shown=shown, choices=choices, schema=TEXT if schema is None else schema)
+
+
+def last_question(words: str) -> tuple[str, str]:
+    """Return a text without the question that it ends in, and the question; the whole and "" where it asks otherwise.
+
+    Its sentences are cut after a full stop, an exclamation or a question mark and a blank, and at the end of a line.
+    """
+    *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
+    if not line.endswith("?") or any("?" in each for each in before):
+        return words, ""
+    question = one_line(line, len(line))
+    return block(words).strip()[: -len(line)].strip(), question
 
 
 def together(asked: Sequence[Inquiry], subject: str) -> Inquiry:
@@ -206,6 +225,10 @@ def block(text: str) -> str:
 
 
 _NAMED_MAX = 5
+_SENTENCE_ENDS = re.compile(
+    r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)"
+    r"\s+(?=[^\W\d_a-z]|[\"'(\[\u00bf\u00ab\u201c\u2018])|\n\s*"
+)
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 

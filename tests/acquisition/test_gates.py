@@ -189,7 +189,7 @@ def test_s74_a_question_says_what_blocks_the_calculation_once():
     at = state("normalize_decision", DIRECT, decision=decide("ask_user", "market.price"), calculation=calculation)
     answer, _ = hop(at)
     question = answer.writes.decision.question
-    assert question == "The calculation is blocked: adds EUR with USD. What is the price per shop?"
+    assert question == "The calculation is blocked: adds EUR with USD.\nWhat is the price per shop?"
     again = dataclasses.replace(at, planner=apply(at.planner, answer.writes))
     assert hop(again)[0].outcome == "kept"
 

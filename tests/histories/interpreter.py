@@ -84,6 +84,11 @@ class Interpreter:
     def state(self):
         return self.world.state
 
+    @property
+    def events(self):
+        """All events so far."""
+        return self.world.events
+
     def execute(self, command, indented):
         name, *words = shlex.split(command)
         if name == "workflow":

@@ -34,6 +34,11 @@ class AgentInterpreter:
     def __init__(self):
         self.stage = None
 
+    @property
+    def events(self):
+        """All events so far."""
+        return self.stage.events
+
     def execute(self, command, _):
         name, *words = shlex.split(command)
         known = 0 if self.stage is None else len(self.stage.events)

@@ -45,6 +45,11 @@ class ExecutionInterpreter:
     def __init__(self):
         self.stage, self.steps, self.fields, self.uses, self.guard = None, [], {}, {}, tool("tests")
 
+    @property
+    def events(self):
+        """All events so far."""
+        return self.stage.events
+
     def execute(self, command, _):
         """Carry out a command; return the new lines of the transcript."""
         name, *words = shlex.split(command)

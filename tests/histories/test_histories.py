@@ -11,6 +11,7 @@ import pytest
 from actors.planning.events import EVENTS
 from tests.histories.interpreter import Interpreter
 from tests.histories.transcript import Transcript
+from tests.support.question_form import breaches_in
 from tests.support.worlds import default_policy
 
 HISTORIES = sorted(Path(__file__).parent.glob("*.txt"))
@@ -48,9 +49,10 @@ def test_a_history_has_its_transcript(path, request):
 
 
 def check(path, interpreter, request):
-    """Compare a history with its current transcripts, or write these where that is wished."""
+    """Compare a history with its current transcripts, or write these where that is wished; check its questions."""
     written = path.read_text(encoding="utf-8")
     current = rewritten(written, interpreter)
+    assert breaches_in(interpreter.events)[0] == []
     if request.config.getoption("--rewrite-histories", default=False):
         path.write_text(current, encoding="utf-8")
     else:

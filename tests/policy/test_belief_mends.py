@@ -55,7 +55,7 @@ def test_a_row_is_mended_as_often_as_the_table_says_and_anew_after_a_step_back()
 
 
 def test_escalations_that_are_used_up_leave_a_belief_the_step_itself():
-    """`e_max` under a belief: no step above is a candidate, however likely; without a move left a person is asked (S104).
+    """`e_max` under a belief: no step above is a candidate; without a move left a person is asked (S104).
 
     It asks as the rows do; without a question left, the end names `e_max`.
     """

@@ -78,7 +78,7 @@ def test_a_text_that_is_not_about_software_is_not_understood(role):
 
 
 def test_an_ambiguous_text_is_asked_about_and_the_answer_decides():
-    assert question_of(AMBIGUOUS) == KIND
+    assert question_of(AMBIGUOUS) == f"{RULES.phrases.kind_unclear}\n{KIND}"
     for answer, kind in RULES.phrases.kind_answers.items():
         answers = [{"question": KIND, "answer": kind}]
         value = ask("analysis", AMBIGUOUS, clarifications=answers)

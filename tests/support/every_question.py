@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from actors.acquisition.acquisition_question import acquisition_question
 from actors.acquisition.decision import PlannerDecision
+from actors.acquisition.field_question import field_question
 from actors.acquisition.gate_policy import BLOCKED
 from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile_files import load_profile, shipped_profiles
@@ -19,6 +20,7 @@ from actors.rules.template_files import build_rules, load_templates
 from actors.run.agent import Ask
 from actors.run.outcome_question import outcome_question
 from actors.run.questions import USER
+from actors.run.tools import ToolOutcome
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.artifacts import Context
 from actors.values.asked import AskedForm, inquiry
@@ -27,6 +29,7 @@ from actors.values.open_questions import questions_of
 from actors.values.requirements import Requirement, requirements_in
 from replan.setup.data_files import data_root
 from runtime.core.copies import changed
+from tests.acquisition import stage as acquisition
 from tests.execution.stage import Stage, person, plan, step, tool, tools_for
 from tests.support.worlds import SEEDS, World, passed, pinned
 
@@ -77,7 +80,8 @@ def _planning() -> Iterator[Drawn]:
         Finding(code=Code.NOT_UNDERSTOOD, message="Of what?", severity="warning"),
     )
     for code in (Code.CONFLICT, Code.AMBIGUOUS, Code.REQUIREMENT_MISSING):
-        yield from drawn(f"a guard of a plug-in finds `{code}`", Finding(code=code, message=f"{STEP}/v1.a1"))
+        words = "The text gives two dates.\nPlease say which of them holds."
+        yield from drawn(f"a guard of a plug-in finds `{code}`", Finding(code=code, message=words))
     yield Drawn("Planning", "a step has `review`", review(step_id, (step_id,)))
     limit = {"name": "time", "value": "2"}
     stated = {
@@ -119,9 +123,11 @@ def _rules() -> Iterator[Drawn]:
             for name, text in phrases.doubt_questions.items()
         },
     }
-    kinds = {"question": phrases.kind_question, "type": "choice", "choices": list(phrases.kind_answers.values())}
+    unclear = f"{phrases.kind_unclear}\n{phrases.kind_question}"
+    kinds = {"question": unclear, "type": "choice", "choices": list(phrases.kind_answers.values())}
     for when, question in (*asked.items(), ("the kind of problem is unclear", kinds)):
-        findings = tuple(questions_of([question]))
+        doubt = Finding(code=Code.NOT_UNDERSTOOD, message="why it does not plan", severity="warning")
+        findings = (*questions_of([question]), doubt)
         [form] = of_verdict(
             state, next(iter(state.config.steps)), Verdict(guard="analysis_valid", findings=findings), 9
         )
@@ -135,14 +141,27 @@ def _acquisition() -> Iterator[Drawn]:
         for path in schema.fields:
             decision = PlannerDecision(action="ask_user", target_field=path)
             yield Drawn(part, f"`{path}` is wanted of a person", acquisition_question(schema, decision))
-        blocked = f"{BLOCKED} the units differ. What is the value of {path}?"
+        words = "How many did you count?"
         for when, text in (
-            ("the model asks in its own words", "How many did you count?"),
+            ("the model asks in its own words", words),
             ("the model's words are no question", "Please give the value."),
-            ("a calculation is blocked", blocked),
+            ("a calculation is blocked", f"{BLOCKED} the units differ.\n{field_question(schema, path)}"),
+            ("a calculation is blocked, and the model asks", f"{BLOCKED} the units differ.\n{words}"),
         ):
             decision = PlannerDecision(action="ask_user", target_field=path, question=text)
             yield Drawn(part, when, acquisition_question(schema, decision))
+        if name == "market_size":
+            yield Drawn(part, "the model repeats a search that has brought nothing", _searched_twice())
+
+
+def _searched_twice() -> AskedForm:
+    """Return the question that follows where a search that has brought nothing would be repeated."""
+    given = {"core.region": "Portugal", "core.currency": "EUR"}
+    stage = acquisition.Stage(acquisition.prepared(given=given))
+    stage.plan("search", "market.customers", query="buildings")
+    stage.search_ends(outcome=ToolOutcome.TRANSIENT, reason="no connection")
+    stage.plan("search", "market.customers", query="buildings")
+    return with_frame_of(stage.question)
 
 
 def _steps() -> Iterator[Drawn]:
