@@ -23,11 +23,10 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     own, wanted = field_question(schema, path), answer_schema(schema, path)
     subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
     meanings = {value: f"The value is {value}." for value in options_of(wanted)} if kind_of(wanted) == "choice" else {}
-    words = {"does": _TAKEN, "schema": wanted, "meanings": meanings, "above": blocked}
-    if asked and asked != own:
-        return in_words_of("The model", subject, asked, **words)
-    if not own.endswith("?"):
-        return in_words_of("The profile", subject, own, **words)
+    of_model = bool(asked) and asked != own
+    if of_model or not own.endswith("?"):
+        who, words = ("The model", asked) if of_model else ("The profile", own)
+        return in_words_of(who, subject, words, does=_TAKEN, schema=wanted, meanings=meanings, above=blocked)
     return inquiry(own, shown=blocked, choices=meanings or None, schema=wanted)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from actors.values.answers import TEXT, expected_answer
-from actors.values.asked import WITHOUT
+from actors.values.asked import WITHOUT, one_line
 from page_parts.markdown import table
 from tests.support.every_question import Drawn, every_question
 
@@ -20,7 +20,12 @@ def asked() -> str:
 def _rows(listed: list[Drawn]) -> Iterator[tuple[str, ...]]:
     for drawn in listed:
         otherwise = drawn.form.otherwise.removeprefix(WITHOUT)
-        yield drawn.when, drawn.form.text, _answers(drawn), f"{otherwise[:1].upper()}{otherwise[1:]}"
+        yield drawn.when, _question(drawn), _answers(drawn), f"{otherwise[:1].upper()}{otherwise[1:]}"
+
+
+def _question(drawn: Drawn) -> str:
+    shown = drawn.form.shown
+    return f"{drawn.form.text}<br>Below it: {one_line(shown)}" if shown else drawn.form.text
 
 
 def _answers(drawn: Drawn) -> str:
