@@ -29,8 +29,8 @@ PIPELINES = (
     ("search", "restart", {}),
     ("search", "best_of", {}),
 )
-TRIALS = 25
-"""Trials of each pipeline: 200 in total."""
+TRIALS = 15
+"""Trials of each pipeline: 120 in total."""
 
 
 def make_setup(workflow, search, filter_options, seed, name="base"):

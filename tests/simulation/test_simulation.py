@@ -1,4 +1,4 @@
-"""Two thousand simulated runs of the planning machine, each from one number. A failure prints how to repeat it.
+"""A thousand simulated runs of the planning machine, each from one number. A failure prints how to repeat it.
 
 `REPLAN_SIM_SEEDS=100000` plays more; `REPLAN_SIM_SEED=N` plays run N alone.
 """
@@ -9,7 +9,7 @@ import pytest
 
 from tests.simulation.driver import Run
 
-SEEDS = int(os.environ.get("REPLAN_SIM_SEEDS", "2000"))
+SEEDS = int(os.environ.get("REPLAN_SIM_SEEDS", "1000"))
 BATCHES = 20
 
 
