@@ -20,6 +20,7 @@ from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.web.guarding import START_BODY_MAX, Guard
 from replan.web.refused import as_http
+from replan.web.server import loopback_names
 
 PATH = "/mcp"
 """The path of the address."""
@@ -35,9 +36,8 @@ async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[
     manager = StreamableHTTPSessionManager(
         server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
     )
-    hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
     async with manager.run():
-        yield Guard(_Gate(desk, AuthContextMiddleware(manager.handle_request)), hosts, frozenset({PATH}))
+        yield Guard(_Gate(desk, AuthContextMiddleware(manager.handle_request)), loopback_names(port), frozenset({PATH}))
 
 
 class _Gate:

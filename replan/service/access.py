@@ -1,4 +1,4 @@
-"""Who may use the server: one-time tokens, sessions of browsers, and tokens of programs. Pure functions of `WebState`.
+"""Who may use the server: one-time tokens and tokens of programs. Pure functions of `WebState`.
 
 A secret has 256 random bits and is stored as its hash, so looking it up needs no comparison in constant time.
 """
@@ -17,10 +17,6 @@ from runtime.core.errors import UsageProblem
 
 SIGN_IN_SECONDS = 60.0
 """How long a one-time token can be used."""
-SESSION_SECONDS = 12 * 3600.0
-"""How long a session lasts."""
-SESSIONS_MAX = 100
-"""Sessions at a time; the one that ends first is dropped for a new one."""
 TOKENS_MAX = 100
 """Tokens of programs."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -61,37 +57,24 @@ def same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
-def with_sign_in(state: WebState, now: float) -> tuple[WebState, str]:
-    """Return the state with one more one-time token, and the token."""
+def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, str]:
+    """Return the state with one more one-time token, and the token. It is good for the server of one name only."""
     token = secrets.token_urlsafe(32)
     kept = _living(state.sign_ins, now)
-    return state.model_copy(update={"sign_ins": {**kept, digest(token): now + SIGN_IN_SECONDS}}), token
+    return state.model_copy(update={"sign_ins": {**kept, _at(server, token): now + SIGN_IN_SECONDS}}), token
 
 
-def signed_in(state: WebState, token: str, now: float) -> tuple[WebState, str]:
-    """Return the state in which a one-time token is used, and the id of the new session; empty for a wrong token."""
-    known, key = _living(state.sign_ins, now), digest(token)
+def signed_in(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
+    """Return the state in which a one-time token is used, and whether it was right."""
+    known, key = _living(state.sign_ins, now), _at(server, token)
     if key not in known:
-        return state, ""
-    session = secrets.token_urlsafe(32)
-    living = _living(state.sessions, now)
-    kept = dict(sorted(living.items(), key=lambda item: item[1])[-(SESSIONS_MAX - 1) :])
-    sessions = {**kept, digest(session): now + SESSION_SECONDS}
+        return state, False
     left = {name: until for name, until in known.items() if name != key}
-    return state.model_copy(update={"sign_ins": left, "sessions": sessions}), session
+    return state.model_copy(update={"sign_ins": left}), True
 
 
-def signed_out(state: WebState, session: str) -> tuple[WebState, None]:
-    """Return the state without a session; without any session for an empty id."""
-    kept = {name: until for name, until in state.sessions.items() if session and name != digest(session)}
-    return state.model_copy(update={"sessions": kept}), None
-
-
-def of_session(state: WebState, session: str, now: float) -> Principal | None:
-    """Return whose session an id is; None where there is none."""
-    if state.sessions.get(digest(session), 0.0) <= now:
-        return None
-    return Principal("browser", "control", session)
+def _at(server: str, token: str) -> str:
+    return digest(f"sign-in {server} {token}")
 
 
 def of_token(state: WebState, token: str) -> Principal | None:

@@ -57,9 +57,7 @@ class WebState(_Stored):
     version: Literal[1] = 1
     """The version of the file's format."""
     sign_ins: Mapping[str, float] = Field(default_factory=dict)
-    """The hashes of one-time tokens that nobody has used, with the times at which they end."""
-    sessions: Mapping[str, float] = Field(default_factory=dict)
-    """The hashes of the ids of sessions, with the times at which they end."""
+    """The hashes of one-time tokens that nobody has used, each with its server, and the times at which they end."""
     tokens: Mapping[str, Token] = Field(default_factory=dict)
     """The tokens of the HTTP API by name."""
     starts: Mapping[str, tuple[Start, ...]] = Field(default_factory=dict)
@@ -67,7 +65,7 @@ class WebState(_Stored):
     form_key: str = ""
     """The key that signs the forms of users behind a proxy; it lets nobody in. Empty until a server is behind one."""
     servers: Mapping[str, str] = Field(default_factory=dict)
-    """The addresses of the servers, by the name of their process."""
+    """The addresses of the servers, by the name of their process. Their names are secret: this file is private."""
 
 
 class Store:

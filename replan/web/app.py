@@ -1,6 +1,7 @@
 """The app: which address is answered by what, behind the guard."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,14 +13,17 @@ from starlette.types import ASGIApp
 from replan.web import inbox, opening, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import Guard
-from replan.web.health import Health, health_routes
+from replan.web.health import HEALTH, Health, health_routes
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
+from replan.web.server import loopback_names
 from replan.web.site import Site
 from replan.webhooks.messages import OPENING
 
 LARGE = frozenset({"/runs", "/api/runs"})
 """The paths whose bodies hold a problem and files."""
+PUBLIC = ("/api/", *HEALTH, OPENING, "/static/")
+"""How the paths begin that are served under the names that everybody knows; none of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
 """How long browsers keep the files that pages load: their addresses change with their content."""
 
@@ -36,7 +40,8 @@ def make_app(site: Site, health: Health) -> ASGIApp:
     routes = [*health_routes(health), *pages(site), *api_routes(site)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
     origin = None if site.proxy is None else site.proxy.origin
-    return Guard(app, site.hosts_named, LARGE, origin, frozenset({OPENING}))
+    known = loopback_names(site.port) if site.proxy is None else frozenset[str]()
+    return Guard(app, site.hosts_named, LARGE, origin, frozenset({OPENING}), known, PUBLIC)
 
 
 def pages(site: Site) -> Sequence[BaseRoute]:
@@ -56,7 +61,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     question = "/questions/{run}/{name}"
     return [
         Route("/", reading(site, inbox.inbox)),
-        Route(OPENING, opening.show_opening),
+        Route(OPENING, partial(opening.show_opening, site)),
         *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),

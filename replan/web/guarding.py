@@ -56,13 +56,17 @@ class Guard:
     app: ASGIApp
     """The app that answers the requests that pass."""
     hosts: frozenset[str]
-    """The values of `Host` that name this server, with its port."""
+    """The values of `Host` under which everything is served, with the port."""
     large: frozenset[str]
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
     origin: str | None = None
     """The origin of the server's own pages behind a proxy; None where it follows from `Host`."""
     linked: frozenset[str] = frozenset()
     """The paths of pages without data, which links in messages and on other sites may lead to."""
+    known: frozenset[str] = frozenset()
+    """The values of `Host` that everybody knows, under which only `public` paths are served."""
+    public: tuple[str, ...] = ()
+    """How the paths begin that have no use for a cookie: those of programs with tokens, and what all may see."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -113,7 +117,7 @@ class Guard:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_MAX:
             return _plain(414, f"an address has at most {TARGET_MAX:,} bytes")
         named = headers.getlist("host")
-        if len(named) != 1 or named[0].lower() not in self.hosts:
+        if len(named) != 1 or not self._is_served(named[0].lower(), scope["path"]):
             return _plain(421, "this server has another name; use the address that it printed")
         origins = headers.getlist("origin")
         own = self.origin or f"http://{named[0].lower()}"
@@ -125,6 +129,9 @@ class Guard:
         if not (length.isascii() and length.isdigit()) or int(length[:18]) > self._most(scope):
             return _plain(413, f"a body has at most {self._most(scope):,} bytes")
         return None
+
+    def _is_served(self, host: str, path: str) -> bool:
+        return host in self.hosts or (host in self.known and path.startswith(self.public))
 
     def _is_link(self, scope: Scope, headers: Headers) -> bool:
         """Tell whether a person follows a link to a page without data; the page of another site only leads there."""

@@ -16,11 +16,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from replan.web.guarding import Guard
-from replan.web.server import HOST, serve
+from replan.web.server import loopback_names, serve
 from runtime.core.errors import JournalError
 from runtime.host.notices import Notice, Ready, Report
 from runtime.journal.port import Journal
 
+HEALTH = ("/livez", "/readyz")
+"""The paths of the endpoints."""
 ASK_SECONDS = 2.0
 """How long the journal may take to answer."""
 AGE_SECONDS = 1.0
@@ -82,7 +84,7 @@ def health_routes(health: Health) -> Sequence[BaseRoute]:
         problem = await health.problem()
         return PlainTextResponse(f"{problem or 'ok'}\n", 503 if problem else 200, headers=_FRESH)
 
-    return [Route("/livez", live), Route("/readyz", ready)]
+    return [Route(path, answer) for path, answer in zip(HEALTH, (live, ready), strict=True)]
 
 
 _FRESH = {"cache-control": "no-store"}
@@ -91,5 +93,4 @@ _FRESH = {"cache-control": "no-store"}
 async def serve_health(health: Health, listening: socket.socket, until: Callable[[], Awaitable[object]]) -> None:
     """Serve the endpoints alone, on a socket of the loopback address, until `until` returns."""
     port = listening.getsockname()[1]
-    names = frozenset(f"{name}:{port}" for name in (HOST, "localhost"))
-    await serve(Guard(Starlette(routes=health_routes(health)), names, frozenset()), listening, until)
+    await serve(Guard(Starlette(routes=health_routes(health)), loopback_names(port), frozenset()), listening, until)

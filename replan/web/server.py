@@ -39,6 +39,11 @@ GRACE_SECONDS = 3.0
 """How long requests in flight may take when the server stops."""
 
 
+def loopback_names(port: int) -> frozenset[str]:
+    """Return the values of `Host` by which everybody knows a server on a port of this machine."""
+    return frozenset(f"{name}:{port}" for name in (HOST, "localhost"))
+
+
 def bound(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
     """Return a socket that listens on a port of an address; 0 takes a free port. Raises `UsageProblem`.
 

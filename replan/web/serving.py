@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from urllib.parse import urlsplit
 
 import trio
 
@@ -22,7 +23,7 @@ from replan.web.app import make_app
 from replan.web.health import Health
 from replan.web.proxied import with_key
 from replan.web.server import HOST, bound, serve
-from replan.web.site import Site
+from replan.web.site import Site, new_name
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
@@ -69,13 +70,14 @@ async def serve_home(
         now=engine.clock.now,
         waiting=waiting if hosts else None,
         port=port,
+        name=new_name(),
         hosts=hosts,
         allow_execute=allow_execute,
         proxy=proxy,
         form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )
     health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
-    report, address = health.hearing(report), f"http://{HOST}:{port}"
+    report, address = health.hearing(report), f"http://{site.name}:{port}"
     trusted = None if proxy is None else proxy.trusts
     try:
         if proxy is None:
@@ -121,7 +123,7 @@ async def _end_streams(stop: Stop, streams: trio.Event) -> None:
 
 def _entered(state: WebState, *, address: str, now: float) -> tuple[WebState, str]:
     servers = {owner: known for owner, known in state.servers.items() if not is_dead(owner)}
-    state, token = with_sign_in(state, now)
+    state, token = with_sign_in(state, name_in(address), now)
     return state.model_copy(update={"servers": {**servers, identity(): address}}), token
 
 
@@ -135,4 +137,12 @@ def sign_in_addresses(store: Store, now: float) -> list[str]:
     servers = [known for owner, known in store.read().servers.items() if not is_dead(owner)]
     if not servers:
         raise UsageProblem("no server of this home is running", place="--sign-in", hint="start one: replan serve")
-    return [f"{address}/sign-in#{store.change(partial(with_sign_in, now=now))}" for address in servers]
+    return [
+        f"{address}/sign-in#{store.change(partial(with_sign_in, server=name_in(address), now=now))}"
+        for address in servers
+    ]
+
+
+def name_in(address: str) -> str:
+    """Return the name of this machine in a server's address."""
+    return urlsplit(address).hostname or ""

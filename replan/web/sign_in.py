@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from replan.service.access import Principal, signed_in, signed_out
+from replan.service.access import Principal, signed_in
 from replan.service.refusals import RequestRefused
 from replan.setup.command_name import program
 from replan.web.rendering import render
@@ -34,24 +34,23 @@ async def sign_in(site: Site, request: Request) -> Response:
             pasted = form.get("token", "")
         found = _TOKEN.search(str(pasted)[:PASTED_MAX].rpartition("#")[2])
         token = found[0] if found else ""
-        session = await site.change(partial(signed_in, token=token, now=site.now()))
-        if not session:
+        right = await site.change(partial(signed_in, server=site.name, token=token, now=site.now()))
+        if not right:
             await site.failed()
     except HTTPException as error:
         return problem(site, None, error.status_code, error.detail)
     except RequestRefused as error:
         return problem(site, None, status_of_error(error), str(error))
-    if not session:
+    if not right:
         cause = "This token is wrong, was used before, or is older than a minute."
         return _sign_in(site, f"{cause} `{program()} serve --sign-in` prints a new address.", 403)
-    return RedirectResponse("/", 303, {"set-cookie": site.cookie_header(session)})
+    return RedirectResponse("/", 303, {"set-cookie": site.cookie_header(site.sessions.begin(site.now()))})
 
 
 async def sign_out(site: Site, request: Request, who: Principal, form: Form) -> Response:
     """End the session, or with the field `everywhere` all sessions."""
     del request
-    session = "" if form.text("everywhere") else who.session
-    await site.change(lambda state: signed_out(state, session))
+    site.sessions.end("" if form.text("everywhere") else who.session)
     return RedirectResponse("/sign-in", 303, {"set-cookie": site.cookie_header("")})
 
 

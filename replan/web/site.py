@@ -1,16 +1,26 @@
 """Everything that the pages and the API of one server share, and whose request it is."""
 
+import secrets
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from replan.service.access import SESSION_SECONDS, Principal, of_session
+from replan.service.access import Principal
 from replan.service.limits import Streams
 from replan.service.refusals import RequestRefused
 from replan.service.service import Service
+from replan.service.sessions import SESSION_SECONDS, Sessions
 from replan.setup.proxy import ProxyEntry
 from replan.web.proxied import user_of
 from replan.web.run_parts import PartsMaker
+
+
+def new_name() -> str:
+    """Return a random name of this machine: browsers find every name below `localhost` without asking anybody.
+
+    A cookie goes to every port of its host. Under a name that nobody else knows, no other server is visited.
+    """
+    return f"r{secrets.token_hex(16)}.localhost"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +29,8 @@ class Site(Service):
 
     port: int
     """The port that the server listens on."""
+    name: str
+    """The name of this machine by which pages are asked for: random, for this server alone (`new_name`)."""
     hosts: bool = True
     """Whether this server drives runs."""
     allow_execute: bool = False
@@ -27,6 +39,8 @@ class Site(Service):
     """The proxy that the server is behind; None for a server of this machine alone."""
     form_key: str = ""
     """What signs the forms of the proxy's users."""
+    sessions: Sessions = field(default_factory=Sessions)
+    """The sessions of browsers."""
     streams: Streams = field(default_factory=Streams)
     """The open streams of each client."""
     parts: PartsMaker = field(default_factory=PartsMaker)
@@ -39,14 +53,12 @@ class Site(Service):
 
     @property
     def hosts_named(self) -> frozenset[str]:
-        """The values of `Host` that name this server."""
-        if self.proxy is not None:
-            return frozenset((self.proxy.host,))
-        return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost"))
+        """The values of `Host` under which pages are served."""
+        return frozenset((f"{self.name}:{self.port}" if self.proxy is None else self.proxy.host,))
 
     @property
     def cookie(self) -> str:
-        """The name of the session's cookie: browsers do not tell servers on different ports apart."""
+        """The name of the session's cookie."""
         return f"replan_{self.port}"
 
     def visitor(self, request: Request) -> Principal | None:
@@ -54,16 +66,15 @@ class Site(Service):
         if self.proxy is not None:
             return user_of(self.proxy, request.headers, self.form_key)
         session = request.cookies.get(self.cookie, "")
-        return of_session(self.store.read(), session, self.now()) if session else None
+        return self.sessions.whose(session, self.now()) if session else None
 
     def visitor_ended(self, who: Principal) -> bool:
         """Tell whether the session or the token, of which a stream is open, has ended since."""
-        state = self.store.read()
         if self.proxy is not None and who.session:
             return False  # The proxy decides, with the next request.
         if who.session:
-            return of_session(state, who.session, self.now()) is None
-        return who.token not in {token.digest for token in state.tokens.values()}
+            return self.sessions.whose(who.session, self.now()) is None
+        return who.token not in {token.digest for token in self.store.read().tokens.values()}
 
     def cookie_header(self, session: str) -> str:
         """Return the header that sets the session's cookie; for an empty id, the one that removes it."""

@@ -26,7 +26,7 @@ FLAGS = (
     "--disable-default-apps",
     "--no-first-run",
     "--no-default-browser-check",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
     "--remote-debugging-pipe",
 )
 FIND_SECONDS = 30.0

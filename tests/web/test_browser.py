@@ -13,7 +13,6 @@ from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.executing import ExecutionOptions, prepare_to_execute
 from replan.runs.execution_plans import read_plan_file
 from replan.runs.shipped_examples import example_named
-from replan.service.store import Store
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
 from tests.tidy.source import ROOT
 from tests.web.browsing import check_accessible, check_quiet, signed_in
@@ -223,7 +222,7 @@ async def test_a_page_that_is_older_than_its_stream_renews_itself(tmp_path, brow
         check_quiet(page, web)
 
 
-async def test_a_page_goes_on_after_its_server_was_killed_and_started_again(tmp_path, browser):
+async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_answered_meanwhile(tmp_path, browser):
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     model = write_script(tmp_path, TWO)
@@ -254,11 +253,15 @@ async def test_a_page_goes_on_after_its_server_was_killed_and_started_again(tmp_
         run = (await page.evaluate("location.pathname")).rpartition("/")[2]
         answer = [sys.executable, "-m", "replan", "answer", f"{run}/q2", "Postgres"]
         await trio.run_process(answer, cwd=ROOT, capture_stderr=True)
-        server, _ = await trio.to_thread.run_sync(start, port)
-        await page.until("document.querySelector('#offline').hidden")
-        await page.until(f"!document.querySelector('#form-{run}-q2')")
-        assert await page.evaluate("window.marked"), "the page was loaded again"
-        assert Store(home).read().sessions
+        server, address = await trio.to_thread.run_sync(start, port)
+        assert address.partition("/sign-in")[0] != base, "the name of the pages that an open page knows still holds"
+        assert await page.evaluate("window.marked && !document.querySelector('#offline').hidden")
+        await page.go(base)
+        await page.sees("this server has another name")
+        await page.go(address)
+        await page.until("location.pathname === '/'")
+        await page.go(f"{address.partition('/sign-in')[0]}/runs/{run}")
+        await page.until(f"document.querySelector('#live') && !document.querySelector('#form-{run}-q2')")
     finally:
         server.kill()
         server.wait()

@@ -1,6 +1,5 @@
 """A person's work in a second real browser (Firefox): start, answer and cancel, with scripts and without."""
 
-from replan.service.access import with_sign_in
 from tests.cli.samples import PROBLEM
 from tests.web.browsing import need_browser
 from tests.web.firefox import find_firefox, firefox
@@ -18,7 +17,7 @@ async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(
 
         await browser.use_scripts(False)
         await browser.go(f"{web.address}/sign-in")
-        token = web.store.change(lambda state: with_sign_in(state, web.engine.clock.now()))
+        token = web.new_sign_in()
         await browser.type("#token", f"{web.address}/sign-in#{token}")
         await browser.click("#sign-in button.main")
         await browser.sees("Nothing waits for you.")

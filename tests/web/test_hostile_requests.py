@@ -36,17 +36,17 @@ async def raw(web, data, *, seconds=10.0, pause=0.0):
 
 def head(web, line="GET / HTTP/1.1", *lines, host=None):
     """Return the head of a request."""
-    text = "\r\n".join((line, f"Host: {host or f'127.0.0.1:{web.port}'}", "Connection: close", *lines, "", ""))
+    text = "\r\n".join((line, f"Host: {host or web.host}", "Connection: close", *lines, "", ""))
     return text.encode("latin-1")
 
 
 async def test_another_host_name_is_refused_as_after_rebinding(tmp_path):
     async with served(tmp_path) as web:
         cookie = "; ".join(f"{name}={value}" for name, value in web.browser.cookies.items())
-        for name in ("evil.example", f"evil.example:{web.port}", "127.0.0.1", f"127.0.0.1.evil.example:{web.port}", ""):
+        for name in ("evil.example", f"evil.example:{web.port}", web.name, f"{web.host}.evil.example:{web.port}", ""):
             answer = await raw(web, head(web, "GET / HTTP/1.1", f"Cookie: {cookie}", host=name or " "))
             assert answer.split(b" ")[1] in (b"421", b"400"), name
-        twice = head(web, "GET / HTTP/1.1", f"Host: 127.0.0.1:{web.port}")
+        twice = head(web, "GET / HTTP/1.1", f"Host: {web.host}")
         assert (await raw(web, twice)).split(b" ")[1] in (b"421", b"400")
 
 

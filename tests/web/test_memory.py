@@ -89,7 +89,9 @@ class Person:
     """People with one session."""
 
     def __init__(self, address, requests):
-        self._web = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60, verify=False)
+        host = address.rpartition("/")[2]
+        base, headers = f"http://127.0.0.1:{host.rpartition(':')[2]}", {"host": host}
+        self._web = httpx2.AsyncClient(base_url=base, headers=headers, trust_env=False, timeout=60, verify=False)
         self._address, self._requests, self._csrf = address, requests, ""
 
     async def __aenter__(self):

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.service import access
+from replan.service.sessions import SESSIONS_MAX, Sessions
 from replan.service.store import Store, WebState
 from replan.web import rendering
 from runtime.core.errors import UsageProblem
@@ -52,40 +53,54 @@ async def test_signing_out_ends_the_session_on_the_server(tmp_path):
 async def test_signing_out_of_all_browsers_ends_every_session_and_leaves_tokens(tmp_path):
     async with served(tmp_path) as web:
         token = web.token("read")
-        other = web.store.change(lambda state: access.with_sign_in(state, web.engine.clock.now()))
+        other = web.new_sign_in()
         assert (await web.client.post("/sign-in", data={"token": other})).status_code == 303
         assert (await web.client.get("/")).status_code == 200
         await web.post("/sign-out", {"everywhere": "yes"})
         assert (await web.client.get("/")).status_code == 303
-        assert not web.store.read().sessions
         assert (await web.client.get("/api/runs", headers=token)).status_code == 200
 
 
-async def test_a_session_outlives_the_server(tmp_path):
+async def test_sessions_names_and_one_time_tokens_end_with_their_server(tmp_path):
+    """Whoever takes the port over is sent by an open page what opens nothing any more."""
     async with served(tmp_path) as web:
-        cookies = dict(web.browser.cookies)
-        port = web.port
+        cookies, host, port, unused = dict(web.browser.cookies), web.host, web.port, web.new_sign_in()
     async with served(tmp_path, signed_in=False, port=port) as web:
+        assert web.host != host
         web.browser.cookies.update(cookies)
-        assert (await web.browser.get("/")).status_code == 200
+        answer = await web.browser.get("/")
+        assert (answer.status_code, answer.headers.get("location")) == (303, "/sign-in")
+        assert (await web.browser.get("/", headers={"host": host})).status_code == 421
+        assert (await web.client.post("/sign-in", data={"token": unused})).status_code == 403
 
 
 def test_a_one_time_token_ends_after_a_minute_and_a_session_after_twelve_hours():
-    state, token = access.with_sign_in(WebState(), 1000.0)
-    assert access.signed_in(state, token, 1060.0)[1] == ""
-    state, session = access.signed_in(state, token, 1059.0)
-    assert access.signed_in(state, token, 1059.0)[1] == ""
-    assert access.of_session(state, session, 1059.0 + 12 * 3600 - 1).client == "browser"
-    assert access.of_session(state, session, 1059.0 + 12 * 3600) is None
+    state, token = access.with_sign_in(WebState(), "here", 1000.0)
+    assert not access.signed_in(state, "here", token, 1060.0)[1]
+    assert not access.signed_in(state, "elsewhere", token, 1059.0)[1]
+    state, right = access.signed_in(state, "here", token, 1059.0)
+    assert right
+    assert not access.signed_in(state, "here", token, 1059.0)[1]
+    sessions = Sessions()
+    session = sessions.begin(1059.0)
+    assert sessions.whose(session, 1059.0 + 12 * 3600 - 1).client == "browser"
+    assert sessions.whose(session, 1059.0 + 12 * 3600) is None
+
+
+def test_of_too_many_sessions_the_one_that_ends_first_is_dropped():
+    sessions = Sessions()
+    begun = [sessions.begin(float(second)) for second in range(SESSIONS_MAX + 1)]
+    assert len(sessions) == SESSIONS_MAX
+    assert sessions.whose(begun[0], 200.0) is None
+    assert sessions.whose(begun[1], 200.0) is not None
 
 
 def test_no_secret_is_stored(tmp_path):
     store = Store(tmp_path)
-    token = store.change(lambda state: access.with_sign_in(state, 1.0))
-    session = store.change(lambda state: access.signed_in(state, token, 2.0))
+    token = store.change(lambda state: access.with_sign_in(state, "here", 1.0))
     other = store.change(lambda state: access.with_token(state, "ci", "read", 3.0))
     text = (tmp_path / "web.json").read_text()
-    assert not [secret for secret in (token, session, other) if secret in text]
+    assert not [secret for secret in (token, other) if secret in text]
     assert (tmp_path / "web.json").stat().st_mode & 0o777 == 0o600
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from replan.service import access, limits
+from replan.service import limits
 from tests.web.world import served
 
 
@@ -82,7 +82,7 @@ async def test_a_stream_ends_with_its_session(tmp_path, monkeypatch):
     monkeypatch.setattr("replan.service.live.PING_SECONDS", 0.1)
     async with served(tmp_path, hosts=False) as web, streaming(web, "/live") as events:
         await events.next()
-        web.store.change(lambda state: access.signed_out(state, ""))
+        await web.post("/sign-out", {"everywhere": "yes"})
         assert await events.next() is None
 
 

@@ -12,7 +12,7 @@ import trio
 from replan.runs.home import open_home
 from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
-from replan.service.access import with_token
+from replan.service.access import with_sign_in, with_token
 from replan.service.store import Store
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
@@ -33,11 +33,15 @@ class World:
 
     def __init__(self, engine, address, sign_in, config, stop):
         self.engine, self.address, self.config, self.stop = engine, address, config, stop
-        self.port = int(address.rpartition(":")[2])
+        self.host = address.rpartition("/")[2]
+        self.name, self.port = self.host.partition(":")[0], int(self.host.rpartition(":")[2])
+        self.loopback = f"http://127.0.0.1:{self.port}"
         self.sign_in_token = sign_in.partition("#")[2]
         # Without `verify=False` each client would load the certificates of all authorities, for plain HTTP.
-        self.client = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60, verify=False)
-        self.browser = httpx2.AsyncClient(base_url=address, trust_env=False, timeout=60, verify=False)
+        # Browsers find the name below `localhost` by themselves; this client connects to what they find.
+        options = {"base_url": self.loopback, "headers": {"host": self.host}, "trust_env": False, "timeout": 60}
+        self.client = httpx2.AsyncClient(**options, verify=False)
+        self.browser = httpx2.AsyncClient(**options, verify=False)
         self.store = Store(locate_home().folder)
         self.csrf = ""
 
@@ -46,6 +50,10 @@ class World:
         answer = await self.browser.post("/sign-in", data={"token": self.sign_in_token})
         assert answer.status_code == 303, answer.text
         self.csrf = re.search(r'name="csrf" value="([0-9a-f]+)"', (await self.browser.get("/")).text)[1]
+
+    def new_sign_in(self):
+        """Return a new one-time token for this server."""
+        return self.store.change(lambda state: with_sign_in(state, self.name, self.engine.clock.now()))
 
     async def post(self, path, fields=None, **extra):
         """Send a form with the session's token, as a browser does."""
