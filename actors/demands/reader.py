@@ -15,7 +15,8 @@ from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
 from actors.demands.sentences import Sentence, sentence_at, sentences
-from actors.demands.wording import Force, describes, details, force_of, is_modal, notes, specifies
+from actors.demands.statements import Surroundings, asks_for_new, asks_how, names, offers, shall_be
+from actors.demands.wording import Force, describes, force_of, is_modal, notes
 from actors.demands.words import any_of
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
@@ -129,6 +130,12 @@ class _Reader:
     """Whether the paragraph before introduces what follows it: "these pipelines are affected:"."""
     asked_before: bool = False
     """Whether the paragraph before asks for something."""
+    titled: bool = False
+    """Whether the title or the paragraph before asks for something new."""
+    named: bool = False
+    """Whether the heading only names a thing."""
+    new: bool = False
+    """Whether the paragraph that has just been read asks for something new."""
 
     def demands(self) -> Iterator[Demand]:
         """Yield the demands in the order of the text."""
@@ -148,10 +155,13 @@ class _Reader:
                     self.listed = None
                     self.asked_before = False
                     self.introduced = self.text[block.end - 1] == ":"
+                    self.new = False
                     for demand in self._of_block(block, part, following):
                         self.asked_before = True
                         self.task = self.task or number == 0
                         yield demand
+                    self.titled = self.titled or self.new
+                    self.named = number == 0 and block.form is not Form.CELL and names(self.text[block.start:block.end].lower())
 
     def _of_heading(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
         self.leads.clear()
@@ -168,11 +178,15 @@ class _Reader:
                 self.label = lead
             return
         self.label = None
+        if role is not Role.NEUTRAL:
+            self.titled = False
+        self.named = role is Role.NEUTRAL and names(sentence.small)
         if role is not Role.NEUTRAL or not 0 < self.level < block.depth:
             self.heading, self.level = _Part(role, kind), block.depth
         if role is Role.NEUTRAL and (title or force_of(sentence.small) is Force.STRICT):
             for demand in self._of_sentence(sentence, self.heading, block):
                 self.task = self.task or title
+                self.titled = self.titled or asks_for_new(sentence.small)
                 yield demand
 
     def _of_item(self, every: list[Block], number: int, following: Block | None) -> Iterator[Demand]:
@@ -218,7 +232,9 @@ class _Reader:
             terse = sum(sentence.written[:1].islower() for sentence in every)
             if asking and 2 * terse > len(every):
                 part = _Part(Role.LISTED, RequirementKind.GOAL)
-        wanted, begun = "", False  # What stands before the first demand of a paragraph is its background.
+        titled, begun, before, new = self.titled, False, "", False
+        if self.named and every and offers(every[0].small):
+            titled = True
         for place, sentence in enumerate(every):
             if introduces and place == len(every) - 1 and sentence.small.endswith(":"):
                 self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
@@ -229,18 +245,26 @@ class _Reader:
                 if ":" not in sentence.written[:-1] and is_name(sentence.written.rstrip(".:")):
                     continue
             found = list(self._of_sentence(sentence, part, block))
-            if not found and block.form is Form.PROSE and self._adds(sentence.small, wanted, asking=asking and begun):
-                found = list(self._demand(sentence, kind_of(sentence.small)))
-            wanted, begun = sentence.small if found else "", begun or bool(found)
+            if not found and part.role in {Role.NEUTRAL, Role.TOLD} and block.form in {Form.PROSE, Form.ITEM}:
+                around = Surroundings(titled, new or block.form is Form.ITEM and self.asked_before, before != "", asking and begun)
+                if self._adds(sentence, around):
+                    found = list(self._demand(sentence, kind_of(sentence.small)))
+            if found:
+                new = new or asks_for_new(sentence.small)
+                begun = True
+            before = sentence.small if found and (asks_how(sentence.small) or new) else ""
             yield from found
+        if new:
+            self.new = True
 
-    def _adds(self, small: str, before: str, *, asking: bool) -> bool:
+    def _adds(self, sentence: Sentence, around: Surroundings) -> bool:
         """Tell whether a sentence belongs to the demand before it, or to a paragraph of demands."""
-        label = _LABEL.match(small)
-        body = small[label.end() :] if label and label["label"] in _ORDER else small
-        if asking and (details(body) or (notes(body) and not body.endswith((":", "!")))):
+        label = _LABEL.match(sentence.small)
+        cut = label.end() if label and label["label"] in _ORDER else 0
+        small, written = sentence.small[cut:], sentence.written[cut:]
+        if around.asking and notes(small) and not small.endswith((":", "!")):
             return True
-        return bool(before) and specifies(body, before)
+        return shall_be(small, written, around)
 
     def _run_in(self, block: Block, sentence: Sentence) -> _Part | None:
         """Return what the name at the beginning of a paragraph says: "**Motivation.** ...", "Constraints: ..."."""
