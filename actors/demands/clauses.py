@@ -4,9 +4,9 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from actors.demands.force import Force, force_of
 from actors.demands.instructions import instructs
 from actors.demands.sentences import Sentence, sentence_at
-from actors.demands.wording import Force, force_of
 
 JOINTS_MAX = 8
 """Places in one sentence at which a clause may begin; what follows stays in the last."""

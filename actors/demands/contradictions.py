@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from actors.demands.demand import Demand
+from actors.demands.expressions import any_of, word_set
 from actors.demands.verbs import NOUN_VERBS, PLAIN_VERBS
-from actors.demands.words import any_of, word_set
 from actors.values.requirements import RequirementKind
 
 WORDS_MAX = 60

@@ -9,7 +9,7 @@ DATE = (
     r"(?:the |this |next |coming |early |late |mid[- ]?|mid |our |its )*(?:"
     rf"end of (?:the |this |next |business |our )?(?:\w+)|{_DAYS}\b|weekend|{_MONTHS}(?: \d{{1,2}})?"
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTHS}"
-    r"|tomorrow|tonight|today|noon|midnight|week|month|quarter|year|sprint|release|launch|audit|conference"
+    r"|\d{1,2}(?:st|nd|rd|th)\b|tomorrow|tonight|today|noon|midnight|week|month|quarter|year|sprint|release|launch|audit|conference"
     r"|demo|holidays?|go-?live|freeze|fair|sale|season|certification|migration window"
     r"|summer|winter|spring|autumn|school year|board meeting|deadline|cutover|cut-over|review|christmas"
     r"|easter|black friday|new year|code freeze|year.?s? end|year-end|q[1-4]\b|eod\b|eow\b|eom\b"

@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from actors.demands.words import any_of
+from actors.demands.expressions import any_of
 from actors.values.requirements import RequirementKind
 
 
@@ -22,7 +22,8 @@ _ASKED = (
     (
         RequirementKind.SCOPE,
         (
-            r"(?:explicitly )?(?:what not|out of scope|not in scope|non-? ?goals?|not goals|anti-? ?goals|won'?t(?: do"
+            r"(?:explicitly )?(?:what not|not in (?:this|the) \w+|out of scope|not in scope|non-? ?goals?"
+            r"|not goals|anti-? ?goals|won'?t(?: do"
             r"| have)?|will not|exclusions?|excluded|not included|not (?:needed|required|necessary|wanted)"
             r"|what (?:this|it) is not|not part of (?:this|it)|not now|later|out-of-scope)"
         ),
@@ -70,7 +71,7 @@ _ASKED = (
             r"|dod|success (?:criteria|metrics)|done when|exit criteria|needs"
             r"|targets?|slos?|deliverables|tasks?|to.?dos?|todo list|must.haves?|should.haves?|nice.to.haves?"
             r"|musts?|asks?|wish ?list|requests?|demands|expectations|scope|in scope"
-            r"|work items|action items|actions|next steps|user stor(?:y|ies)"
+            r"|work items|action items|actions?|next steps|user stor(?:y|ies)"
             r"|changes (?:needed|required|wanted|requested))"
             r"|(?:what|which|how) (?:i|we|you|it|the \w+|users?|customers|they) (?:(?:would|'d) like|wants?"
             r"|needs?|should|must|expects?|expected|ask(?:s|ed)? for|has to|have to|are asking for"
@@ -97,7 +98,7 @@ _PROPOSED = any_of(
         r"(?:(?:the |our |a )?(?:proposal|proposed (?:solution|change|changes|design|approach|behaviou?r|api"
         r"|fix)|solution|design|detailed design|approach|plan|implementation|implementation plan|specification"
         r"|suggested (?:fix|solution|change)|suggestion|migration|migration plan|rollout|roll-?out"
-        r"|rollout plan|change|decision|what changes|security|testing|monitoring|interface"
+        r"|rollout plan|transition|change|decision|what changes|security|testing|monitoring|interface"
         r"|behaviou?r))"
     ),
 )
@@ -108,7 +109,8 @@ _OBSERVED = any_of(
     r"(?:relevant |error |full |server |console |crash )?(?:logs?|log output|output|stack ?traces?|traceback|dump)",
     r"backtrace",
     r"error(?: messages?)?|screenshots?|config(?:uration)?|code(?: sample)?|sample",
-    r"actual(?:ly)?(?: behaviou?r| results?| outcome| output)?|what happens(?: instead| now)?|observed(?: behaviou?r)?",
+    r"actual(?:ly)?(?: behaviou?r| results?| outcome| output)?|what happens(?: instead| now)?"
+    r"|observed(?: behaviou?r)?",
     r"what (?:actually )?(?:happened|went (?:wrong|well)|happens)",
     r"current (?:behaviou?r|state|situation|output|setup)|is-?state|status quo|as is|today|before|now|currently",
     r"what (?:is|'s) (?:wrong|broken|happening)|symptoms?|observations?|findings|measurements|measured|numbers",
@@ -141,6 +143,11 @@ _TOLD = any_of(
         r"|use cases?|severity|priority))"
     ),
 )
+_OF_PROPOSAL = re.compile(
+    r"(?:motivation|rationale|alternatives|drawbacks|unresolved questions|(?:detailed )?design|proposal|specification"
+    r"|transition|migration plan|rollout(?: plan)?|prior art|proposed \w+)"
+)
+_ABSTRACT = re.compile(r"(?:abstract|summary|overview|description|in short|tl;?dr)")
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _ASKED)
 _EDGE = re.compile(r"^(?:[\W_]|\d{1,2}(?:\.\d{1,2})*[.):]? |[ivx]{1,4}\. )+|[\W_]+$")
 _JOINT = re.compile(r"\s*(?:/|&|:|,| and | or | - | \u2013 | \u2014 )\s*")
@@ -182,3 +189,13 @@ def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
 def is_name(line: str) -> bool:
     """Tell whether a line without markup is known as the name of a part."""
     return len(line) <= NAME_LENGTH_MAX and role_of(line)[0] is not Role.NEUTRAL
+
+
+def is_of_proposal(heading: str) -> bool:
+    """Tell whether only a proposal has a part with this heading."""
+    return _OF_PROPOSAL.fullmatch(name_of(heading)) is not None
+
+
+def is_abstract(heading: str) -> bool:
+    """Tell whether the part below a heading says in short what a text is about."""
+    return _ABSTRACT.fullmatch(name_of(heading)) is not None

@@ -3,6 +3,7 @@
 import itertools
 import re
 
+from actors.demands.expressions import any_of, word_set
 from actors.demands.verbs import (
     AUXILIARIES,
     CLAUSE_WORDS,
@@ -12,7 +13,6 @@ from actors.demands.verbs import (
     PLAIN_VERBS,
     THIRD_PERSON,
 )
-from actors.demands.words import any_of, word_set
 
 _WORD = re.compile(r"[\w'./$-]*[\w'$]")
 _LEAD_IN = any_of(
@@ -34,7 +34,9 @@ _CONDITION = re.compile(
 )
 
 _CONSEQUENCE = re.compile(r"(?:,|;| \u2013| -)? (?:so|then|hence|therefore) (?:please |just |let's )?(?=\w)")
-_COMPOUND = re.compile(r"\w+(?:ing|tion|tions|ment|ments|ity|ance|ence|ness|ure|time|times|size|rate|page|name|code)$")
+_COMPOUND = re.compile(
+    r"\w+(?:ing|tion|tions|ment|ments|ity|ance|ence|ness|ure|time|times|size|rate|page|name|code|\w*pth|\w*gth|\w*dth)$"
+)
 """Endings of a noun that follows a noun: "cache invalidation", "report page"."""
 
 
@@ -67,6 +69,8 @@ def follows_lead_in(small: str) -> bool:
 def _imperative(small: str) -> bool:
     words = _WORD.findall(small[:300])
     begin = small.lstrip("*_([\"'")
+    if words[0:1] and words[0] in NOUN_VERBS and words[-1] == "instead" and not states(small):
+        return True
     if not words or not begin.startswith(words[0]) or begin.startswith(":", len(words[0])):
         return False
     first, second = words[0], words[1] if len(words) > 1 else ""
@@ -99,7 +103,12 @@ def _finite(first: str, words: list[str]) -> bool:
     """Tell whether a verb outside a clause makes the words a statement: "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
-    if len(words) > 2 and words[1].endswith("s") and words[2] in _OCCUR:
+    if (
+        len(words) > 2
+        and words[1].endswith("s")
+        and not words[1].endswith("'s")
+        and any(word in _OCCUR and before not in {"to", "and", "or"} for before, word in itertools.pairwise(words[1:8]))
+    ):
         return True
     for word, following in itertools.pairwise((*words[1:14], "")):
         if word in CLAUSE_WORDS - {"for", "than"}:

@@ -3,10 +3,9 @@
 import re
 
 from actors.demands.dates import DATE
+from actors.demands.expressions import any_of, spelled
 from actors.demands.instructions import instructs
-from actors.demands.patterns import NEEDLESS
-from actors.demands.restrictions import DATES
-from actors.demands.words import any_of, spelled
+from actors.demands.patterns import DATES, NEEDLESS
 from actors.values.requirements import RequirementKind
 
 COSTS = any_of(

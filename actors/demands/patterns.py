@@ -1,10 +1,19 @@
-"""Patterns of English wordings, for one sentence of lower-case text: what asks, what only seems to, what reports."""
+"""Patterns of English wordings that ask for something, restrict it or date it, for one sentence in lower case."""
 
 import re
 
 from actors.demands.dates import DATE
-from actors.demands.words import any_of
+from actors.demands.expressions import any_of
 
+_NUMBER = (
+    r"(?:[$€£]? ?\d|\b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|zero|once|twice|\w+teen"
+    r"|\w+ty)\b)"
+)
+_LIMITS = (
+    r"(?:at (?:the )?most|at least|exactly|precisely|no more than|not more than|no less than|only|up to"
+    r"|never more than)"
+)
+_NOBODY = r"(?:no|nothing|nobody|no one|no-one|none|neither|not (?:a|one)(?: single)?)"
 POLITE = any_of(
     (
         r"(?:^|[,;:.!-] |\b(?:and|but|so|also|then|ok|hi|hey|hello|team|all|folks) )(?:can|could|would"
@@ -18,124 +27,6 @@ POLITE = any_of(
     r"\bplease\b[^?]*\?",
 )
 ASKS = re.compile(r"\?[\"')\]*_`]*$")
-NOT_ASKED = any_of(
-    (
-        r"\b(?:should|must|could|would|might|may|ought to) (?:already |really |never |not |probably |only "
-        r"|all )*have (?:been\b|\w+ed\b|gone|done|seen|caught|had|got|made|taken|known|come|run|sent)"
-    ),
-    r"\b(?:shouldn't|mustn't|couldn't|wouldn't) have \w+",
-    (
-        r"\b(?:should|shouldn't|should not|must|ought to)(?: probably| really| all)? be (?:too |very |quite "
-        r"|fairly |pretty |really |relatively |that )?(?:easy|easier|hard|difficult|simple|straightforward"
-        r"|obvious|trivial|okay|ok|fine|clear|doable|safe to assume|familiar|enough information"
-        r"|self.explanatory|a (?:small|quick|simple|one|two).*|self explanatory|the same (?:problem|bug"
-        r"|issue))\b"
-    ),
-    (
-        r"\b(?:this|it|that|there|problem|cause|bug|issue|culprit|he|she) must (?:have|be (?:because|due"
-        r"|related|caused|coming|something|some|a (?:\w+ )?(?:race|bug|regression|problem|issue|leak|typo"
-        r"|deadlock|coincidence|mistake|caching)|the (?:cause|reason|problem|same)))\b"
-    ),
-    (
-        r"\b(?:i|we) (?:must|should|have to|need to|want to|would like to|wanted to|just want to) (?:admit|say"
-        r"|add that|mention|note|confess|thank|apologi[sz]e|stress|point out|be honest|warn|start by|ask|know"
-        r"|understand|be missing)\b"
-    ),
-    (
-        r"\b(?:you|one) (?:should|will|must|need to|have to) (?:now |then |first |also )?(?:see|notice|get"
-        r"|observe|wait|click|open|log|have|scroll|restart|be (?:able to )?(?:see|reproduc)\w*)\b"
-    ),
-    (
-        r"\b(?:not sure|unsure|wonder(?:ing)?|no idea|don't know|do not know|unclear|undecided|debat\w+"
-        r"|discuss\w*|think about|argu\w+|arguments?|question is|asked|decide) (?:if|whether|about whether"
-        r"|what|how|why|when|which|who)\b[^.]*"
-    ),
-    (
-        r"\b(?:docs?|documentation|readme|manual|error(?: message)?|message|log|logs|wiki|tooltip|changelog"
-        r"|faq|man page|comment|spec|it|which|stack ?overflow|ui|dialog|banner|screen|page|button"
-        r"|label)s? (?:says?|said|states?|stated|tells?|told|claims?|claimed|suggests?|suggested|mentions?"
-        r"|reads?|promises?|promised|warns?)\b[^,;]*"
-    ),
-    r"\baccording to (?:the )?(?:docs?|documentation|readme|manual)\b",
-    r"\b(?:would|might|may|could|will|'ll) (?:then |also |probably |still |even )?(?:have|need) to\b",
-    r"\b(?:had|having) to\b",
-    r"\bused to\b",
-    (
-        r"\b(?:needed|wanted|was supposed|were supposed|was meant|intended|was expected|were expected"
-        r"|was going|were going|tried|hoped|failed|seems?|seemed|appears?) to\b"
-    ),
-    r"\bas (?:it|they|one|you) (?:should|must|would)\b",
-    r"\bthan (?:it|they|we|i) (?:should|must|need|want)\b",
-    (
-        r"\bif (?:you|we|i|they|it|someone|anyone|anybody|users?|customers?) (?:want|wants|need|needs|must"
-        r"|should|have|has|would like)\b(?! to be\b)(?![^,]*,)"
-    ),
-    r"\bwhat (?:(?:it|they|you|users?|customers?) (?:should|must|want|need)s?|(?:i|we) (?:should"
-    r"|must))\b(?=.*\b(?:is|are|was)\b)",
-    r"\b(?:no|not a) (?:rush|hurry|worries|problem at all)\b",
-    (
-        r"\bwant(?:s|ed)? to (?:know|understand|see (?:why|how|whether|if)|ask|find out|check|say|thank|raise"
-        r"|point|share|discuss|talk|report)\b"
-    ),
-    r"\bneeds? to (?:know|understand|be (?:discussed|seen|said))\b",
-    r"\blet (?:me|us) know\b",
-    (
-        r"\bfeel free\b|\bdon't hesitate\b|\b(?:please )?(?:just )?(?:call|contact|ping|reach|ask|tell|mail"
-        r"|email|correct) (?:out to )?me\b|\bget in touch\b"
-    ),
-    (
-        r"\bplease (?:let me|find attached|see (?:the )?(?:attach\w*|below|above|here|log|screenshot)"
-        r"|find (?:the )?(?:attach|below)|excuse|forgive|advise|ignore (?:the )?(?:typo|my))\b"
-    ),
-    (
-        r"\bsee (?:attached|below|above|also|here|screenshot|the (?:log|trace|screenshot|attach\w+|linked"
-        r"|docs?|documentation|graph|dashboard|thread))\b"
-    ),
-    r"\bthanks?\b(?:.{0,30}$| (?:for|in advance|a lot|so much))",
-    r"\bthank you\b",
-    r"^(?:that|this|it|which)(?:'d| would) (?:really |also )?(?:be|help|make) (?!.*\b(?:if|to|when)\b)[^,]{0,40}$",
-    r"\bhappy to (?:help|provide|send|open|contribute|test|share|discuss|answer)\b",
-    r"\bnothing (?:needs to be done|to (?:do|add|see))\b|\bkeep up the\b|\bfirst post\b|\bsorry (?:if|for)\b",
-    r"\b(?:i|we) (?:suspect|guess|assume|fear|doubt)\b[^,;]*",
-    r"\bglad to\b|\b(?:don't|do not|wouldn't) mind\b",
-    r"\bi can (?:provide|send|share|open|help|test)\b",
-    r"^let me \w+",
-    r"^take a look\b",
-    r"^have a look\b",
-    r"^note that (?:this|the|it|we) (?:is|was|happens|only)\b",
-    r"^(?:look|looking) (?:at|into|like)\b",
-    r"^given that\b",
-    r"^say (?:i|we|you|a|that)\b",
-    r"^(?:suppose|imagine|assume|assuming|consider) (?:i|we|you|a|an|the|that|two|three)\b",
-)
-BURDEN = any_of(
-    (
-        r"\b(?:i|we|you|they|users?|customers?|people|everyone|everybody|developers?|admins?|support"
-        r"|operators?|editors?|nurses?|teams?|colleagues|somebody|someone|agents|clients?|accountants?"
-        r"|one) (?:now |still |always |currently |then |often |usually |all |first |constantly |also "
-        r"|even )*(?:has|have|need|needs|must) to\b"
-    ),
-)
-BURDENED = any_of(
-    (
-        r"\b(?:every (?:time|day|night|week|morning|single|month|release|few|deploy|other)|each (?:time|day"
-        r"|night|week|morning|month|release)|manually|by hand|currently|today|at the moment|right now|nowadays"
-        r"|always|again|still|twice|otherwise|because|so (?:we|i|they|users|people|customers)|which means"
-        r"|this means|meaning|that's why|as a result|workaround|until now|at present|several times"
-        r"|constantly)\b"
-    ),
-)
-NARRATED = any_of(
-    (
-        r"^(?:yesterday|last (?:week|month|year|night|friday|monday|tuesday|wednesday|thursday|saturday|sunday"
-        r"|quarter|sprint)|since|in (?:january|february|march|april|may|june|july|august|september|october"
-        r"|november|december)\b|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b.*\b(?:was"
-        r"|were|had|did)|currently|today|right now|at the moment|at present|until now|so far|previously"
-        r"|in (?:most|many|some|all|\w+ out of \w+) cases|most of the time|usually|often|sometimes|normally"
-        r"|in the past|nowadays|as of now|these days)\b"
-    ),
-)
-EXISTING = re.compile(r"^(?:the |our )?(?:current|present|legacy|today's) (?:\w+ ){1,4}(?:is|are|has|have|does|\w+s) ")
 NEED = (
     r"(?:absolutely |really |definitely |also |still |always |only |all |both |at least |ideally |now "
     r"|then |therefore |never |either |each |simply |just |first |instead |at minimum |not |please )*"
@@ -149,6 +40,7 @@ STRICT = any_of(
         r"(?:required|mandatory|forbidden|prohibited|allowed|permitted|acceptable|negotiable|obligatory|tolerated)\b"
         r"(?! (?:to (?:run|build|reproduce|install|start)|by (?:the|our) (?:library|package|driver)))"
     ),
+    r"^as (?:an?|the) [^,:;]{1,60},? (?:i|we) (?:want|would like|need|can|should|must|expect)\b",
     r"\bunder no circumstances?\b|\bat all costs?\b|\bno matter what\b",
     r"\bno[- ]?go\b|\boff[- ]limits\b|\bout of the question\b|\boff the table\b|\bhands off\b",
     r"\bnot (?:an|really an) option\b|\b(?:is|are) no option\b|\bnot up for (?:debate|discussion)\b",
@@ -180,10 +72,12 @@ STRICT = any_of(
     ),
 )
 CANNOT = any_of(
+    r"\b(?:we|i)(?: are|'re| am|'m) not going to (?:be )?(?!able\b)",
     (
         r"\b(?:we|you|i|they) (?:really |also |simply |absolutely )?(?:cannot|can't|can not|won't|will not"
         r"|couldn't) (?:(?:just|simply|possibly|ever|also|really|only|even|and will not|and won't"
         r"|go on) )*(?:afford|change|chang|take|lose|upgrade|downgrade|touch|break|modify|migrate|move|switch"
+        r"|patch|edit|fork"
         r"|drop|remove|raise|increase|replace|rewrite|wait|ship|go (?:over|above|back|down|beyond|offline)"
         r"|roll|rely|store|send|add|introduce|install|deploy|restart|stop|block|risk|expose|hire|spend"
         r"|have (?:any|a|more|down)|accept|allow|require|rename|pause|interrupt|miss|delay|share|publish|host"
@@ -242,6 +136,7 @@ WISH = any_of(
     r"\blet's\b",
     r"\blet us\b",
     r"\b(?:is|are) (?:wanted|desired|desirable|needed|requested)\b",
+    r"^(?:all|each|every|both) (?:[\w-]+ ){1,3}needs? (?!(?:to|about|around|up to|at least)?\b ?\d)",
     r"\bhas got to\b",
     r"\bnice to have\b",
     r"\bwhat (?:i|we|they) (?:want|need|expect|would like) is\b",
@@ -300,14 +195,8 @@ ONLY = re.compile(
     r"|a restart|restarting|then|now|reproduces|works|crashes|visible)\b)"
 )
 BY_DATE = re.compile(
-    r"^(?!.*\b(?:is|are) (?:open|valid|closed|available|free|away|out|on)\b).*"
+    r"^(?!.*\byou can\b)(?!.*\b(?:is|are) (?:an? |open|valid|closed|available|free|away|out|on)\b).*"
     r"\b(?:by|before|until|no later than|from|starting|not before|not until|as of) " + DATE
-)
-PAST = re.compile(
-    r"\b(?:was|were|had|did|didn't|wasn't|weren't|went|came|got|became|broke|saw|ago)\b"
-    r"|\b(?:i|we|they|he|she|it|who|has|have|already|just) (?:found|noticed|happened|started|failed|expired|tried|told"
-    r"|asked|said)\b|\b(?:has|have) (?:already |now |just )?(?!to\b)(?:\w+ed|gone|grown|been|become|risen"
-    r"|fallen)\b|\bhappened\b|\bsince (?:the|we|i|it|last|yesterday|then|this|upgrading|updating)\b"
 )
 LIMIT = any_of(
     (
@@ -323,33 +212,86 @@ REQUIRES = re.compile(r"^(?!please\b).*\b(?:should|must|shall|needs?|wants?|has 
 """A sentence that says with a modal verb what something does."""
 KEEPS_ON = re.compile(r"\b(?:keeps?|stays?|remains?)\b")
 """A note about what is to stay."""
-GREETS = re.compile(
-    r"^(?:ok|okay|so|hi|hey|hello|well|we|i|they|it|there|you|he|she|love|playing|using|running|seen"
-    r"|thanks|thx|cheers|regards|best|dear)\b"
-)
-CLAUSE = re.compile(r"\b(?:when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
-"""A clause, whose verbs say nothing about the time of the sentence."""
-BUYS = re.compile(r"\b(?:can|may) be (?:bought|spent|paid|used|hired)\b")
 AT_MOST = re.compile(r"\d.*\b(?:at most|max(?:imum)?|tops|at least|or less|or more)[.!]?$")
-NOW = re.compile(r"\b(?:currently|today|at present|at the moment|right now|so far|nowadays)\b")
-SPECIFIES = re.compile(
-    r"^(?:[a-z]+(?= (?:is|are|has|gets?|goes|sees?|stays?|receives?) )|the|a|an|each|every|all|if|when|once"
-    r"|after|only|on|for|old|new|at|in"
-    r"|with|\w+s|`[^`]+`|[\w-]+ \w+s) [^?]*"
-    r"\b(?:(?:is|are|gets?) (?:\w+ly |also |then |always |never |not |only |all )*(?:\w+(?:ed|en|wn|pt)"
-    r"|sent|built|set|put|kept|held|read|left|made)\b|stays?|gets|has|have"
-    r"|returns?|shows?|contains?"
-    r"|keeps?|goes|works?|sends?|stops?|starts?|runs?|lists?|includes?|uses?|takes?|fails?|ends?"
-    r"|receives?|says?|counts?)\b"
+RESTRICTS = any_of(
+    rf"(?:^|[,;:] |\b(?:and|but|so|also|please) )(?:also |and |but )?{_NOBODY}\b[^,;:.?]{{0,90}}? "
+    r"(?:may|must|shall|should|is (?:allowed|permitted|supposed) to|are (?:allowed|permitted|supposed) to|gets? to)\b"
+    r"(?! (?:have|be (?:because|due|related)|know)\b)",
+    rf"\bmay (?:[\w'-]+ ){{1,5}}?{_LIMITS}\b",
+    r"\bmay (?:[\w'-]+ ){1,5}?(?:if|when|while|during|outside|after|before|between|by|with the|without) "
+    r"(?=.*\b(?:only|approval|approved|consent|permission)\b)",
+    r"^(?:only|just|exclusively|solely) [^,;:.]{1,90} (?:is|are) (?:in scope|in\b.{0,12} scope|included|eligible"
+    r"|meant|concerned|allowed|to be)\b",
+    r"\b(?:is|are) (?:also |all |explicitly |therefore )?(?:exempt(?:ed)?|excluded|excepted|not included"
+    r"|left out)\b|\bs are out[.!]*$",
+    r"\b(?:is|are|would be) (?:absolutely |simply |completely |totally |really )?(?:unacceptable|intolerable"
+    r"|taboo|a must"
+    r"|not tolerable)\b",
+    r"\b(?:cannot|can't|can not|may not) (?:take|last|be|cost|need|use|run|get|grow) (?:any |much )?(?:longer"
+    r"|more|bigger"
+    r"|slower|larger|higher|worse|older|later) than\b",
+    r"\bmay [^,;:.?]{1,60}, (?:but )?(?:not|no|never) (?:more|longer|later|less|earlier|faster|again)\b",
+    r"(?:^|[,;] |\b(?:and|but|please) )leave [^,;:.?]{1,60} (?:alone|as is|as (?:it|they) (?:is|are)"
+    r"|untouched|out)\b",
 )
-"""A statement that specifies what something does, after a sentence that asks for it."""
-EXPLAINS = re.compile(
-    r"\b(?:because|since|already|currently|today|now|was|were|had|did|we|our|i|my|me|us|they|depends?"
-    r"|reason|otherwise|actually"
-    r"|usually|often|sometimes|probably|perhaps|maybe|written in|handles|apparently|unfortunately|think"
-    r"|thinks|known|enough"
-    r"|fine|used|broken|slow"
-    r"|affected|unaffected|hard|easy|wrong|why|means|ago|last|so far|too|anyway|though|however|right now"
-    r"|at the moment)\b"
+"""What restricts wherever it stands: a permission with a limit, a prohibition with its subject, an exemption."""
+LIMITS = any_of(
+    r"^(?:we|you|i) (?:only |still )?(?:have|get|can spend|may spend|can use) (?:about |around |only |up to "
+    r"|another )?"
+    r"[$€£]?\d[\d.,]*k? ?(?:€|euros?|eur|usd|dollars?|chf|pounds?|hours|days|weeks|months)\b(?! (?:a|per|ago)\b)",
+    r"^(?:only|just) (?!(?:happens?|works?|fails?)\b).*\bfor (?:now|the moment|a start|starters"
+    r"|the time being)[.!]*$",
+    r"\b(?:is|are|stays?|remains?) (?:strictly |hard[- ]|to be )?(?:limited|restricted|confined|capped|bounded)"
+    r" (?:to|at|by) ",
+    rf"^(?:each|every|any|all|both|either|no|one|per) [^,;:.?]{{1,80}} {_LIMITS} {_NUMBER}",
+    r"\b(?:exactly|at most|only) once\b",
+    r"\b(?:maintenance|time|change|deployment|deploy|cutover|downtime|migration|release|service) windows? (?:is|are"
+    rf"|will be|runs|starts|opens) (?:from |on |at |only |between )?(?:{_NUMBER}|{DATE})",
+    r"\b(?:quota|cap|ceiling|upper limit|upper bound|hard limit|allowance|tolerance|target|maximum|minimum|retention)"
+    rf"(?: [\w -]{{1,40}})? (?:is|are|will be) (?:set to |at |about )?{_NUMBER}",
 )
-"""Words of a statement that gives a reason or tells how things are."""
+"""A statement whose form is that of a limit: it asks where the text tells what is wanted."""
+DATES = any_of(
+    r"^(?:and |also )?(?:the |our |a |hard |target |planned |expected )*(?:eta|etc|due|due date|deadline"
+    r"|target|target date"
+    r"|go-?live(?: date)?|launch(?: date| day)?|release(?: date| day)?|kick-?off|cut-?over|cut off|cutoff|delivery"
+    r"|delivery date|hand-?over|roll-?out|freeze|code freeze|feature freeze|due time|end date|start date|start"
+    r"|sunset|shutdown|switch-?over|end of support)"
+    r"(?: of [\w ]{1,40}| for [\w ]{1,40})?"
+    r"(?:,? |: ?| - |=)(?:is |will be |= ?)?(?:set |planned |scheduled |fixed )?(?:for |on |in |by |at |to )?" + DATE,
+    rf"\b(?:goes|go|going|must go|has to go) live (?:on|in|at|by|before|this|next) ?{DATE}",
+    rf"^we (?:ship|launch|release|freeze|deploy|go live|open|close|move) (?:on|in|by|before|at) {DATE}",
+    rf"^(?:the )?(?:submission|registration|tender|call|vote|ballot|review) (?:closes|ends|is due) (?:on|at"
+    rf"|in) {DATE}",
+    r"^(?:but |and )?not before\b",
+    rf"\b(?:ships|launches|goes out|is released|are released|is launched) (?:on|in|by|before) {DATE}",
+)
+"""A date by which something is to be done, in the words of a plan."""
+REQUESTS = any_of(
+    r"^(?:(?:hey|hi|hello|ok|okay|so|and|also|team|folks|all|guys|then),? )*(?:can|could|would|will) (?:you|u"
+    r"|ya|someone"
+    r"|somebody|anyone|anybody|we (?:please |pls |also |maybe |just )?(?:get|have|add|make|change|fix|move|use"
+    r"|drop))\b",
+    r"\b(?:wanna|gotta|gonna need)\b|^(?:would|'d) (?:really |also )?(?:love|like|prefer) to\b",
+    r"\b(?:i'm|i am|we're|we are) (?:really |just )?(?:after|hoping for|in need of)\b",
+    r"^any chance (?:of|to|you|we|that|for)\b",
+    r"^(?:also |still )?(?:needs?|want|looking for) (?:someone|somebody|a|an|the|to|more|one|some|it|this)\b",
+    r"^(?:i|we)\b[^,;:]* and (?:need|want) (?:someone|somebody|an?|the|some)\b",
+    r"^(?:starting |beginning )?(?:from now on|from (?:the )?(?:next|this) \w+ on|in (?:the )?future|henceforth),? ",
+    r"^we (?:keep|leave) [^,;:.?]{1,80} until\b",
+    r"\b(?:is|are) (?:our|the|my) (?:goal|target|aim|limit|maximum|minimum)\b[.!]*$",
+)
+"""A request as it is spoken, without a sign of a question."""
+CONTINUES = any_of(
+    r"^(?!.*\b(?:but|although|yet|error|so far|still|fine)\b).*\b(?:keeps?|continues?) (?:on )?(?:to (?:work"
+    r"|function|be|run"
+    r"|respond|return|accept|have|see|exist)|working|functioning|running|responding)\b",
+    r"^(?!.*\b(?:but|although|when|if|after|even)\b).* (?:do|does)(?: not|n't) change(?: (?:for|in"
+    r"|at all)\b.*)?[.!]*$",
+)
+"""What goes on as it is."""
+AS_BEFORE = re.compile(
+    r"^(?!.*\b(?:still|crash\w*|fail\w*|slow\w*|broken|wrong|errors?|bugs?|problems?|same issue|occurs?|happens?)\b)"
+    r".*\bas (?:it (?:is|does|was) )?(?:today|before|now|until now|up to now|it is|they are)[.!]*$"
+)
+"""A statement of how something stays."""

@@ -10,14 +10,14 @@ from typing import assert_never
 from actors.demands.blocks import Block, Form, blocks
 from actors.demands.clauses import clauses
 from actors.demands.demand import DEMANDS_MAX, Demand, Reading
-from actors.demands.headings import Role, is_name, role_of
+from actors.demands.expressions import any_of
+from actors.demands.force import Force, describes, force_of, is_modal, notes
+from actors.demands.headings import Role, is_abstract, is_name, is_of_proposal, role_of
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
 from actors.demands.sentences import Sentence, sentence_at, sentences
-from actors.demands.statements import Surroundings, asks_for_new, asks_how, names, offers, shall_be
-from actors.demands.wording import Force, describes, force_of, is_modal, notes
-from actors.demands.words import any_of
+from actors.demands.statements import Surroundings, announces, asks_for_new, asks_how, names, offers, plans, shall_be
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 READ_LENGTH_MAX = 200_000
@@ -132,6 +132,8 @@ class _Reader:
     """Whether the paragraph before asks for something."""
     titled: bool = False
     """Whether the title or the paragraph before asks for something new."""
+    proposal: bool = False
+    """Whether a heading says that the text is a proposal."""
     named: bool = False
     """Whether the heading only names a thing."""
     new: bool = False
@@ -140,6 +142,9 @@ class _Reader:
     def demands(self) -> Iterator[Demand]:
         """Yield the demands in the order of the text."""
         every = list(blocks(self.text, is_name))
+        self.proposal = any(
+            block.form is Form.HEADING and is_of_proposal(self.text[block.start : block.end]) for block in every
+        )
         for number, block in enumerate(every):
             if self.read > SENTENCES_MAX:
                 return
@@ -161,13 +166,19 @@ class _Reader:
                         self.task = self.task or number == 0
                         yield demand
                     self.titled = self.titled or self.new
-                    self.named = number == 0 and block.form is not Form.CELL and names(self.text[block.start:block.end].lower())
+                    if number == 0 and block.form is not Form.CELL:
+                        small = sentence_at(self.text, block.start, block.end).small
+                        self.titled, self.named = self.titled or announces(small), names(small)
+                    else:
+                        self.named = False
 
     def _of_heading(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
         self.leads.clear()
         self.listed, self.asked_before = None, False
         sentence = sentence_at(self.text, block.start, block.end)
         role, kind = role_of(sentence.written)
+        if title and role is Role.ASKED and ":" in sentence.written:
+            role, kind = Role.NEUTRAL, None  # "Proposal: use Kafka" is the title of the whole text.
         if block.form is Form.LABEL:
             lead = self._lead(sentence, self.heading)
             if following is not None and following.form is Form.ITEM:
@@ -179,15 +190,15 @@ class _Reader:
             return
         self.label = None
         if role is not Role.NEUTRAL:
-            self.titled = False
+            self.titled = self.proposal and is_abstract(sentence.written)
         self.named = role is Role.NEUTRAL and names(sentence.small)
         if role is not Role.NEUTRAL or not 0 < self.level < block.depth:
             self.heading, self.level = _Part(role, kind), block.depth
         if role is Role.NEUTRAL and (title or force_of(sentence.small) is Force.STRICT):
             for demand in self._of_sentence(sentence, self.heading, block):
                 self.task = self.task or title
-                self.titled = self.titled or asks_for_new(sentence.small)
                 yield demand
+            self.titled = self.titled or (title and announces(sentence.small))
 
     def _of_item(self, every: list[Block], number: int, following: Block | None) -> Iterator[Demand]:
         block = every[number]
@@ -208,6 +219,9 @@ class _Reader:
     def _of_list(self, every: list[Block], number: int, part: _Part) -> _Part:
         """Return how a list is read whose heading does not say so: by what most of its items are."""
         group = itertools.takewhile(lambda block: block.form is Form.ITEM, every[number : number + LIST_LENGTH_MAX])
+        after = next((block for block in every[number:] if block.form is not Form.ITEM), None)
+        if number == 0 and every[0].ordered and after is not None and after.form is Form.PROSE:
+            return _Part(Role.OBSERVED)  # Steps that come before anything is said lead to what is observed.
         items = [sentence_at(self.text, block.start, block.end).small for block in group]
         if len(items) > 1 and every[number].ordered and 2 * sum(bool(_UI.match(item)) for item in items) > len(items):
             return _Part(Role.OBSERVED)
@@ -232,9 +246,11 @@ class _Reader:
             terse = sum(sentence.written[:1].islower() for sentence in every)
             if asking and 2 * terse > len(every):
                 part = _Part(Role.LISTED, RequirementKind.GOAL)
-        titled, begun, before, new = self.titled, False, "", False
-        if self.named and every and offers(every[0].small):
-            titled = True
+        titled = self.titled or (self.named and any(offers(sentence.small) for sentence in every[:2]))
+        plain = part.role in {Role.NEUTRAL, Role.TOLD} and block.form in {Form.PROSE, Form.ITEM}
+        begun, follows, new = False, False, block.form is Form.ITEM and self.asked_before
+        demands: list[Demand] = []
+        left: list[tuple[Sentence, Surroundings]] = []
         for place, sentence in enumerate(every):
             if introduces and place == len(every) - 1 and sentence.small.endswith(":"):
                 self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
@@ -245,25 +261,32 @@ class _Reader:
                 if ":" not in sentence.written[:-1] and is_name(sentence.written.rstrip(".:")):
                     continue
             found = list(self._of_sentence(sentence, part, block))
-            if not found and part.role in {Role.NEUTRAL, Role.TOLD} and block.form in {Form.PROSE, Form.ITEM}:
-                around = Surroundings(titled, new or block.form is Form.ITEM and self.asked_before, before != "", asking and begun)
+            between = follows and place + 1 < len(every) and _force(every[place + 1].small) is not Force.NONE
+            around = Surroundings(titled=titled, new=new, follows=follows, asking=asking and begun, between=between)
+            if not found and plain:
                 if self._adds(sentence, around):
                     found = list(self._demand(sentence, kind_of(sentence.small)))
-            if found:
-                new = new or asks_for_new(sentence.small)
-                begun = True
-            before = sentence.small if found and (asks_how(sentence.small) or new) else ""
-            yield from found
-        if new:
-            self.new = True
+                elif titled or begun:
+                    left.append((sentence, around))
+            begun = begun or bool(found)
+            planned = not found and plans(sentence.small)
+            new = new or planned or (bool(found) and asks_for_new(sentence.small))
+            follows = planned or (bool(found) and (new or asks_how(sentence.small)))
+            demands += found
+        if 2 * len(demands) >= len(every):
+            for sentence, around in left:
+                if self._adds(sentence, around._replace(asking=True)):
+                    demands += self._demand(sentence, kind_of(sentence.small))
+        self.new = new
+        yield from sorted(demands, key=lambda demand: demand.start)
 
     def _adds(self, sentence: Sentence, around: Surroundings) -> bool:
         """Tell whether a sentence belongs to the demand before it, or to a paragraph of demands."""
         label = _LABEL.match(sentence.small)
+        if label and role_of(label["label"])[0] not in {Role.NEUTRAL, Role.ASKED}:
+            return False
         cut = label.end() if label and label["label"] in _ORDER else 0
         small, written = sentence.small[cut:], sentence.written[cut:]
-        if around.asking and notes(small) and not small.endswith((":", "!")):
-            return True
         return shall_be(small, written, around)
 
     def _run_in(self, block: Block, sentence: Sentence) -> _Part | None:
@@ -350,7 +373,7 @@ def _is_asked(role: Role, form: Form, small: str, force: Force) -> bool:
         case Role.ASKED:
             return force is not Force.NONE or (form is not Form.CELL and not describes(small))
         case Role.LISTED:
-            return force is not Force.NONE or notes(small)
+            return force is not Force.NONE or notes(small) or shall_be(small, small, Surroundings(asking=True))
         case Role.OBSERVED:
             return form is Form.PROSE and is_modal(small)
         case Role.TOLD:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from actors.demands.words import word_set
+from actors.demands.expressions import word_set
 
 SENTENCE_LENGTH_MAX = 400
 """Characters of a sentence; a longer one is cut between words."""
@@ -19,7 +19,7 @@ _PLAIN = str.maketrans(
     | {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'}
 )
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-_END = re.compile(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~]{0,3}(?P<next>[A-Za-z0-9]))")
+_END = re.compile(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~@]{0,3}(?P<next>[A-Za-z0-9]))")
 _BEFORE = re.compile(r"[\"'(\[*_`]{0,3}(?P<word>[\w./-]*)$")
 _ABBREVIATIONS = word_set(
     "e.g i.e eg ie vs approx cf mr mrs ms dr st no nr fig sec incl excl max min resp ca viz al ver v p pp ch art",

@@ -7,11 +7,12 @@ nothing in it speaks of how things are: the past, the present day, a reason, a f
 import re
 from typing import NamedTuple
 
-from actors.demands.facts import FACT
+from actors.demands.expressions import any_of
+from actors.demands.facts import FACT, FAULTS, GREETING, PAST
+from actors.demands.force import Force, force_of, notes
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
-from actors.demands.patterns import ASKS, PAST, REQUIRES
-from actors.demands.words import any_of
+from actors.demands.patterns import ASKS, REQUIRES
 from actors.values.requirements import RequirementKind
 
 WEIGHT_MIN = 3
@@ -21,96 +22,118 @@ NAME_WORDS_MAX = 5
 
 
 class Surroundings(NamedTuple):
-    """What stands before a statement."""
+    """What stands around a statement. Each piece of evidence weighs the same."""
 
     titled: bool = False
-    """Whether the title or the paragraph before asks for something new, or the heading names what is wanted."""
+    """Whether the title or a paragraph before asks for something new, or the heading names it."""
     new: bool = False
-    """Whether a sentence of the paragraph asks for something new."""
+    """Whether a sentence before it in the paragraph asks for something new."""
     follows: bool = False
-    """Whether the sentence before is a demand that says how something is to be."""
+    """Whether the sentence before is a demand that says how something is to be, or announces a change."""
+    between: bool = False
+    """Whether so is the sentence before, and the one after it asks for something too."""
     asking: bool = False
-    """Whether a demand stands before it in a paragraph of which half are demands by their own words."""
-
-    @property
-    def weight(self) -> int:
-        """How much it speaks for a demand."""
-        return self.titled + self.new + self.follows + self.asking
+    """Whether half of the paragraph are demands."""
 
 
 _RULE = any_of(
     r"^(?:only|each|every|any|all|both|no|nobody|nothing|an?|one|if|when|once|until|unless|after|before|on|for|by"
-    r" default|in case|instead|also|old|new|existing)\b",
-    r"^(?:[\w'-]+ ){1,5}?(?:can|may|cannot|can't|will|won't|never|always|only|no longer|no more)\b",
+    r"|during|throughout|in case|with|without|instead|also|old|new|existing)\b",
+    r"^(?:[\w'-]+ ){1,5}?(?:can|may|will|won't|never|always|only)\b",
     r"\b(?:stays?|remains?|keeps?|survives?)\b|\bstill (?:works?|opens?|runs?|gets?|sees?|exists?)\b",
     r"\b(?:is|are|gets?) (?:[\w]+ly |also |then |always |never |not |only |all )*"
-    r"(?:\w{2,}(?:ed|en|wn|pt)|sent|built|set|put|kept|held|read|left|made|shown|sold)\b",
+    r"(?:(?!affected)\w{2,}(?:ed|en|wn|pt)|sent|built|set|put|kept|held|read|left|made|shown|sold)\b",
     r"\b(?:at most|at least|at the latest|by default|default|maximum|minimum|per)\b",
     r"^(?:they|it|its|their|these|those|this|the (?:former|latter|rest|others?|result|same))\b",
 )
 """Forms in which rules are written: a quantifier, a condition, a permission, a passive, what stays, a limit."""
-_TELLS = any_of(
-    r"\b(?:because|since|already|currently|today|nowadays|now|at present|so far|until now|these days|last|ago|yet"
-    r"|otherwise|therefore|means|meaning|reason|though|although|however|anyway|apparently|unfortunately|actually)\b",
-    r"\b(?:usually|often|sometimes|normally|mostly|rarely|probably|perhaps|maybe|might|would|could|likely"
-    r"|again and again)\b",
-    r"\b(?:we|our|ours|i|i'm|i've|my|me|us|you|your|colleagues?)\b",
-    r"\b(?:think|thinks|believe|know|knows|known|depends?|seems?|looks?|look like|suffers?|complains?)\b",
-    r"\b(?:slow|slower|broken|wrong|hard|easy|difficult|fine|bad|ugly|annoying|confusing|unclear|unaffected|affected"
-    r"|impossible|useless|outdated|expensive|cheap|nice|great|right|correct|correctly|incorrect|incorrectly|empty"
-    r"|blank|used|enough|too|twice|why|huge|popular|busy|familiar|available to|responsible)\b",
-    r"\b(?:fails?|crash(?:es)?|hangs?|breaks?|leaks?|lags?|flickers?|vanish(?:es)?|loses?|lost|misses|jumps?"
-    r"|times out|piles? up|blows? up|stuck|suffers?|wastes?|errors? out|slows?)\b",
-    r"\bthere(?: is|'s| are) (?!a (?:button|link|switch|limit|page)\b)",
-    r"\b(?:is|are|lies?|sits?|lives?) (?:in|under|at|near|on|behind|inside) (?:the |a |an |our |`)",
-    r"\b(?:about|around|roughly|approximately|nearly|almost|some|~) ?\d|\b\d[\d.,]* ?% of\b",
-    r"\b(?:written in|based on|made by|built (?:on|with)|owned by|comes? from|comes? with|consists? of|handles)\b",
-    r"\bthe (?:current|present|legacy|provider|vendor|supplier|manufacturer|library|upstream)\b",
-    r"^(?:that|this|it|which)(?:'s| is| are| has| makes| takes| happens| works)\b(?! (?:\w+ed|shown|sent|kept|valid)\b)",
+_VALUE = re.compile(r"(?:The )?[\w-]+ (?:is|are) (?:[A-Z\d`\"$])")
+"""A statement that sets a value: "Default is 20 GB"."""
+_REASONS = any_of(
+    r"\b(?:because|since|currently|today|nowadays|at present|at the moment|so far|until now|these days|ago|otherwise"
+    r"|therefore|means|meaning|reason|though|although|however|anyway|apparently|unfortunately|actually)\b",
+    r"\b(?:about|around|roughly|approximately|nearly|almost|some|~) ?\d|\b\d[\d.,]* ?% of\b|\bhas \d",
+    r"\bthe (?:current|present|legacy|provider|vendor|supplier|manufacturer|upstream)\b",
 )
-"""Words of a statement that tells how things are, or why."""
+"""What speaks of the present day, of a reason or of something measured, wherever it stands."""
+_TELLS = any_of(
+    r"\b(?:usually|often|sometimes|normally|mostly|rarely|probably|perhaps|maybe|might|would|could|likely"
+    r"|again and again|last \w+|already|now|yet)\b|^(?!.*\b(?:can|may|nobody)\b).*\b(?:manually|by hand)\b",
+    r"^(?!if |when |where |unless |once ).*\b(?:can't|cannot|can not) (?!be )",
+    r"\b(?:is|are) (?:informed|aware|live|here)\b",
+    r"^(?!i \w+ [^,]* and (?:the|it)\b)[^,;:]*\b(?:we|our|ours|i|i'm|i've|my|me|us|your|colleagues?|s?he)\b",
+    r"\b(?:think|thinks|believe|know|knows|depends?|seems?|looks?|look like|suffers?|complains?)\b",
+    r"\b(?:slow|slower|broken|wrong|hard|easy|difficult|fine|okay|ok|bad|ugly|annoying|confusing|unclear|impossible"
+    r"|useless|outdated|expensive|cheap|nice|great|right|correct|correctly|incorrect|incorrectly|blank|used|enough"
+    r"|too \w+ly|why|huge|popular|busy|familiar|responsible)\b",
+    r"\b(?:fails?|crash(?:es)?|hangs?(?! on\b)|breaks?|leaks?|lags?|flickers?|vanish(?:es)?|loses?|misses|jumps"
+    r"|exists?|attached|times out|piles? up|blows? up|stuck|wastes?|errors? out|slows?|overlaps?)\b",
+    r"\bthere(?: is|'s| are) (?!a (?:button|link|switch|limit|page)\b)|^like \w+",
+    r"\b(?:is|are|lies?|sits?|lives?) (?:in|under|near|on|behind|inside) (?:the |our |`)",
+    r"\b(?:written in|based on|made by|built (?:on|with)|owned by|comes? from|consists? of|handles)\b",
+    r"^(?:that|this|it|which)(?:'s| is| are| has| makes| takes| happens| works)\b"
+    r"(?! (?:\w+ed|shown|sent|kept|valid)\b)",
+    r"^(?!(?:\S+ ){0,5}?(?:is|are|be|been|gets?|has|have|can|may|must|should|shall|will|that|which|who) )"
+    r"(?:[\w'`/.()-]+ ){1,5}?(?:\w{2,}ed|found|lost|gave|took|told|said|left|met|sent|won) "
+    r"(?:to|the|an?|its?|their|them|us|that|nothing|messages|`|\d)",
+)
+"""Words of a main clause that tells how things are or were: a hedge, a judgement, a fault, the past."""
+_CLAUSE = re.compile(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 _NEW = any_of(
-    r"\b(?:i|we|they|users?|customers?|people|team|\w+s) (?:\w+ly |also |still |just )?(?:need|want|would like"
-    r"|'d like|propose|suggest|request|wish|plan|are looking for|am looking for)\b",
-    r"\b(?:need|needs|want|wants|would like|'d like|propose|proposes|suggest|wish for|looking for)"
+    r"\b(?:i|we|they|users?|customers?|people|team|\w+s)(?: would|'d)? (?:\w+ly |also |still |just )?(?:need|want|like"
+    r"|propose|suggest|request|wish|plan|are looking for|am looking for)\b",
+    r"\b(?:need|needs|want|wants|would like|propose|proposes|suggest|wish for|looking for)"
     r" (?:to (?!know|see why|understand)|a\b|an\b|that\b|new\b|one\b|some\b|more\b)",
     r"\bwould be (?:\w+ )?(?:nice|great|good|helpful|useful|cool|awesome|handy|lovely|wonderful)\b",
-    r"\bshould be (?:able|possible)\b|\b(?:must|should|shall|has to|have to|needs? to) (?:let|allow|support|offer"
-    r"|provide)\b",
+    r"\bshould be (?:able|possible)\b",
+    r"\b(?:must|should|shall|has to|have to|needs? to) (?:let|allow|support|offer|provide)\b",
     r"\bfrom (?:now|\w+ \d*) ?on\b|\bin (?:the )?future\b",
-    r"\b(?:proposal|feature|feature request|story|user story|rfc|spec|specification|epic|idea|wish|concept)\b ?:",
     r"^as (?:an?|the) [^,]{1,60},? (?:i|we) (?:want|would like|need|can)\b",
 )
-"""A sentence that asks for something that does not exist yet."""
-_NAME_ENDS = re.compile(r"\w+(?:ing|ion|ment|ity|ness|ance|ence|ure|age|ship|ism|s|us)$|\w+-\w+$")
-_CASES = re.compile(r"^(?P<name>[A-Z][\w-]*) (?:[a-z]+ly )?(?:is|has|does|allows|keeps|uses|runs|\w+s)\b")
-"""A sentence whose subject is one word in the singular without an article, mostly a name."""
+"""A demand for something that does not exist yet."""
+_NEW_NOUN = re.compile(r"(?:an?|one|some|new) ")
 _REPAIRS = re.compile(
     r"\b(?:fix(?:ed)?|repair|mend|correct|resolve|investigate|find|debug|look|check|revert|restore|roll back|restart"
-    r"|stop|prevent|avoid|no longer|again|find out|make sure)\b"
+    r"|stop|prevent|avoid|no longer|again|make sure)\b"
+)
+_REMOVES = re.compile(r"(?:please )?(?:remove|delete|drop|get rid|retire|shut|turn off|disable|clean|rename|upgrade)\b")
+_PLANS = re.compile(
+    r"\bwe(?:'re| are) (?:now )?(?:going to|planning to|replacing|moving|migrating|switching|introducing|building"
+    r"|rolling out|changing|adding|launching|opening)\b|\bwe (?:will|'ll|plan to|intend to) \w+"
+    r"|^(?:starting|beginning) (?:with|from|on|in)\b"
 )
 _OFFERS = re.compile(r"(?:the |an? |each |every |all |both )?(?:[\w'-]+ ){1,3}(?:can|may|will be able to) (?!not\b)")
-_FAULTS = re.compile(
-    r"\b(?:bugs?|crash(?:es)?|leaks?|errors?|issues?|problems?|failures?|fails?|timeouts?|regressions?|slow|flaky|wrong"
-    r"|missing|outages?|incidents?|post-?mortem|broken|how|why|what|overview|introduction)\b"
+_PROPOSAL = re.compile(
+    r"\W*(?:proposal|proposed|feature(?: request)?|(?:user )?story|rfc|spec|specification|epic|idea|wish|concept"
+    r"|change request|enhancement)\b[\w -]{0,10}[:\])-]"
 )
+_OVERVIEW = re.compile(r"\b(?:how|why|what|overview|introduction|incidents?|post-?mortem|missing|issues?)\b")
+_NAMED = re.compile(
+    r"^(?!(?:Nobody|Nothing|It|One|Two|Three|Four|Five|Six|Ten|They|Each|Every|All|This|Support|Sales|Marketing|Legal"
+    r"|Finance|Accounting|Security|Ops) )(?P<name>[A-Z][a-z][\w-]*) (?:[a-z]+ly )?(?!is )(?:has|does|will|\w+s) "
+    r"(?!(?:are|have|can|may|do|don't|get|go)\b)"
+    r"|(?<=[a-z`,] )(?!(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Mondays?|Tuesdays?|Wednesdays?|Thursdays?|Fridays?|Saturdays?|Sundays?)\b)[A-Z][a-z]+\b"
+)
+"""A subject of one word in the singular without an article, which is mostly a name; or a name later on."""
+_NOUN = re.compile(r"\w+(?:ing|ion|ment|ity|ness|ance|ence|ure|age|ship|ism|s|us)$|\w+-\w+$")
+"""Endings of a word that is no name."""
 
 
 def shall_be(small: str, written: str, around: Surroundings) -> bool:
     """Tell whether a statement is a demand, where it stands."""
-    if not around.weight or ASKS.search(small) or small.endswith((":", "!")):
+    if not any(around) or small.endswith((":", "!")) or ASKS.search(small) or GREETING.match(small) or tells(small):
         return False
-    if tells(small):
-        return False
-    name = _CASES.match(written)
-    named = name is not None and not _NAME_ENDS.match(name["name"].lower()) and name["name"] != "Default"
-    form = 2 if _RULE.search(small) else 1
-    return form + around.weight - named >= WEIGHT_MIN
+    name = _NAMED.search(written)
+    of_a_name = name is not None and not _NOUN.match((name["name"] or "").lower())
+    of_a_rule = _RULE.search(small) or _VALUE.match(written) or (around.asking and notes(small))
+    return sum(around) + (2 if of_a_rule else 1) - (2 if of_a_name else 0) >= WEIGHT_MIN
 
 
 def tells(small: str) -> bool:
     """Tell whether a statement says how things are or were, or why."""
-    return bool(_TELLS.search(small) or PAST.search(small) or FACT.search(small))
+    main = _CLAUSE.sub("", small)
+    return bool(_REASONS.search(small) or _TELLS.search(main) or PAST.search(main) or FACT.search(small))
 
 
 def asks_how(small: str) -> bool:
@@ -122,7 +145,19 @@ def asks_for_new(small: str) -> bool:
     """Tell whether a demand asks for something that does not exist yet, and not for a repair."""
     if _REPAIRS.search(small) or kind_of(small) is not RequirementKind.GOAL:
         return False
-    return bool(_NEW.search(small)) or instructs(small)
+    noun = _NEW_NOUN.match(small) and not states(small)
+    return bool(noun or _NEW.search(small) or (instructs(small) and not _REMOVES.match(small)))
+
+
+def announces(title: str) -> bool:
+    """Tell whether a title asks for something new, or says that the text is a proposal."""
+    body = title.partition(": ")[2] or title
+    return bool(_PROPOSAL.match(title)) or (force_of(body) is not Force.NONE and asks_for_new(body))
+
+
+def plans(small: str) -> bool:
+    """Tell whether a sentence announces a change: it is hardly a demand, but what follows says how it shall be."""
+    return bool(_PLANS.search(small))
 
 
 def offers(small: str) -> bool:
@@ -132,4 +167,6 @@ def offers(small: str) -> bool:
 
 def names(small: str) -> bool:
     """Tell whether a line only names a thing: "Gift cards"."""
-    return 0 < len(small.split()) <= NAME_WORDS_MAX and not states(small) and not _FAULTS.search(small)
+    if not 0 < len(small.split()) <= NAME_WORDS_MAX:
+        return False
+    return not (states(small) or FAULTS.search(small) or _OVERVIEW.search(small))

@@ -1,6 +1,6 @@
 """Verbs of instructions in English texts about software, and the words that tell them from nouns."""
 
-from actors.demands.words import word_set
+from actors.demands.expressions import word_set
 
 PLAIN_VERBS = word_set(
     "accept add adopt allow anonymise anonymize append apply assert assign attach avoid be become bring choose",
@@ -42,7 +42,7 @@ PLAIN_VERBS = word_set(
 )
 """Base forms that are hardly used as nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
-    "mail email notify page address alert align archive ask audit author back backfill backport batch",
+    "aim mail email notify page address alert align archive ask audit author back backfill backport batch",
     "benchmark bind block bound build",
     "bump bundle cache call cap change check clean clear clone close collapse collect combine comment compare",
     "compile compress confirm connect control copy correct count cover cut cycle debounce default defer deploy",

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from actors.demands.expressions import any_of
 from actors.demands.instructions import instructs
 from actors.demands.kinds import kind_of
 from actors.demands.reader import read_demands
-from actors.demands.words import any_of
 from actors.files.config_model import Config
 from actors.guards.fields import folded
 from actors.rules.sentence_forms import NAME, STATEMENT, FormTable, form_of, is_proposal

@@ -4,41 +4,51 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
-from actors.demands.facts import FACT, GREETING, TOLD_BY_OTHERS
+from actors.demands.expressions import spelled
+from actors.demands.facts import (
+    BURDEN,
+    BURDENED,
+    CLAUSE,
+    EXISTING,
+    FACT,
+    FAULTS,
+    GREETING,
+    GREETS,
+    NARRATED,
+    NOT_ASKED,
+    NOW,
+    PAST,
+    TOLD_BY_OTHERS,
+)
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import COSTS
 from actors.demands.patterns import (
+    AS_BEFORE,
     ASKS,
     AT_MOST,
-    BURDEN,
-    BURDENED,
     BY_DATE,
     CANNOT,
-    CLAUSE,
-    EXISTING,
-    EXPLAINS,
-    GREETS,
+    CONTINUES,
+    DATES,
     KEEPS_ON,
     LIMIT,
-    NARRATED,
+    LIMITS,
     NEEDLESS,
     NO_NOUN,
-    NOT_ASKED,
-    NOW,
     ONLY,
-    PAST,
     POLITE,
-    REQUIRES,
-    SPECIFIES,
+    REQUESTS,
+    RESTRICTS,
     STAYS,
     STRICT,
     WISH,
 )
-from actors.demands.restrictions import AS_BEFORE, CONTINUES, DATES, LIMITS, REQUESTS, RESTRICTS, RULES
-from actors.demands.words import spelled
 
 NOTE_WORDS_MIN = 3
 """Words of a fragment that says what is wanted."""
+
+
+_HEAD = re.compile(r"[(,;]")
 
 
 class Force(IntEnum):
@@ -81,7 +91,7 @@ def force_of(small: str) -> Force:
         return Force.WISH
     if FACT.search(small):
         return Force.NONE
-    if (NO_NOUN.match(small) or ONLY.match(small)) and not states(small.partition("(")[0]):
+    if (NO_NOUN.match(small) or ONLY.match(small)) and not states(_HEAD.split(small)[0]):
         return Force.WISH
     if NOW.search(small):
         return Force.NONE
@@ -118,24 +128,14 @@ def is_modal(small: str) -> bool:
     return not ASKS.search(small) and bool(STRICT.search(NOT_ASKED.sub(" ", small))) and not NARRATED.match(small)
 
 
-def specifies(small: str, before: str) -> bool:
-    """Tell whether a statement says more about what the demand before it asks for, and gives no reason."""
-    if not (REQUIRES.match(before) or SPECIFIES.match(before)):
-        return False
-    return details(small)
-
-
-def details(small: str) -> bool:
-    """Tell whether a statement says what something does, and gives no reason."""
-    if RULES.match(small) and not EXPLAINS.search(small):
-        return True
-    if SPECIFIES.match(small) is None or EXPLAINS.search(small) or FACT.search(small):
-        return False
-    return not describes(small)
-
-
 def notes(small: str) -> bool:
     """Tell whether a fragment among demands in note form is one of them."""
-    if len(small.split()) < NOTE_WORDS_MIN or GREETS.match(small) or FACT.search(small) or describes(small):
+    if (
+        len(small.split()) < NOTE_WORDS_MIN
+        or GREETS.match(small)
+        or FAULTS.search(small)
+        or FACT.search(small)
+        or describes(small)
+    ):
         return False
     return KEEPS_ON.search(small) is not None or not states(small)
