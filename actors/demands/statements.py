@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from actors.demands.expressions import any_of
-from actors.demands.facts import FACT, FAULTS, GREETING, PAST
+from actors.demands.facts import FACT, FAULTS, GREETING, PAST, TOLD_BY_OTHERS
 from actors.demands.force import Force, force_of, notes
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
@@ -132,8 +132,10 @@ def shall_be(small: str, written: str, around: Surroundings) -> bool:
 
 def tells(small: str) -> bool:
     """Tell whether a statement says how things are or were, or why."""
+    if _REASONS.search(small) or TOLD_BY_OTHERS.search(small):
+        return True
     main = _CLAUSE.sub("", small)
-    return bool(_REASONS.search(small) or _TELLS.search(main) or PAST.search(main) or FACT.search(small))
+    return bool(_TELLS.search(main) or PAST.search(main) or FACT.search(small))
 
 
 def asks_how(small: str) -> bool:
