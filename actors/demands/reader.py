@@ -24,6 +24,8 @@ READ_LENGTH_MAX = 200_000
 """Characters of a text that are read, as many as a language model is shown."""
 READ_LINES_MAX = 10_000
 """Lines of a text that are read: short lines cost as much as long ones."""
+TITLE_LENGTH_MAX = 200
+"""Characters at the beginning of a text by which it is seen whether it asks for something new."""
 TERSE_MIN = 3
 """Sentences from which on a paragraph in small letters is read like a list."""
 SENTENCES_MAX = 2500
@@ -167,7 +169,9 @@ class _Reader:
                         yield demand
                     self.titled = self.titled or self.new
                     if number == 0 and block.form is not Form.CELL:
-                        small = sentence_at(self.text, block.start, block.end).small
+                        small = sentence_at(
+                            self.text, block.start, min(block.end, block.start + TITLE_LENGTH_MAX)
+                        ).small
                         self.titled, self.named = self.titled or announces(small), names(small)
                     else:
                         self.named = False

@@ -5,6 +5,7 @@ nothing in it speaks of how things are: the past, the present day, a reason, a f
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from actors.demands.expressions import any_of
@@ -130,6 +131,7 @@ def shall_be(small: str, written: str, around: Surroundings) -> bool:
     return sum(around) + (2 if of_a_rule else 1) - (2 if of_a_name else 0) >= WEIGHT_MIN
 
 
+@lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
 def tells(small: str) -> bool:
     """Tell whether a statement says how things are or were, or why."""
     if _REASONS.search(small) or TOLD_BY_OTHERS.search(small):
