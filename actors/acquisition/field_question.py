@@ -8,7 +8,7 @@ import re
 
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
-from actors.demands.words import word_set
+from actors.demands.expressions import word_set
 from actors.values.asked import one_line
 
 LABEL_MAX = 300
