@@ -57,6 +57,7 @@ _REST = re.compile(
 )
 _APART = re.compile(r",? (?:or|vs\.?|versus|and|with) |, ")
 _EDGES = re.compile(r"^(?:either|both|the|an?|whether to|to|at least|using) |[\s,.?]+$")
+_PURPOSE = re.compile(r"(?:for|in|on|to|as|when|if|with)\b", re.IGNORECASE)  # "for the event store" is no alternative
 _LISTED = frozenset(("alternatives", "options", "candidates", "choices"))
 _POLITE = re.compile(
     r"^(?:can|could|would|will|may) (?:you|we|i|someone|it|there|users?|the)\b|\bplease\b|\bpossible to\b"
@@ -94,6 +95,11 @@ def decision_in(text: Text, title: str) -> Decision | None:
     return Decision(words, tuple(dict.fromkeys(found))[:ALTERNATIVES_MAX])
 
 
+def excludes_building(quote: str) -> bool:
+    """Return whether a demand only says that nothing is to be built yet, to which a decision keeps anyway."""
+    return _NO_CODE.search(lower(quote)) is not None
+
+
 def only_asks(text: Text) -> bool:
     """Return whether a text consists of questions alone, none of which is a polite request."""
     said = list(_said(text))
@@ -120,7 +126,7 @@ def _named(sentence: str) -> Iterator[str]:
     chosen = _CHOSEN.search(lower(sentence))
     lists.append(_REST.sub("", sentence[chosen.start("list") if chosen else 0 :]))
     for part in lists:
-        names = [name for piece in _APART.split(part) if (name := _plain(piece))]
+        names = [name for piece in _APART.split(part) if (name := _plain(piece)) and not _PURPOSE.match(name)]
         if len(names) >= 2 and all(len(name) <= NAME_MAX for name in names):
             yield from names
             return

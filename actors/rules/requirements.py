@@ -14,6 +14,7 @@ from actors.demands.kinds import kind_of
 from actors.demands.reader import read_demands
 from actors.files.config_model import Config
 from actors.guards.fields import folded
+from actors.rules.decision import DECISION, excludes_building
 from actors.rules.sentence_forms import NAME, STATEMENT, FormTable, form_of, is_proposal
 from actors.rules.text import Text, lower, shorten
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
@@ -98,6 +99,7 @@ def stated_in(
             if " " not in demand.quote or demand.quote.endswith(":"):  # "please" and "What we need:" ask for nothing
                 continue
             fact = demand.kind == RequirementKind.GOAL and _is_fact(demand.quote, forms)
+            fact = fact or (kind == DECISION and excludes_building(demand.quote))
             read.append(_requirement(RequirementKind.SCOPE if fact else demand.kind, demand.quote, demand.source))
     if kind == "feature":
         read += _wishes(text, title, [item.quote for item in read], forms)

@@ -77,7 +77,7 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
         "title": title,
         "language": request.language,
         "files": names(sources(facts, rules)),
-        "apis": names(_distinct(facts.apis)),
+        "apis": names([api for api in _distinct(facts.apis) if not error.startswith(api)]),
         "tests": names(_distinct(facts.tests)),
         "alternatives": names(request.decision.alternatives) if request.decision else "",
         "failing": names(failing_tests(request, facts)),
@@ -110,7 +110,7 @@ def lists_of(request: ParsedRequest, facts: Facts, rules: Rules, more: int = 0) 
     cut = {
         "alternatives": alternatives or (rules.phrases.alternatives,),
         "moves": targets,
-        "suspects": (*_places(facts, rules), *_unplaced(facts, rules)) or targets,
+        "suspects": (*_places(facts, rules), *_unplaced(facts, rules)) or facts.apis or facts.tests or targets,
         "targets": targets,
     }
     lists = {
@@ -138,13 +138,6 @@ def _shared(requirements: Sequence[Requirement], limit: int) -> tuple[Item, ...]
     return tuple(Item(in_full([part.text for part in group]), tuple(part.id for part in group)) for group in groups)
 
 
-def in_full(texts: Sequence[str]) -> str:
-    """Return the texts as one, numbered if there are several, and none of them cut."""
-    if len(texts) == 1:
-        return texts[0]
-    return _enumerated(texts)
-
-
 def constraints_in(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
     """Return the texts of all constraints, those that only the facts have last."""
     requirements = requirements_of(request)
@@ -167,13 +160,13 @@ def _all_of(texts: Sequence[str], rules: Rules) -> str:
     """Return the texts as one, numbered and uncut; of a long list the first, and how many others there are."""
     shown = [text.rstrip(".;") for text in texts[:SENTENCES_MAX]]
     others = len(texts) - len(shown)
-    listed = _enumerated(shown)
+    listed = in_full(shown)
     return f"{listed}; {rules.phrases.others.replace('{count}', str(others))}" if others else listed
 
 
-def _enumerated(texts: Iterable[str]) -> str:
-    """Return the texts as one, each after its number in parentheses."""
-    return "; ".join(f"({place}) {text}" for place, text in enumerate(texts, 1))
+def in_full(texts: Sequence[str]) -> str:
+    """Return the texts as one, none of them cut; each after its number in parentheses if there are several."""
+    return texts[0] if len(texts) == 1 else "; ".join(f"({place}) {text}" for place, text in enumerate(texts, 1))
 
 
 def item_slots(item: str, number: int) -> dict[str, str]:
@@ -201,8 +194,8 @@ def names(items: Sequence[str]) -> str:
 
 
 def numbered(items: Sequence[str]) -> str:
-    """Return the first sentences as one text, numbered."""
-    return _enumerated(_short(item, NAME_LENGTH_MAX).rstrip(".;") for item in items[:NAMES_MAX])
+    """Return the first sentences as one text, numbered if there are several."""
+    return in_full([_short(item, NAME_LENGTH_MAX).rstrip(".;") for item in items[:NAMES_MAX]])
 
 
 def sources(facts: Facts, rules: Rules) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     slots |= {
         "kind": rules.phrases.kind(template_kind(request, rules)),
         "why": strategy.why,
-        "evidence": names((*errors, *facts.files[:2], *facts.apis[:2], *facts.tests[:1])),
+        "evidence": names(tuple(dict.fromkeys((*errors, *facts.files[:2], *facts.apis[:2], *facts.tests[:1])))),
     }
     template = rules.templates[strategy.template or template_kind(request, rules)]
     planned = {step.step_id for step in template.steps if step.needed or executable(step, request.given)}

@@ -223,7 +223,7 @@ def test_the_final_plan_contains_the_points_of_its_critique():
     critique = {"overall_assessment": "needs_revision", "missing_steps": ["Check the cookie's domain"]}
     plan = ask("plan", PROBLEMS["login_timeout"], dependencies={"critique": critique})
     assert plan["steps"][-1]["step_id"] == "review"
-    assert "(1) Check the cookie's domain" in plan["steps"][-1]["description"]
+    assert "review: Check the cookie's domain" in plan["steps"][-1]["description"]
     critique["overall_assessment"] = "good"
     assert ask("plan", PROBLEMS["login_timeout"], dependencies={"critique": critique}) == ask(
         "plan", PROBLEMS["login_timeout"]
