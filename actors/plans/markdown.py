@@ -17,13 +17,13 @@ _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 
 
 def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a document; `note` stands below its title, and what it does about `demands` at its end.
+    """Return a plan as a document; its basis and `note` stand below its title, what it does about `demands` at its end.
 
     Raises `UsageProblem` for what is no plan.
     """
     plan, steps = _ordered(value)
     lines = [f"# {escaped(plan.goal or plan.plan_id)}", ""]
-    lines += [escaped(note), ""] if note else []
+    lines += _remarks(plan, note)
     lines += [f"- Start: {_codes(plan.initial_state)}", f"- Goal: {_codes(plan.goal_state)}"]
     later = contingent_steps(plan)
     for number, step in enumerate(steps, 1):
@@ -47,13 +47,13 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
 def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
     """Return a plan as a task list of GitHub: the steps to do, then those that only a failure makes necessary.
 
-    `note` stands below its title, and what it does about `demands` at its end.
+    Its basis and `note` stand below its title, and what it does about `demands` at its end.
     Raises `UsageProblem` for what is no plan.
     """
     plan, steps = _ordered(value)
     later = contingent_steps(plan)
     lines = [f"## {_for_github(escaped(plan.goal or plan.plan_id))}", ""]
-    lines += [escaped(note), ""] if note else []
+    lines += map(_for_github, _remarks(plan, note))
     nominal = [step for step in steps if step.step_id not in later]
     names = {step.step_id: step.name or step.step_id for step in steps}
     lines += [_task(step, names) for step in nominal]
@@ -63,6 +63,11 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
     if demands:
         lines += ["", "Demands of the text:", "", *(f"- {_for_github(escaped(text))}" for text in demands)]
     return "\n".join(lines) + "\n"
+
+
+def _remarks(plan: Plan, note: str) -> list[str]:
+    """Return what stands below the title: what the plan was made from, where it says so, and a note."""
+    return [part for text in (plan.basis, note) if text for part in (escaped(text), "")]
 
 
 def _task(step: Step, names: Mapping[str, str]) -> str:

@@ -91,6 +91,12 @@ def test_json_is_the_plan_itself(replan, planned):
     assert (shown["format"], shown["text"]) == ("markdown", replan("export", "--last").stdout)
 
 
+def test_a_document_says_whose_template_a_plan_is():
+    plan = {**PLAN, "basis": "Template for a bug, by @octocat."}
+    assert plan_markdown(plan, "Run a.").splitlines()[2:6] == ["Template for a bug, by @octocat.", "", "Run a.", ""]
+    assert plan_checklist(plan).splitlines()[2] == "Template for a bug, by @<!-- -->octocat."
+
+
 def test_what_cannot_be_written_is_refused(replan, planned, problem, scripted, tmp_path):
     assert_refused(replan("export", "--last", "-o", tmp_path), str(tmp_path), "is a directory")
     replan("run", problem, "-w", "single", "-m", scripted({"g_plan": distinct(LOST, 3)}))
