@@ -1,20 +1,24 @@
 """Fits a template's plan to what a run is given: the steps that its tools do, and the state that it goes on from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from actors.rules.tables import TemplateStep
 
 
-def executable(step: TemplateStep, given: Mapping[str, Any]) -> bool:
-    """Return whether the tools of a run execute and check a step; any step may be where none are given."""
+def unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the generator and the guard of a step that no tool of a run implements; none where no tools are given."""
     for name, names, steps in (
         (step.generator, given.get("generators"), given.get("step_generators")),
         (step.guard, given.get("guards"), given.get("step_guards")),
     ):
         if isinstance(names, Sequence) and name not in names and step.step_id not in (steps or ()):
-            return False
-    return True
+            yield name
+
+
+def executable(step: TemplateStep, given: Mapping[str, Any]) -> bool:
+    """Return whether the tools of a run execute and check a step."""
+    return not any(unbound(step, given))
 
 
 def continued(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,19 @@
-"""Writes the critique of a draft plan: facts of the text that the draft omits, and errors in its structure."""
+"""Writes the critique of a draft plan: facts of the text that the draft omits, and what the guard of plans finds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import orjson
+
+from actors.guards import plan_medium
 from actors.guards.fields import folded
 from actors.rules.decision import DECISION
 from actors.rules.parsed_request import ParsedRequest, facts_of, template_kind
-from actors.rules.slots import constraints_in, sources
+from actors.rules.slots import KEPT, sources, texts_of
 from actors.rules.tables import Rules
 from actors.rules.text import lower, words
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Finding
 
 TEST_GUARDS = frozenset({"dynamic_test", "all_tests_pass"})
 PERSON_GUARDS = frozenset({"human", "merge_ready"})
@@ -16,6 +21,15 @@ NAMED_MAX = 5
 """Files, and tests, of the text that a plan should name."""
 POINTS_MAX = 12
 """Items of one list of the critique."""
+_LISTS: Mapping[str, str] = {
+    "plan.orphan_step": "unnecessary",
+    "plan.unknown_guard": "guards",
+    "plan.duplicate_id": "ordering",
+    "plan.unknown_dependency": "ordering",
+    "plan.cycle": "ordering",
+    "plan.precondition_unsatisfied": "ordering",
+}
+"""Where a finding of the guard stands; any other is a suggestion."""
 
 
 def critique_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
@@ -31,11 +45,15 @@ def critique_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     matches = _matches(steps, kind, rules)
     lists = {
         "missing": list(_missing(request, steps, rules)),
-        "unnecessary": list(_orphans(draft, steps, phrases)),
-        "ordering": list(_ordering(steps, phrases)),
-        "guards": list(_guards(request, steps, phrases)),
-        "suggestions": list(_suggestions(draft, steps, phrases)),
+        "unnecessary": [],
+        "ordering": [],
+        "guards": [],
+        "suggestions": [],
     }
+    for finding in _findings(request, draft):
+        lists[_LISTS.get(finding.code, "suggestions")].append(finding.message)
+    if all(step.get("on_failure", "escalate") == "escalate" for step in steps):
+        lists["suggestions"].append(phrases["no_recovery"].replace("{step}", _id(steps[0])))
     if not matches:
         assessment = "fundamentally_flawed"
     elif any(lists.values()):
@@ -80,7 +98,7 @@ def _missing(request: ParsedRequest, steps: list[Mapping[str, Any]], rules: Rule
         for item in items:
             if item not in plan_text:
                 yield phrases["unnamed"].replace("{what}", what).replace("{item}", item)
-    for item in constraints_in(request, facts):
+    for item in texts_of(request, KEPT):
         if item not in plan_text:
             yield phrases["no_constraint_step"].replace("{item}", item)
     guards = {step.get("guard") for step in steps if isinstance(step.get("guard"), str)}
@@ -90,44 +108,12 @@ def _missing(request: ParsedRequest, steps: list[Mapping[str, Any]], rules: Rule
         yield phrases["no_review_step"]
 
 
-def _orphans(draft: Mapping[str, Any], steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
-    tokens = {token for step in steps for token in _texts(step.get("preconditions"))} | _texts(draft.get("goal_state"))
-    dependencies = {name for step in steps for name in _texts(step.get("dependencies"))}
-    for step in steps:
-        if not _texts(step.get("effects")) & tokens and _id(step) not in dependencies:
-            yield phrases["orphan"].replace("{step}", _id(step))
-
-
-def _ordering(steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
-    ids = [_id(step) for step in steps]
-    known, seen = set(ids), set[str]()
-    for step in steps:
-        if _id(step) in seen:
-            yield phrases["duplicate_id"].replace("{step}", _id(step))
-        seen.add(_id(step))
-        for name in sorted(_texts(step.get("dependencies")) - known):
-            yield phrases["unknown_dependency"].replace("{step}", _id(step)).replace("{item}", name)
-
-
-def _guards(request: ParsedRequest, steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
-    for step in steps:
-        guard = step.get("guard")
-        if request.catalogue and isinstance(guard, str) and guard not in request.catalogue:
-            yield phrases["unknown_guard"].replace("{step}", _id(step)).replace("{item}", guard)
-
-
-def _suggestions(draft: Mapping[str, Any], steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
-    budgets = [step.get("retry_budget") for step in steps]
-    total, budget_sum = draft.get("total_retry_budget"), sum(budget for budget in budgets if isinstance(budget, int))
-    if isinstance(total, int) and budget_sum > total:
-        yield phrases["budget_over"].replace("{sum}", str(budget_sum)).replace("{total}", str(total))
-    if all(step.get("on_failure", "escalate") == "escalate" for step in steps):
-        yield phrases["no_recovery"].replace("{step}", _id(steps[0]))
+def _findings(request: ParsedRequest, draft: Mapping[str, Any]) -> Sequence[Finding]:
+    """Return what the guard `plan_medium` finds in the draft."""
+    guard = plan_medium.make({"guard_catalog": sorted(request.catalogue), "r_max": request.r_max})
+    content = orjson.dumps(draft).decode()
+    return guard(Artifact(artifact_id="draft", step="plan", content=content), Context(specification="")).findings
 
 
 def _id(step: Mapping[str, Any]) -> str:
     return str(step.get("step_id", ""))
-
-
-def _texts(value: Any) -> set[str]:
-    return {item for item in value if isinstance(item, str)} if isinstance(value, list) else set()

@@ -62,8 +62,6 @@ class Facts:
     """Test files and test functions."""
     steps: tuple[str, ...]
     """Steps to reproduce the problem, one sentence each."""
-    constraints: tuple[str, ...] = ()
-    """The constraints that an accepted recon lists. What the text itself demands is among the requirements instead."""
 
     @property
     def anchored(self) -> bool:

@@ -17,7 +17,7 @@ from actors.rules.critique import critique_artifact
 from actors.rules.facts import ITEMS_MAX
 from actors.rules.parsed_request import ParsedRequest, parse_request
 from actors.rules.plan import plan_artifact
-from actors.rules.slots import area_of, constraints_in, first, names
+from actors.rules.slots import KEPT, area_of, first, names, texts_of
 from actors.rules.strategy import strategy_artifact
 from actors.rules.tables import Rules
 from actors.rules.template_files import build_rules
@@ -103,7 +103,7 @@ def recon_artifact(request: ParsedRequest, _: Rules) -> dict[str, Any]:
         "apis_involved": list(facts.apis),
         "test_references": list(facts.tests),
         "reproduction_steps": list(facts.steps),
-        "constraints_mentioned": list(constraints_in(request, facts)[:ITEMS_MAX]),
+        "constraints_mentioned": list(texts_of(request, KEPT)[:ITEMS_MAX]),
         "requirements": [requirement_to_json(requirement) for requirement in request.stated.requirements],
         "open_questions": [],
     }

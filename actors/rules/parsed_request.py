@@ -226,7 +226,6 @@ def facts_of(request: ParsedRequest) -> Facts:
         apis=_texts(recon, "apis_involved", own.apis),
         tests=_texts(recon, "test_references", own.tests),
         steps=_texts(recon, "reproduction_steps", own.steps),
-        constraints=_texts(recon, "constraints_mentioned", ()),
     )
 
 

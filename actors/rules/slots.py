@@ -1,7 +1,7 @@
 """The values of templates' slots (`{name}`), and the lists that steps are repeated for, from a problem's facts."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from actors.guards.fields import folded
@@ -84,8 +84,8 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
         "benchmarks": names([file for file in facts.files if _is_benchmark(file, rules)]),
         "steps": numbered(facts.steps),
         "cause": request.stated.cause,
-        "constraints": _all_of(constraints_in(request, facts), rules),
-        "wishes": _all_of(_texts(requirements_of(request), (RequirementKind.GOAL,)), rules),
+        "constraints": _all_of(texts_of(request, KEPT), rules),
+        "wishes": _all_of(texts_of(request, (RequirementKind.GOAL,)), rules),
         "error": _short(error, NAME_LENGTH_MAX),
         "place": next(iter(_places(facts, rules)), ""),
         "location": next(iter(_places(facts, rules)), area),
@@ -117,8 +117,7 @@ def lists_of(request: ParsedRequest, facts: Facts, rules: Rules, more: int = 0) 
         name: tuple(Item(_short(text, ITEM_LENGTH_MAX)) for text in items[: limits[name]])
         for name, items in cut.items()
     }
-    others = tuple(Item(text) for text in _uncovered(facts.constraints, requirements))
-    lists["constraints"] = (*_shared(kept, limits["constraints"]), *others[: limits["constraints"]])
+    lists["constraints"] = _shared(kept, limits["constraints"])
     lists["goals"] = _shared(goals, limits["goals"])
     if goals:
         lists["moves"] = _shared(goals, limits["moves"])
@@ -138,22 +137,9 @@ def _shared(requirements: Sequence[Requirement], limit: int) -> tuple[Item, ...]
     return tuple(Item(in_full([part.text for part in group]), tuple(part.id for part in group)) for group in groups)
 
 
-def constraints_in(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
-    """Return the texts of all constraints, those that only the facts have last."""
-    requirements = requirements_of(request)
-    return (*_texts(requirements, KEPT), *_uncovered(facts.constraints, requirements))
-
-
-def _texts(requirements: Iterable[Requirement], kinds: Sequence[str]) -> tuple[str, ...]:
-    return tuple(requirement.text for requirement in requirements if requirement.kind in kinds)
-
-
-def _uncovered(constraints: Iterable[str], requirements: Sequence[Requirement]) -> tuple[str, ...]:
-    """Return the constraints that no requirement states, in whole or in part."""
-    quotes = [requirement.quote for requirement in requirements]
-    return tuple(
-        item for item in constraints if not any(quote in folded(item) or folded(item) in quote for quote in quotes)
-    )
+def texts_of(request: ParsedRequest, kinds: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of the requirements of some kinds."""
+    return tuple(item.text for item in requirements_of(request) if item.kind in kinds)
 
 
 def _all_of(texts: Sequence[str], rules: Rules) -> str:

@@ -146,8 +146,6 @@ class Signals(Config):
     """The regular expressions of each kind of problem, with their weights."""
     noun_phrase: dict[str, float]
     """The weight of a title that only names a thing, for each kind."""
-    sentence_words: frozenset[str]
-    """Words with which a title says something about a thing."""
     certainty: Certainty
     """How surely a kind must hold."""
     severity: Severity

@@ -38,22 +38,17 @@ from actors.rules.tables import (
 from runtime.core.errors import UsageProblem
 
 PHRASES = frozenset(
-    [
-        "match_yes",
-        "match_no",
-        "unnamed",
-        "no_constraint_step",
-        "no_test_step",
-        "no_review_step",
-        "no_recovery",
-        "orphan",
-        "duplicate_id",
-        "unknown_dependency",
-        "unknown_guard",
-        "budget_over",
-        "not_a_plan",
+    (
         "fine",
-    ]
+        "match_no",
+        "match_yes",
+        "no_constraint_step",
+        "no_recovery",
+        "no_review_step",
+        "no_test_step",
+        "not_a_plan",
+        "unnamed",
+    )
 )
 """The keys of the sentences that a critique uses."""
 _TABLES: Mapping[str, TypeAdapter[Any]] = {

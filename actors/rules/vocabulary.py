@@ -1,11 +1,12 @@
 """Which names of the built-in author's plan for a problem no tool of a run stands for. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from actors.rules.continued import unbound
 from actors.rules.parsed_request import parse_request, template_kind
 from actors.rules.strategy import select_strategy
-from actors.rules.tables import Rules, TemplateStep
+from actors.rules.tables import Rules
 
 
 def lacking(problem: str, given: Mapping[str, Any], rules: Rules) -> tuple[str, ...]:
@@ -20,13 +21,4 @@ def lacking(problem: str, given: Mapping[str, Any], rules: Rules) -> tuple[str, 
     strategy = rules.strategies[select_strategy(request, rules)]
     template = rules.templates[strategy.template or template_kind(request, rules)]
     always = (step for step in template.steps if step.needed and not (step.only_if or step.unless or step.for_each))
-    return tuple(sorted({name for step in always for name in _unbound(step, given)}))
-
-
-def _unbound(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
-    for name, names, steps in (
-        (step.generator, given.get("generators"), given.get("step_generators")),
-        (step.guard, given.get("guards"), given.get("step_guards")),
-    ):
-        if names is not None and name not in names and step.step_id not in (steps or ()):
-            yield name
+    return tuple(sorted({name for step in always for name in unbound(step, given)}))

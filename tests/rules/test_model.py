@@ -198,11 +198,20 @@ def test_a_critique_lists_the_omissions_of_a_poor_draft():
     missing = " ".join(critique["missing_steps"])
     assert "session_store.py" in missing
     assert "No new dependency" in missing
-    assert critique["unnecessary_steps"] == ["fix: no other step and no goal needs what it makes"] * 2
-    assert "fix: two steps have this id" in critique["ordering_issues"]
-    assert "fix depends on gone, which is no step" in critique["ordering_issues"]
-    assert critique["guard_appropriateness"][0] == "fix: the guard nobody is not in the catalogue"
-    assert any("add up to 18" in suggestion for suggestion in critique["specific_suggestions"])
+    [twice, gone, *_] = critique["ordering_issues"]
+    assert twice == "step fix: 2 steps have this step_id; give each step its own."
+    assert gone.startswith("step fix: dependencies name no step of this plan: 'gone'")
+    assert critique["guard_appropriateness"][0].startswith("step fix: unknown guard 'nobody'")
+    assert any("Say what happens when fix fails" in suggestion for suggestion in critique["specific_suggestions"])
+
+
+def test_a_critique_of_a_readable_draft_has_what_the_guard_of_plans_finds():
+    draft = ask("plan", PROBLEMS["login_timeout"])
+    draft["total_retry_budget"] = 5
+    draft["steps"].append({**draft["steps"][0], "step_id": "idle", "effects": ["noise"], "failure_effects": []})
+    critique = ask("critique", PROBLEMS["login_timeout"], dependencies={"plan": draft})
+    assert [text for text in critique["unnecessary_steps"] if text.startswith("step idle makes 'noise'")]
+    assert any("total_retry_budget" in suggestion for suggestion in critique["specific_suggestions"])
 
 
 @pytest.mark.parametrize("draft", [None, 3, {}, {"steps": []}, {"steps": 3}, {"steps": [1, None]}])
