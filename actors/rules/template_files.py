@@ -38,7 +38,7 @@ from actors.rules.tables import (
 from runtime.core.errors import UsageProblem
 
 PHRASES = frozenset(
-    (
+    [
         "fine",
         "match_no",
         "match_yes",
@@ -48,7 +48,7 @@ PHRASES = frozenset(
         "no_test_step",
         "not_a_plan",
         "unnamed",
-    )
+    ]
 )
 """The keys of the sentences that a critique uses."""
 _TABLES: Mapping[str, TypeAdapter[Any]] = {
