@@ -52,7 +52,7 @@ soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/
 mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the suites of their area catch (SEED=1 COUNT=100)
 	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)
 
-lab: $(READY) ## run the published experiments and compare their tables with the committed ones (4 min on 2 cores)
+lab: $(READY) ## run the published experiments and compare their tables with the committed ones (6 min on 2 cores)
 	@set -e; for file in configs/experiments/*.yaml configs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
 	  $(BIN)/replan experiment $$file --out build/lab/$$name; \
 	  for table in docs/experiments/$$name/*.csv; do cmp $$table build/lab/$$name/$$(basename $$table); done; \

@@ -2,7 +2,8 @@
 
 Four conflicts can be decided without understanding a text: recon declares one, the same name is wanted and forbidden,
 one limit has two values, or two sentences of the user contradict each other by their words, whether recon states them
-or not. Each is a question to the user. One that was asked before is a warning, since the user has
+or not. A sentence of the user that leaves a value open ("within TBD days") is ambiguous, and decided likewise.
+Each is a question to the user. One that was asked before is a warning, since the user has
 had the word: what was answered later holds. A requirement whose quote does not stand in the user's texts is in none of
 them: it is invented, and a person could say nothing about it.
 """
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from actors.demands.demand import Demand
+from actors.demands.open_values import open_value
 from actors.demands.told import NEITHER, demands_of, told_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings
@@ -27,6 +29,8 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 NAME = "requirements_agree"
 CONTRADICTIONS_MAX = 3
 """Pairs of contradicting sentences that are asked about at once; the others follow once these are answered."""
+OPEN_VALUES_MAX = 3
+"""Sentences with an open value that are asked about at once, likewise."""
 _Pair = tuple[str, Requirement, Requirement, str]
 """The place of a conflict, the two requirements, and why not both can hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
@@ -54,6 +58,8 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
         yield _found(Code.CONFLICT, where, which_holds(one, other, what), context)
     for wanted, against in _contradicting(stated, context):
         yield _found(Code.CONFLICT, wanted.id, which_holds(wanted, against, "they contradict each other"), context)
+    for where, asked in _open_values(context):
+        yield _found(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
         question = "What is to be true when the work is done, as the problem states no goal?"
         yield _found(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
@@ -110,6 +116,17 @@ def _contradicting(stated: Sequence[Requirement], context: Context) -> list[tupl
         if not (known and names <= by_quote.keys()):
             found.append(pair)
     return found[:CONTRADICTIONS_MAX]
+
+
+def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
+    """Return the ids of sentences of the user that leave a value open, with the questions; the new ones come first."""
+    asked = []
+    for said in demands_of(told_in(context)).holding:
+        if words := open_value(said.demand):
+            text = f"What is to stand in place of '{words}' in the sentence below, which leaves it open?"
+            asked.append((said.demand.id, inquiry(text, shown=one_line(said.demand.quote))))
+    asked.sort(key=lambda pair: was_asked(context, pair[1].whole))
+    return asked[:OPEN_VALUES_MAX]
 
 
 def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[_Pair]:

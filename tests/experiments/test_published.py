@@ -101,3 +101,12 @@ def test_an_experiment_of_the_long_set_is_valid(path):
 def test_the_baseline_is_that_of_the_first_laboratory(name, digest):
     """Its workflow and policy, byte for byte; a change of the shipped ones does not move the measure."""
     assert hashlib.sha256((FOLDER / "baseline" / name).read_bytes()).hexdigest()[:16] == digest
+
+
+def test_the_policy_without_agreement_differs_from_the_shipped_one_in_nothing_else():
+    shipped, other = (
+        yaml.safe_load(path.read_text())
+        for path in (data_root() / "configs" / "policies" / "belief.yaml", FOLDER / "policies" / "no_agreement.yaml")
+    )
+    del shipped["belief"]["agreement"]
+    assert {**other, "name": "belief"} == shipped

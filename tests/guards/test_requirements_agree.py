@@ -59,3 +59,37 @@ def test_what_one_source_wants_and_a_later_one_forbids_is_not_asked_about():
         forbidden["quote"] = "no cache"
         assert found(agree(wanted, forbidden)) == []
         assert len(found(agree(wanted, {**forbidden, "source": one}))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    {
+        "The search must answer within TBD ms.": "TBD",
+        "The export must be ready by ??, at the latest.": "??",
+        "Rates above a limit to be decided must be rejected.": "to be decided",
+        "- Keep the logs for tbd days": "tbd",
+        "The search must answer within 200 ms.": "",
+        "Remove the comment `TBD` from all files.": "",
+        'Replace "to be defined" by a link in the docs.': "",
+        "The tbdiff tool must be installed.": "",
+        "Is the export slow? It must be fast.": "",
+    }.items(),
+)
+def test_a_sentence_that_leaves_a_value_open_is_a_question_about_it(text, words):
+    """S114: nobody but the user knows the value, whether recon states the sentence or not."""
+    findings = [each for each in agree(problem=text).findings if each.code == "requirements.ambiguous"]
+    assert [each.message.splitlines()[0] for each in findings] == (
+        [f"What is to stand in place of '{words}' in the sentence below, which leaves it open?"] if words else []
+    )
+
+
+@pytest.mark.parametrize("answer", ["200 ms", ""])
+def test_an_open_value_is_asked_for_once_and_at_most_three_at_a_time(answer):
+    """S114: what was declined is not asked again."""
+    problem = "\n".join(f"- The step {number} must end within TBD ms" for number in range(1, 6))
+    first = [each.message for each in agree(problem=problem).findings if each.severity == "error"]
+    assert [number for number in range(1, 6) if any(f"step {number}" in message for message in first)] == [1, 2, 3]
+    asked = [Clarified(message, answer, unanswered="" if answer else "declined") for message in first]
+    rest = [each.message for each in agree(problem=problem, clarifications=asked).findings if each.severity == "error"]
+    assert len(rest) == 2
+    assert not set(first) & set(rest)

@@ -96,6 +96,9 @@ def _planning() -> Iterator[Drawn]:
         yield from drawn(when, *disagreements(listed, Context("Mend the login.")))
     two = Context("Log all request bodies. Never log request bodies.")
     yield from drawn("two sentences of the user contradict each other", *disagreements([], two))
+    yield from drawn(
+        "a sentence leaves a value open", *disagreements([], Context("The search must answer within TBD ms."))
+    )
     yield from drawn("the problem states no goal", *disagreements([], Context("--- 17 !!")))
 
 
