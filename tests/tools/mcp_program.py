@@ -24,6 +24,18 @@ if BEHAVIOUR == "wild-schema":
 NAME = "renamed" if BEHAVIOUR == "other-tool" else "create"
 
 
+DEEP = b"[" * 100_000 + b"]" * 100_000
+RAW = {
+    "deep": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[],"structuredContent":' + DEEP + b"}}",
+    "not-utf-8": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":"\xff\xfe"}]}}',
+    "huge-number": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[],"isError":' + b"9" * 100_000 + b"}}",
+    "surrogate": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":"\\ud800"}]}}',
+    "not-a-number": b'{"jsonrpc":"2.0","id":NUMBER,"result":{"content":[{"type":"text","text":NaN}]}}',
+    "no-json": b"\x00\x00}{",
+}
+"""Answers that are not what the protocol says."""
+
+
 def say(**message):
     """Send a message."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -42,6 +54,21 @@ def answer(number, params):
         return say(id=number, error={"code": -32603, "message": "the tracker is closed"})
     if BEHAVIOUR == "unknown":
         return say(id=number, error={"code": -32602, "message": "no such tool"})
+    if BEHAVIOUR in RAW:
+        sys.stdout.buffer.write(RAW[BEHAVIOUR].replace(b"NUMBER", json.dumps(number).encode()) + b"\n")
+        sys.stdout.buffer.flush()
+        return None
+    if BEHAVIOUR == "another-number":
+        return say(id=10**9, result={"content": [{"type": "text", "text": "the answer to another call"}]})
+    if BEHAVIOUR == "twice":
+        say(id=number, result={"content": [{"type": "text", "text": "first"}]})
+        return say(id=number, result={"content": [{"type": "text", "text": "second"}], "isError": True})
+    if BEHAVIOUR == "terminal":
+        text = "\x1b]0;owned\x07\x1b[2J\u202e\r\x00"
+    if BEHAVIOUR == "wants-a-model":
+        say(id=99, method="sampling/createMessage", params={"messages": [], "maxTokens": 9})
+        say(id=98, method="roots/list")
+        text = json.dumps(["error" in json.loads(sys.stdin.readline()) for _ in range(2)])
     if BEHAVIOUR == "nonsense":
         return say(id=number, result={"content": 7})
     if BEHAVIOUR == "flood":
@@ -81,6 +108,18 @@ for line in sys.stdin:
         found = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}
         say(id=number, result=found)
     elif method == "tools/list":
+        if BEHAVIOUR == "pages":
+            say(id=number, result={"tools": [{"name": "other", "inputSchema": SCHEMA}], "nextCursor": "more"})
+            continue
+        if BEHAVIOUR == "many":
+            tools = [{"name": f"tool{each}", "inputSchema": {"type": "object"}} for each in range(60_000)]
+            say(id=number, result={"tools": tools})
+            continue
+        if BEHAVIOUR == "deep-schema":
+            inner = {"type": "object"}
+            for _ in range(200):
+                inner = {"type": "object", "properties": {"title": inner}, "allOf": [inner]} if _ < 12 else inner
+            SCHEMA["properties"]["labels"] = {"$ref": "#/properties/labels", "allOf": [inner]}
         hints = {"readOnlyHint": True, "idempotentHint": True}
         say(id=number, result={"tools": [{"name": NAME, "inputSchema": SCHEMA, "annotations": hints}]})
     elif method == "tools/call":

@@ -12,6 +12,7 @@ from hypercorn.config import Config
 from hypercorn.trio import serve
 from mcp.server.mcpserver import MCPServer
 
+from actors.run.texts import storable
 from actors.run.tools import ToolOutcome
 from actors.tools.loader import load_tools
 from actors.tools.mcp_arguments import filled_in, schema_problem
@@ -88,6 +89,40 @@ async def test_how_a_call_ends(bench, behaviour, outcome, reason, output):
     assert reason in done.reason
     assert "\n" not in done.reason
     assert output in done.output
+
+
+LIES = {
+    "deep": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
+    "not-utf-8": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT, ToolOutcome.SUCCEEDED),
+    "huge-number": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
+    "surrogate": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT, ToolOutcome.SUCCEEDED),
+    "not-a-number": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
+    "no-json": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
+    "another-number": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
+    "twice": (ToolOutcome.SUCCEEDED,),
+    "terminal": (ToolOutcome.SUCCEEDED,),
+    "wants-a-model": (ToolOutcome.SUCCEEDED,),
+    "pages": (ToolOutcome.PERMANENT,),
+    "many": (ToolOutcome.PERMANENT,),
+    "deep-schema": (ToolOutcome.SUCCEEDED,),
+}
+"""What a hostile server does, and how the call may end: never by an exception, and never later than its limit."""
+
+
+@pytest.mark.parametrize("behaviour", LIES)
+async def test_whatever_a_server_answers_is_an_outcome_in_time_that_the_journal_can_hold(bench, behaviour):
+    with trio.fail_after(40):
+        done = await bench.call(tracker(bench, behaviour), seconds=6.0, title="x", count=1)
+    assert done.outcome in LIES[behaviour], done
+    assert len(done.output) < 3_000_000
+    assert "\n" not in done.reason
+    assert len(done.reason) < 2_000
+    storable(done.output + done.reason).encode()
+    assert end_of_group(bench.begun[0].process) is True
+    if behaviour == "twice":
+        assert done.output == "first"
+    if behaviour == "wants-a-model":
+        assert done.output == "[true, true]"
 
 
 @pytest.mark.parametrize("behaviour", ["hang", "silent"])

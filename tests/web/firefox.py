@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from subprocess import DEVNULL
@@ -97,6 +97,21 @@ class Firefox:
             return await self.run(lambda: body.text)
         except MarionetteException:
             return ""
+
+    async def evaluate(self, expression):
+        """Return the value of an expression on the page."""
+        return await self.run(self._client.execute_script, f"return {expression};")
+
+    async def until(self, expression):
+        """Wait until an expression is true on the page."""
+        from marionette_driver.errors import MarionetteException
+
+        with trio.fail_after(FIND_SECONDS):
+            while True:
+                with suppress(MarionetteException):  # While the page is being replaced.
+                    if await self.evaluate(expression):
+                        return
+                await trio.sleep(0.05)
 
     async def sees(self, text):
         """Wait until a text is on the page."""

@@ -16,7 +16,8 @@ from replan.web import rendering
 from replan.web.api_operations import OPERATIONS
 from runtime.journal.port import Fact
 from tests.tidy.source import ROOT
-from tests.web.browsing import check_quiet, signed_in
+from tests.web.browsing import check_quiet, need_browser, signed_in
+from tests.web.firefox import find_firefox, firefox
 from tests.web.hostile_fields import EVIL, chosen, leaves
 from tests.web.world import served
 
@@ -141,6 +142,20 @@ async def test_no_field_runs_a_script_in_a_real_browser(tmp_path, browser):
             await page.go(f"{web.address}{path}")
             assert await page.evaluate("window.evil === undefined && !document.querySelector('[data-evil]')"), path
         check_quiet(page, web)
+
+
+async def test_no_field_runs_a_script_in_a_second_browser(tmp_path):
+    need_browser(find_firefox, "Firefox", "firefox-esr")
+    async with served(tmp_path, hosts=False, signed_in=False) as web, firefox() as browser:
+        filled = await fill(web)
+        await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
+        await browser.until("location.pathname === '/'")
+        for path in ("/", "/runs", *(f"/runs/{each.run}" for each in filled[1::8])):
+            await browser.go(f"{web.address}{path}")
+            await browser.until(f"location.pathname === {path!r} && document.readyState === 'complete'")
+            assert await browser.evaluate("window.wrappedJSObject.evil === undefined"), path
+            assert await browser.evaluate("!document.querySelector('[data-evil]')"), path
+        assert await browser.errors(web.address) == []
 
 
 def test_the_fields_are_those_of_the_models():

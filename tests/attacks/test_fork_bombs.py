@@ -1,0 +1,40 @@
+"""A tool that starts processes faster than they are ended: none of its group is left after the time limit."""
+
+import trio
+
+from actors.run.tools import ToolOutcome
+from runtime.process import group
+from runtime.process.identity import end_of_group
+from tests.tools.calling import Bench
+
+BOMB = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+ends = time.monotonic() + 25  # Should the test fail, the bomb ends by itself.
+def live(depth):
+    while time.monotonic() < ends:
+        open(f"alive.{os.getpid()}", "w").close()
+        if depth < 4 and not os.fork():
+            depth += 1
+            if depth == 4:  # A child that ends at once, and is replaced.
+                os._exit(0)
+        time.sleep(0.02)
+for _ in range(20):
+    if not os.fork():
+        break
+live(1)
+"""
+
+
+async def test_a_tool_whose_processes_replace_each_other_is_ended_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(group, "GRACE_SECONDS", 0.3)
+    bench = Bench(tmp_path)
+    toolset = bench.program(BOMB)
+    done = await bench.call(toolset, seconds=1.5)
+    assert done.outcome is ToolOutcome.TRANSIENT
+    assert end_of_group(bench.begun[0].process) is True
+    made = len(list(bench.workspace.iterdir()))
+    assert made > 20, "the tool was no bomb"
+    await trio.sleep(0.3)
+    assert len(list(bench.workspace.iterdir())) == made, "a process went on"
