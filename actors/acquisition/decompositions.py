@@ -9,6 +9,7 @@ from actors.acquisition.profile import COMPONENTS_MAX, Decomposition, FieldSpec,
 from actors.acquisition.replies import ATTEMPTS, Unusable, read_object, replies_for, text_of
 from actors.acquisition.schema import Schema, names_in, schema_of
 from actors.acquisition.state import ReplyText, State
+from actors.quantities.formula import parse_formula
 from actors.quantities.formula_check import check_formulas
 from actors.quantities.units import UnitTable
 from runtime.core.pydantic_messages import describe
@@ -78,7 +79,10 @@ def _component(spec: object) -> object:
 
 
 def _checked(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
-    """Return the decomposition, unless a unit is unknown or its formula does not give the field's dimension."""
+    """Return the decomposition, unless a unit is unknown, or its formula has a number or gives another unit.
+
+    A number in a formula would be a value that nobody vouches for. Only 1 may stand in it, as in `1 - share`.
+    """
     table = UnitTable(profile.units)
     samples = Schema.sample_units(profile)
     for name, spec in found.fields.items():
@@ -88,6 +92,9 @@ def _checked(found: Decomposition, profile: Profile, path: str) -> Decomposition
     unused = [name for name in found.fields if name not in names_in(found.formula)]
     if unused:
         return Unusable(f"The formula does not use {', '.join(unused)}.")
+    numbers = [number for number in parse_formula(found.formula).numbers if number != 1]
+    if numbers:
+        return Unusable(f"The formula has the number {numbers[0]:g}; a number is a component with a source of its own.")
     units = {name: _filled(spec, samples) for name, spec in found.fields.items()}
     target = profile.fields[path]
     problems = check_formulas({"": found.formula}, {**units, "": _filled(target, samples)}, table)

@@ -88,6 +88,8 @@ class Formula:
     """The outermost part."""
     names: tuple[str, ...]
     """The paths of the fields in it, each once, in the order in which they stand."""
+    numbers: tuple[float, ...]
+    """The plain numbers in it, likewise."""
 
 
 class FormulaUnreadable(ValueError):
@@ -120,7 +122,7 @@ def parse_formula(text: str) -> Formula:
         raise FormulaUnreadable("not arithmetic over the names of fields") from None
     reader = _Reader()
     root = reader.node(tree.body, 0)
-    return Formula(text, root, tuple(dict.fromkeys(reader.names)))
+    return Formula(text, root, tuple(dict.fromkeys(reader.names)), tuple(dict.fromkeys(reader.numbers)))
 
 
 class _Reader:
@@ -128,6 +130,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.numbers: list[float] = []
         self.count = 0
 
     def node(self, tree: ast.expr, depth: int) -> Node:
@@ -158,6 +161,7 @@ class _Reader:
     def _number(self, value: float) -> Number:
         if abs(value) > MAGNITUDE_MAX:
             raise FormulaUnreadable(f"a number over {MAGNITUDE_MAX:g}")
+        self.numbers.append(float(value))
         return Number(float(value))
 
     def _path(self, tree: ast.expr) -> str:

@@ -122,6 +122,21 @@ def test_s57_a_decomposition_that_cannot_be_used_is_asked_for_once_more_and_then
     assert stage.state.node == "plan"
 
 
+@pytest.mark.parametrize("formula", ["people * rate * 0.35", "people * rate / 2", "people * rate + 0 * rate"])
+def test_a_formula_that_a_model_proposes_brings_no_number_of_its_own(tmp_path, formula):
+    """The number would be in the result, and no source would vouch for it."""
+    stage = generated(tmp_path)
+    stage.reply({**MADE_OF, "formula": formula})
+    assert "a number is a component with a source of its own" in stage.request.user
+    assert "market.visits" not in stage.planner.decompositions
+
+
+def test_a_formula_that_a_model_proposes_may_have_the_number_one(tmp_path):
+    stage = generated(tmp_path)
+    stage.reply({**MADE_OF, "formula": "rate * (1 + people) - rate"})
+    assert stage.planner.decompositions["market.visits"].formula == "rate * (1 + people) - rate"
+
+
 def test_s58_recipes_come_from_static_and_proposed_decompositions(tmp_path):
     stage = generated(tmp_path)
     stage.reply(MADE_OF)
