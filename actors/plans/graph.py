@@ -19,7 +19,7 @@ CYCLES_MAX = 10
 
 @dataclass(frozen=True)
 class Order:
-    """The steps of an acyclic plan in topological order, ties by id."""
+    """The steps of an acyclic plan in topological order."""
 
     steps: tuple[Step, ...]
     """The steps, each after all that it depends on."""
@@ -53,18 +53,19 @@ class Order:
         return descendants
 
 
-def order_of(plan: Plan) -> Order | None:
+def order_of(plan: Plan, *, as_listed: bool = False) -> Order | None:
     """Return the plan's topological order, or None if its dependencies have a cycle.
 
-    Step ids must be unique; dependencies that name no step are ignored.
+    Step ids must be unique; dependencies that name no step are ignored. Ties are broken by id, so that the order does
+    not depend on how the steps are listed; with `as_listed`, for people, by the plan's own list.
     """
-    by_id = sorted(plan.steps, key=attrgetter("step_id"))
-    rank = {step.step_id: index for index, step in enumerate(by_id)}
-    dependencies = [[rank[name] for name in step.dependencies if name in rank] for step in by_id]
+    steps = plan.steps if as_listed else sorted(plan.steps, key=attrgetter("step_id"))
+    rank = {step.step_id: index for index, step in enumerate(steps)}
+    dependencies = [[rank[name] for name in step.dependencies if name in rank] for step in steps]
     if all(not ranks or max(ranks) < index for index, ranks in enumerate(dependencies)):
-        # The usual case, since most ids are numbered: the order by id is a topological order.
-        return Order(tuple(by_id), tuple(tuple(sorted(ranks)) for ranks in dependencies))
-    dependents: list[list[int]] = [[] for _ in by_id]
+        # The usual case, since most ids are numbered: the list is a topological order.
+        return Order(tuple(steps), tuple(tuple(sorted(ranks)) for ranks in dependencies))
+    dependents: list[list[int]] = [[] for _ in steps]
     for index, ranks in enumerate(dependencies):
         for dependency in ranks:
             dependents[dependency].append(index)
@@ -78,13 +79,13 @@ def order_of(plan: Plan) -> Order | None:
             open_count[dependent] -= 1
             if not open_count[dependent]:
                 heapq.heappush(ready, dependent)
-    if len(sequence) < len(by_id):
+    if len(sequence) < len(steps):
         return None
-    new_index = [0] * len(by_id)
+    new_index = [0] * len(steps)
     for new, old in enumerate(sequence):
         new_index[old] = new
     return Order(
-        tuple(by_id[old] for old in sequence),
+        tuple(steps[old] for old in sequence),
         tuple(tuple(sorted([new_index[dependency] for dependency in dependencies[old]])) for old in sequence),
     )
 

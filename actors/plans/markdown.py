@@ -129,7 +129,7 @@ def _code(value: str) -> str:
 
 def _ordered(value: Any) -> tuple[Plan, tuple[Step, ...]]:
     plan, _ = read_plan(value)
-    order = None if plan is None else order_of(plan)
+    order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:
         raise UsageProblem("this is not a plan that can be written so", hint="--format json writes it as it is")
     return plan, tuple(order.steps)

@@ -13,7 +13,7 @@ from runtime.core.errors import UsageProblem
 def plan_mermaid(value: Any, program: str = "replan") -> str:
     """Return a Mermaid flowchart of the plan; lines end in a newline. Raises `UsageProblem` for what is no plan."""
     plan, _ = read_plan(value)
-    order = None if plan is None else order_of(plan)
+    order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:
         raise UsageProblem("this is not a plan that can be drawn", hint=f"`{program} show RUN --plan` prints it")
     ids = {step.step_id: f"s{number}" for number, step in enumerate(order.steps, 1)}

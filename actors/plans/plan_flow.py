@@ -13,7 +13,7 @@ from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 def plan_flow(value: Any, states: Mapping[str, NodeState] | None = None) -> Flow | None:
     """Return the graph of a plan as JSON, with the states of its steps by id; None for what is no plan."""
     plan, _ = read_plan(value)
-    order = None if plan is None else order_of(plan)
+    order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None or not plan.steps:
         return None
     known, later = states or {}, contingent_steps(plan)

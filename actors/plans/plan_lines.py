@@ -16,7 +16,7 @@ from runtime.logs.terminal_text import clean
 def plan_lines(value: Any) -> list[Line]:
     """Return the plan, a line at a time; what is not a plan of this kind is shown as JSON."""
     plan, _ = read_plan(value)
-    order = None if plan is None else order_of(plan)
+    order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:
         return value_lines(value)
     later = contingent_steps(plan)

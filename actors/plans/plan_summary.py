@@ -14,7 +14,7 @@ from actors.values.lines import BLANK, Line, Span, line
 def plan_summary(value: Any) -> list[Line]:
     """Return the plan with a line for each step, in order; what is not a plan of this kind is shown as JSON."""
     plan, _ = read_plan(value)
-    order = None if plan is None else order_of(plan)
+    order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:
         return value_lines(value)
     later = contingent_steps(plan)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import replan
 from actors.plans.markdown import plan_markdown
 from actors.plans.plan import Plan
+from actors.plans.plan_summary import plan_summary
 from actors.plans.proved_plan import proved_plan
 from tests.cli.samples import LOST, PLAN
 
@@ -53,3 +54,15 @@ def test_a_typed_plan_can_be_checked():
     assert replan.check(proved_plan(PLAN), level="expansive").passed
     assert replan.check(Plan(**{name: getattr(proved_plan(PLAN), name) for name in Plan.__slots__})).passed
     assert not replan.check(proved_plan(LOST)).passed
+
+
+def test_people_read_the_steps_in_the_order_in_which_the_author_lists_them():
+    """Ties were broken by id, so that "apply" stood before the "bisect" whose result it needs."""
+    step = {"generator": "x", "guard": "human", "retry_budget": 1}
+    names = ("look", "bisect", "apply")
+    steps = [{**step, "step_id": name, "dependencies": ["look"] if name != "look" else []} for name in names]
+    plan = {"plan_id": "p", "goal": "g", "initial_state": ["a"], "goal_state": ["a"], "steps": steps}
+    shown = [line.plain for line in plan_summary(plan)][1:]
+    assert [row.split()[1] for row in shown] == list(names)
+    moved = {**plan, "steps": steps[::-1]}  # What a step depends on comes first all the same.
+    assert [row.plain.split()[1] for row in plan_summary(moved)][1:] == ["look", "apply", "bisect"]
