@@ -55,6 +55,8 @@ class ExecutionConfig(Value):
     """The text of the problem that the plan solves; empty where there is none."""
     planning: RunConfig | None
     """The configuration of the planning runs that make new plans; None where none can be made."""
+    author_lacks: str = Field(default="", exclude_if=lambda text: not text)
+    """Why the model can make no plan for these tools, as a clause; empty where nothing stands against it."""
     replans_max: int = Field(ge=0)
     """The most replans, until the run is reopened."""
     questions_max: int = Field(ge=0)
@@ -78,7 +80,7 @@ class ExecutionConfig(Value):
             return self
         update: dict[str, Any] = {}
         if event.model is not None:
-            update |= {"model": event.model, "price": event.price}
+            update |= {"model": event.model, "price": event.price, "author_lacks": ""}
         if event.timeout_seconds is not None:
             update["timeout_seconds"] = event.timeout_seconds
         if event.output_tokens_max is not None:

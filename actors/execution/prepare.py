@@ -59,6 +59,8 @@ class ExecutionInput:
     """The id of the planning run that made the plan; empty for a plan of a file."""
     planning: RunConfig | None = None
     """The configuration of the planning runs of replans; None where no new plan can be made."""
+    author_lacks: str = ""
+    """Why the model can make no plan for these tools, as a clause; empty where nothing stands against it."""
     policy: Policy | None = None
     """The rule table that decides after a failure; None for the shipped one."""
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
@@ -125,6 +127,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
         snapshots=request.snapshots,
         problem=request.problem,
         planning=request.planning,
+        author_lacks=request.author_lacks,
         replans_max=request.replans_max,
         questions_max=request.questions_max,
         r_patience=PATIENCE,
@@ -137,6 +140,8 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
     goal = request.plan.get("goal")
     title = title_of(request.problem) or title_of(goal if isinstance(goal, str) else "")
     warnings = tuple(_line(finding) for finding in verdict.findings if finding.severity == "warning")
+    if request.author_lacks:
+        warnings = (*warnings, f"no new plan can be made where this one fails: {request.author_lacks}")
     name = str(request.plan.get("plan_id", "plan"))
     return PreparedExecution(config, verdict, title or title_of(name), request.limits, request.plan_of, warnings)
 

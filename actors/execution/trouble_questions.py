@@ -63,6 +63,8 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     shown = [each.message for each in _reasons(trouble)]
     if trouble.cause in (Cause.PLAN_REJECTED, Cause.REPLAN_FAILED):
         shown.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
+    if state.config.author_lacks:
+        shown.append(f"No new plan can be made: {state.config.author_lacks}.")
     return asked_form(
         f"What follows, as {_what(trouble)}?",
         about=about,

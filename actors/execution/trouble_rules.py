@@ -146,7 +146,7 @@ def is_ready_again(state: State, trouble: Trouble) -> bool:
 def may_replan(state: State, trouble: Trouble) -> bool:
     """Return whether a new plan can be made: a changed requirement gives the replans back."""
     left = state.config.replans_max if trouble.cause is Cause.REQUIREMENTS_CHANGED else state.replans_left
-    return state.config.planning is not None and left > 0
+    return state.config.planning is not None and not state.config.author_lacks and left > 0
 
 
 def questions_left(state: State, trouble: Trouble) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 from actors.files.suggestions import nearest
 from actors.prompting.render import Rendered
 from actors.run.calls import CallReissued, CallRequested
+from actors.run.ids import child_run
 from actors.run.views import Near, SentPrompt
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -32,7 +33,7 @@ def rebuilt_prompt(
     """Return the messages of a call: of the last try of a node, or of one request; `render` makes them from a state.
 
     `near` gives a state after the first records, from which the run is folded. Raises `UsageProblem` for a call that
-    was not made, with the nearest one.
+    was not made, with the nearest one, and for one that a run of its own answers: `render` returns None for it.
     """
     calls = calls_of(records)
     found = [(place, call) for place, call in calls if wanted in (call.node, call.request_id)]
@@ -46,6 +47,10 @@ def rebuilt_prompt(
     states = (before, machine.evolve(before, records[place].event))
     # What a request asks is rendered before it is recorded; a message that the same transaction took is in the second.
     prompts = [prompt for each in states if (prompt := render(each, request)) is not None]
+    if not prompts:
+        child = child_run(records[0].run, request.node)
+        cause = f"the call {request.request_id!r} is answered by a run of its own, which asks models"
+        raise UsageProblem(cause, place="--prompt", hint=f"name a call of the run {child}")
     rebuilt = next((prompt for prompt in prompts if prompt.ref == request.prompt_hash), None)
     shown = rebuilt or prompts[0]
     return SentPrompt(

@@ -34,6 +34,7 @@ Approval = Literal["each", "risky", "none"]
 """Which calls of tools a person approves first."""
 LEVELS = ("minimal", "medium", "expansive")
 """The levels that a plan may be proved at."""
+_BIND = "bind them there, since plans of the model `rules` need them, or name another model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,8 @@ def prepare_to_execute(
     tools, remarks = tools_of(options.tools, home, workspace, environment)
     _check_writer(source, tools, choice)
     planning = planning_for(source, options, setup, tools)
+    goal = source.plan.get("goal")
+    lack = _author_lacks(source.problem or (goal if isinstance(goal, str) else ""), setup.model, _names_of(tools))
     request = ExecutionInput(
         plan=source.plan,
         tools=tools,
@@ -122,6 +125,7 @@ def prepare_to_execute(
         problem=source.problem,
         plan_of=source.plan_of,
         planning=planning,
+        author_lacks=f"{lack}; {_BIND}" if lack else "",
         limits=limits.model_copy(update={"stop_below": planning.stop_below}),
     )
     if options.limits.timeout_seconds is not None:
@@ -184,29 +188,33 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 
     Raises `UsageProblem` where the built-in author needs names that no tool implements.
     """
-    given = Given(
+    given = _names_of(tools)
+    lack = _author_lacks(request.problem, request.pinned.model, given)
+    if lack:
+        raise UsageProblem(lack, place="tools", hint=_BIND)
+    return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
+
+
+def _names_of(tools: ToolSet) -> Given:
+    """Return the names that tools implement, as an author of plans is told them."""
+    return Given(
         generators=tuple(sorted(tools.generators)),
         guards=tuple(sorted(tools.guards)),
         step_generators=tools.step_names("generator"),
         step_guards=tools.step_names("guard"),
     )
-    _check_vocabulary(request.problem, request.pinned.model, given)
-    return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
 
 
-def _check_vocabulary(problem: str, model: str, given: Given) -> None:
-    """Raise `UsageProblem`, before any call, where `rules` would plan with names that no tool implements.
+def _author_lacks(problem: str, model: str, given: Given) -> str:
+    """Return, before any call, which names `rules` would plan with that no tool implements; empty where none.
 
     A language model is told the names of the tools.
     """
     if not is_deterministic(model) or not (given.generators or given.step_generators):
-        return
+        return ""
     rules = build_rules(load_templates(data_root() / "configs" / "templates"))
     missing = lacking(problem, given.model_dump(), rules)
-    if missing:
-        cause = f"your tools file lacks: {', '.join(missing)}"
-        hint = "bind them there, since plans of the model `rules` need them, or name another model"
-        raise UsageProblem(cause, place="tools", hint=hint)
+    return f"your tools file lacks: {', '.join(missing)}" if missing else ""
 
 
 def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:

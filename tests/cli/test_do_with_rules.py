@@ -1,5 +1,6 @@
 """`replan do -m rules` on a small repository with a failing test and a tool that mends it: a developer's story."""
 
+import json
 import re
 import subprocess
 import sys
@@ -93,3 +94,25 @@ def test_names_that_the_tools_file_lacks_are_said_before_the_first_call(case, re
     assert "name another model" in said
     assert (work / "calc.py").read_text() == WRONG
     assert replan("runs", "--json").stdout.count("run_id") == 0
+
+
+def test_execute_too_compares_the_tools_with_what_the_author_needs_before_the_first_call(case, replan, tmp_path):
+    """The plan itself is executed; where it fails, a person is asked, and no call of `rules` is spent."""
+    _, work = case
+    file = tmp_path / "tools.yaml"
+    whole = file.read_text()
+    file.write_text(whole[: whole.index("steps:")].replace("  test_fails: {tool: tests, expect: failure}\n", ""))
+    step = {"step_id": "do", "name": "Look", "generator": "tester", "guard": "dynamic_test", "retry_budget": 1}
+    state = {"initial_state": ["a"], "goal_state": ["b"], "total_retry_budget": 2}
+    plan = {"plan_id": "one", "goal": PROBLEM, **state, "steps": [{**step, "preconditions": ["a"], "effects": ["b"]}]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    words = ["--tools", str(file), "--workspace", str(work), "-m", "rules", "--no-input"]
+    result = replan("execute", str(tmp_path / "plan.json"), *words)
+    lack = "your tools file lacks: coder, syntax, test_fails; bind them there"
+    assert f"no new plan can be made where this one fails: {lack}" in result.stderr
+    assert result.exit_code == 6
+    shown = json.loads(replan("show", "--last", "--json").stdout)
+    assert shown["calls"] == 0
+    (asked,) = json.loads(replan("questions", "--json").stdout)["questions"]
+    assert f"No new plan can be made: {lack}" in asked["shown"]
+    assert [each["value"] for each in asked["choices"]] == ["try the step again", "the step is done", "give up"]

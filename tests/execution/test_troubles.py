@@ -8,6 +8,7 @@ from actors.execution.goals import Goal, goals_of, statuses
 from actors.execution.replan_brief import given_facts
 from actors.execution.story import run_phase
 from actors.plans.reader import read_plan
+from actors.run.settings import SettingsChanged
 from actors.values.requirements import requirement_id
 from tests.execution.stage import Stage, plan, step, tool, tools_for
 
@@ -172,3 +173,14 @@ def test_what_cannot_be_written_can_be_stored_all_the_same():
     stage.answer("yes")
     stage.tool("do_a", "failed", output="\ud800 wrong", reason="half \udfff")
     assert "? wrong" in stage.state.results["a"].findings[0].message
+
+
+def test_an_author_that_lacks_names_of_the_tools_is_not_asked_until_another_one_takes_its_place():
+    """A call of it would plan with names that no tool implements."""
+    stage = Stage(plan(step("a", "start", "goal")), NAMES, author_lacks="your tools file lacks: coder")
+    broken(stage)
+    [request] = [event for event in stage.events if event.kind == "clarification_requested"]
+    assert "make a new plan" not in [choice.value for choice in request.choices]
+    assert "No new plan can be made: your tools file lacks: coder." in request.shown
+    change = SettingsChanged(at=1.0, model="qwen3:8b")
+    assert stage.config.with_settings(change).author_lacks == ""
