@@ -30,8 +30,6 @@ CALLS = 60
 """Model calls of a run whose user names no limit."""
 OUTPUT_TOKENS = 2_048
 """Tokens of a reply of a run whose user names no limit."""
-TIMEOUT_SECONDS = 120.0
-"""Seconds of a call of a run whose user names no limit."""
 SEARCH_SECONDS = 60.0
 """Seconds of one search."""
 LIMIT_MOST: Mapping[str, float] = {
@@ -75,7 +73,7 @@ class AcquisitionInput:
     output_tokens: int | None = None
     """The limit of the tokens of one reply; None is `OUTPUT_TOKENS`."""
     timeout_seconds: float | None = None
-    """The time limit of one model call in seconds; None is `TIMEOUT_SECONDS`."""
+    """The time limit of one model call in seconds; None is that of the model's server."""
     question_expires_seconds: float | None = None
     """The seconds after which an unanswered question expires; None for never."""
 
@@ -129,7 +127,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
         price=setup.price,
         search=dict(request.search),
         output_tokens_max=request.output_tokens or OUTPUT_TOKENS,
-        timeout_seconds=request.timeout_seconds or TIMEOUT_SECONDS,
+        timeout_seconds=request.timeout_seconds or setup.call_seconds,
         search_seconds=SEARCH_SECONDS,
         question_expires_seconds=request.question_expires_seconds,
     )

@@ -191,6 +191,7 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
     loaded, given = _with_options(loaded, options)
+    loaded = _in_all(loaded, lambda workflow: _with_default_timeout(workflow, setup.call_seconds))
     loaded, policy = _searched_by_rows(loaded, policy, options, setup.root)
     if options.stop_below is not None and policy.belief is None:
         cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
@@ -232,6 +233,13 @@ def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
 def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
     """Return a workflow, and those below it, with one time limit for all model calls. Raises `UsageProblem`."""
     return _in_all(loaded, lambda workflow: workflow.with_timeout(seconds))
+
+
+def _with_default_timeout(workflow: Workflow, seconds: float) -> Workflow:
+    """Return a workflow with the time limit of calls that is the default of the model's server, or with its own."""
+    if TIMEOUT in workflow.model_fields_set or workflow.model_timeout_seconds == seconds:
+        return workflow
+    return workflow.changed(model_timeout_seconds=seconds)
 
 
 def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:

@@ -34,6 +34,8 @@ def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
         here = replace(loaded, workflow=loaded.workflow.changed(**given)) if given else loaded
         here = here if tokens is None else with_output_tokens(here, tokens)
         here = here if seconds is None else with_timeout(here, seconds)
+        if TIMEOUT not in here.workflow.model_fields_set:  # It depends on the server, not on the file.
+            here = replace(here, workflow=here.workflow.changed(**{TIMEOUT: pinned.workflow.model_timeout_seconds}))
     except UsageProblem as problem:
         return f"the run goes on as it began, though its workflow cannot be read now: {problem}"
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))

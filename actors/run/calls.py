@@ -18,7 +18,7 @@ from runtime.core.copies import changed, without
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import ZERO, Amount, Ledger, used
-from runtime.models.port import Fault, FaultKind
+from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 
 if TYPE_CHECKING:
     from actors.run.messages import Faulted, Generated
@@ -243,7 +243,7 @@ def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) 
         waited=0.0 if earlier is None else earlier.waited,
         failed=event,
         request=calls.open[name].request,
-        bad_replies=bad_replies + 1 if event.fault.kind is FaultKind.BAD_REPLY else 0,
+        bad_replies=bad_replies + 1 if event.fault.kind in NO_COMPLETION else 0,
     )
     if event.used is not None:
         ledger = ledger.settle(name, event.used)

@@ -19,6 +19,7 @@ from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Machine
+from runtime.models.base_url import CALL_SECONDS
 from runtime.models.port import Fault
 
 if TYPE_CHECKING:  # Reading a run needs no event loop.
@@ -134,6 +135,8 @@ class Setup:
     """The time of the preparation, in UTC seconds since 1970."""
     daily_usd: float | None = None
     """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
+    call_seconds: float = CALL_SECONDS
+    """The time limit of one call of the model in seconds, where nobody sets one."""
 
     def check_price(self, *, limited: bool) -> None:
         """Raise `UsageProblem` where money is limited, by the run (`limited`) or by the day, and no price is known."""

@@ -15,7 +15,7 @@ from actors.run.parking import RunParked
 from actors.run.state import RunState
 from actors.run.texts import storable
 from actors.run.waits import PROVIDER, WaitRequested
-from runtime.models.port import Fault, FaultKind
+from runtime.models.port import NO_COMPLETION, Fault, FaultKind
 
 if TYPE_CHECKING:
     from actors.run.messages import Faulted
@@ -104,7 +104,7 @@ def follows(kind: FaultKind) -> str:
     """Return what follows a fault of a kind, in a few words."""
     if kind in _WRONG:
         return "the run parks"
-    if kind is FaultKind.BAD_REPLY:
+    if kind in NO_COMPLETION:
         return f"another try; after {BAD_REPLIES_MAX} in a row the run parks"
     return "the provider is waited for" if kind in _DOWN else "another try"
 

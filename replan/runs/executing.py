@@ -112,7 +112,7 @@ def prepare_to_execute(
     tools, remarks = tools_of(options.tools, home, workspace, environment)
     _check_writer(source, tools, choice)
     planning = planning_for(source, options, setup, tools)
-    goal = source.plan.get("goal")
+    goal, limited = source.plan.get("goal"), options.limits.timeout_seconds
     lack = _author_lacks(source.problem or (goal if isinstance(goal, str) else ""), setup.model, _names_of(tools))
     request = ExecutionInput(
         plan=source.plan,
@@ -126,10 +126,9 @@ def prepare_to_execute(
         plan_of=source.plan_of,
         planning=planning,
         author_lacks=f"{lack}; {_BIND}" if lack else "",
+        timeout_seconds=setup.call_seconds if limited is None else limited,
         limits=limits.model_copy(update={"stop_below": planning.stop_below}),
     )
-    if options.limits.timeout_seconds is not None:
-        request = replace(request, timeout_seconds=options.limits.timeout_seconds)
     if options.limits.output_tokens is not None:
         request = replace(request, output_tokens_max=options.limits.output_tokens)
     try:

@@ -16,6 +16,7 @@ from replan.setup.prices import price_of
 from replan.setup.settings import Choice, UserConfig, choose_model, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.cost import Price
+from runtime.models.base_url import call_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,13 @@ def setup_for(
         environment=environment,
         now=now,
         daily_usd=config.home_budget.usd,
+        call_seconds=call_seconds(_server(choice, environment)),
     )
+
+
+def _server(choice: Choice, environment: Mapping[str, str]) -> str:
+    """Return the base URL of the model's server as the user has set it; empty for the usual one and for no server."""
+    return environment.get("OPENAI_BASE_URL") or "" if isinstance(choice.spec, Named) else ""
 
 
 def price_for(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:

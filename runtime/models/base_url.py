@@ -8,6 +8,11 @@ from runtime.core.errors import UsageProblem
 OPENAI_URL = "https://api.openai.com/v1"
 """The base URL when none is set."""
 
+CALL_SECONDS = 120.0
+"""The time limit of one call in seconds where nobody sets one."""
+LOCAL_CALL_SECONDS = 600.0
+"""The same for a server on this machine: it loads the model first, and a model on a processor writes slowly."""
+
 _HOST_MAX = 253
 _PRIVATE = tuple(
     map(
@@ -78,6 +83,15 @@ def is_loopback(host: str) -> bool:
     name = host.lower().rstrip(".")
     address = _address(name)
     return name == "localhost" or (address is not None and (address.is_loopback or address.is_unspecified))
+
+
+def call_seconds(base_url: str) -> float:
+    """Return the time limit of one call to a server in seconds where nobody sets one; of any text, also no URL."""
+    try:
+        host = urlsplit(base_url.strip()).hostname or ""
+    except ValueError:
+        return CALL_SECONDS
+    return LOCAL_CALL_SECONDS if is_loopback(host) else CALL_SECONDS
 
 
 def is_local(host: str) -> bool:

@@ -18,7 +18,7 @@ from runtime.models.base_url import OPENAI_URL
 from runtime.models.completion import listed_models
 from runtime.models.event_stream import STREAM_FACTOR, CompletionReader
 from runtime.models.faults import provider_text, status_fault, unresolved
-from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
+from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.probe import PROBE_SECONDS, Listed
 from runtime.models.replies import BYTES_MAX
 
@@ -31,6 +31,7 @@ STALL_SECONDS = 60.0
 """The longest silence in a stream, once the model has written something; before that, it may think."""
 
 _CLOSE_SECONDS_MAX = 2.0
+_CONTENT_TYPE_MAX = 40
 _NO_PATH = frozenset({404, 405})
 _AFTER_END_SECONDS_MAX = 0.25
 _PIECES_MAX = 20_000  # Of an answer that is not streamed. Chunks of one byte cost ten microseconds each.
@@ -157,7 +158,7 @@ class OpenAIModel:
         except httpx2.HTTPError as error:
             return _connection_fault(error, self._secret)
         except _Rejected as rejected:
-            return rejected.fault
+            return self._with_address(rejected.fault, rejected.content_type)
         except UnicodeEncodeError:
             return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
 
@@ -185,12 +186,19 @@ class OpenAIModel:
             text = f"nothing came for {self._stall_seconds:g} s after {reader.characters:,} characters"
             return Fault(kind=FaultKind.TIMEOUT, message=text)
         answer = reader.result(asked=self._name, mode=mode, secret=self._secret)
-        if isinstance(answer, Fault) and answer.kind in (FaultKind.NO_API, FaultKind.BAD_REPLY):
-            named = f"{self._address} answers {answer.message}; is this the API's address?"
-            return answer.model_copy(update={"message": named})
+        if isinstance(answer, Fault):
+            return self._with_address(answer, response.headers.get("content-type", ""))
         if reader.streamed and isinstance(answer, Reply) and answer.usage is None:
             self._stream = False
         return answer
+
+    def _with_address(self, fault: Fault, content_type: str) -> Fault:
+        """Return a fault, with the address and the type of what came where that is no chat completion."""
+        if fault.kind not in NO_COMPLETION:
+            return fault
+        came = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
+        text = f"{self._address} answers {fault.message} ({came}); is this the API's address?"
+        return fault.model_copy(update={"message": text})
 
     def _body(self, request: ModelRequest, mode: Mode, *, stream: bool = True) -> dict[str, Any]:
         messages = [{"role": "system", "content": request.system}] if request.system else []
@@ -213,8 +221,9 @@ class OpenAIModel:
 class _Rejected(Exception):
     """Carries a fault out of the client's reading; it never leaves this module."""
 
-    def __init__(self, kind: FaultKind, message: str, status: int) -> None:
+    def __init__(self, kind: FaultKind, message: str, status: int, content_type: str = "") -> None:
         self.fault = Fault(kind=kind, message=message, status=status)
+        self.content_type = content_type
         super().__init__(message)
 
 
@@ -228,7 +237,8 @@ class CappedAnswers:
         """Cap the body of a response."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few kilobytes can expand to gigabytes; plain text was asked for.
-            raise _Rejected(FaultKind.BAD_REPLY, "the answer is compressed, unasked", response.status_code)
+            kind = response.headers.get("content-type", "")
+            raise _Rejected(FaultKind.BAD_REPLY, "what is compressed, unasked", response.status_code, kind)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         factor = STREAM_FACTOR if streamed and response.status_code == 200 else 1

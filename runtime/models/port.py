@@ -27,7 +27,7 @@ class FaultKind(StrEnum):
     CUT = "cut"  # the connection broke after the request was sent
     TIMEOUT = "timeout"
     BAD_REPLY = "bad_reply"  # 200, but not a completion (no choices, not JSON)
-    NO_API = "no_api"  # 200 with a web page: there is no model at this address: final
+    NO_API = "no_api"  # 200 with a web page: no model was asked, so nothing was charged
     TOO_LARGE = "too_large"  # the reply exceeds the byte cap
 
     @property
@@ -46,12 +46,13 @@ _FINAL = frozenset(
         FaultKind.UNRESOLVED_HOST,
         FaultKind.AUTH,
         FaultKind.NOT_FOUND,
-        FaultKind.NO_API,
         FaultKind.CONTENT_REFUSED,
         FaultKind.BAD_REQUEST,
     }
 )
-_REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED}
+_REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED, FaultKind.NO_API}
+NO_COMPLETION = frozenset({FaultKind.BAD_REPLY, FaultKind.NO_API})
+"""The faults of a reply that came and is no chat completion: the address may be that of something else."""
 
 
 class Fault(Value):

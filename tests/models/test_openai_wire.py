@@ -162,15 +162,15 @@ async def test_what_is_not_a_completion_is_a_bad_reply(answer):
     assert not fault.kind.refunded
 
 
-async def test_a_web_page_at_status_200_is_final_costs_nothing_and_names_the_address():
-    """No model was asked there, so another try would bring the same page."""
+async def test_a_web_page_at_status_200_costs_nothing_and_is_said_with_the_address_and_its_content_type():
+    """No model was asked there. It may be a gateway's on the way, so another try may help."""
     async with wired(Answer.html()) as (server, model):
         fault = await model.complete(request())
         address = server.base_url
     assert isinstance(fault, Fault)
-    assert (fault.kind, fault.kind.final, fault.kind.refunded) == (FaultKind.NO_API, True, True)
+    assert (fault.kind, fault.kind.final, fault.kind.refunded) == (FaultKind.NO_API, False, True)
     page = "<html><body>Hello</body></html>"
-    assert fault.message == f"{address} answers a web page: {page}; is this the API's address?"
+    assert fault.message == f"{address} answers a web page: {page} (text/html); is this the API's address?"
 
 
 @pytest.mark.parametrize("arguments", ['{"a": 1}', {"a": 1}])

@@ -4,7 +4,14 @@ import pytest
 
 from actors.config.model_spec import Named, Replay, Rules, Scripted, Simulated, parse_model_spec
 from runtime.core.errors import UsageProblem
-from runtime.models.base_url import check_base_url, is_local, is_loopback
+from runtime.models.base_url import (
+    CALL_SECONDS,
+    LOCAL_CALL_SECONDS,
+    call_seconds,
+    check_base_url,
+    is_local,
+    is_loopback,
+)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +121,14 @@ def test_this_machine_and_its_network():
     assert not is_loopback("192.168.0.1")
     assert is_local("fd00::1")
     assert not is_local("example.local")
+
+
+def test_a_server_on_this_machine_has_longer_for_a_call_than_any_other():
+    assert LOCAL_CALL_SECONDS > CALL_SECONDS
+    for url in ("http://localhost:11434/v1", " http://127.0.0.1:8080/v1", "http://[::1]:1234"):
+        assert call_seconds(url) == LOCAL_CALL_SECONDS
+    for url in ("", "https://api.openai.com/v1", "http://192.168.1.5/v1", "http://[::1", "localhost"):
+        assert call_seconds(url) == CALL_SECONDS
 
 
 @pytest.mark.parametrize("host", ["10.1.2.3", "172.31.0.1", "192.168.1.5", "169.254.1.1", "fd12::1", "fe80::1%eth0"])

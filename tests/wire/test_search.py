@@ -262,13 +262,27 @@ async def test_a_fault_leads_to_another_try_and_is_charged_by_its_kind(fault, ch
         assert len(of_kind(events, CallFailed)) == 1
 
 
-async def test_an_address_that_answers_a_web_page_holds_the_run_at_the_first_page_and_costs_nothing():
+async def test_an_address_that_answers_two_web_pages_parks_the_run_and_costs_nothing():
     async with run_against(lambda *_: Answer.html(), clock=FastBackOffClock()) as (result, server, _):
-        assert (result.outcome, result.calls, result.unknown.calls) == ("", 0, 0)
-        assert sorted(seen.step for seen in server.seen) == ["g_analysis", "g_recon"], "one request of each ready step"
+        assert (result.status, result.outcome, result.calls, result.unknown.calls) == ("parked", "", 0, 0)
+        asked = [seen.step for seen in server.seen]
+        assert max(asked.count(step) for step in ("g_analysis", "g_recon")) == 2
+        assert len(asked) <= 4, "at most two requests of each ready step"
         assert result.fault is not None
         assert result.fault.message.startswith(server.base_url)
-        assert result.fault.message.endswith("; is this the API's address?")
+        assert result.fault.message.endswith("(text/html); is this the API's address?")
+
+
+async def test_one_web_page_of_a_gateway_does_not_hold_the_run():
+    async with run_against(scripted(g_strategy=[Answer.html()]), clock=FastBackOffClock()) as (result, _, events):
+        assert (result.outcome, result.calls, result.unknown.calls) == ("success", 4, 0)
+        assert len(of_kind(events, CallFailed)) == 1
+
+
+async def test_a_web_page_and_json_of_another_api_in_a_row_park_the_run():
+    pages = [Answer.html(), Answer.json({"status": "ok"})]
+    async with run_against(scripted(g_strategy=pages), clock=FastBackOffClock()) as (result, _, _):
+        assert (result.status, result.unknown.calls) == ("parked", 1)
 
 
 async def test_two_replies_in_a_row_that_are_no_chat_completion_park_the_run_with_the_address_and_what_came():
@@ -276,7 +290,7 @@ async def test_two_replies_in_a_row_that_are_no_chat_completion_park_the_run_wit
     other = Answer.json({"status": "ok", "service": "billing"})
     async with run_against(scripted(g_strategy=[other, other]), clock=FastBackOffClock()) as (result, server, _):
         assert (result.status, result.outcome, result.unknown.calls) == ("parked", "", 2)
-        came = '{"status": "ok", "service": "billing"}'
+        came = '{"status": "ok", "service": "billing"} (application/json)'
         said = f"{server.base_url} answers what is no chat completion: {came}; is this the API's address?"
         assert result.why == f"bad_reply: {said}"
 
