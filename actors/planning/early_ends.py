@@ -12,7 +12,7 @@ from actors.policy.belief_choice import counted_calls
 from actors.policy.decision import Decision, summary
 from actors.policy.table import BacktrackLevel
 from actors.run import ending
-from actors.run.ending import NOT_WORTH_IT, STUCK, Outcome
+from actors.run.ending import NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD, Outcome
 from actors.search.graph import Graph
 from actors.values.artifacts import Artifact
 from runtime.models.replies import Parsed
@@ -76,7 +76,7 @@ def used_up(state: State, node: Node, decision: Decision) -> ending.RunFinished 
         return None
     assert node.verdict is not None
     cause = f"the model {state.config.model} always writes the same for the same prompt"
-    return _ended(f"{STUCK}: {cause}; {summary(decision, node.verdict)}")
+    return _ended(f"{STUCK_FOR_GOOD}: {cause}; {summary(decision, node.verdict)}")
 
 
 def _ended(why: str) -> ending.RunFinished:

@@ -1,6 +1,6 @@
 """The next step after a run of any kind that has no success: what its user can do so that it goes on. Pure."""
 
-from actors.run.ending import EARLY
+from actors.run.ending import EARLY, STUCK_FOR_GOOD
 from actors.run.provider_advice import provider_advice
 from actors.run.result import RunResult
 
@@ -33,7 +33,10 @@ def advice(result: RunResult, program: str) -> str:
         return f"on the next day (UTC), or with a larger `home_budget` in config.yaml, {resume} goes on"
     if result.outcome == "budget_exhausted" and result.why.partition(":")[0] in EARLY:
         told = f"`{program} tell {result.run_id} TEXT --as requirement` says more or drops a demand"
-        return f"{resume[:-1]} -m MODEL` asks another model, {told}, {resume[:-1]} --keep-trying` goes on as it is"
+        helps = f"{resume[:-1]} -m MODEL` asks another model, {told}"
+        if result.why.startswith(STUCK_FOR_GOOD):  # More calls of this model bring what it wrote before.
+            return helps
+        return f"{helps}, {resume[:-1]} --keep-trying` goes on as it is"
     if result.outcome == "budget_exhausted":
         flag = _FLAGS.get(result.why.partition(":")[0], "--max-calls N")
         return f"`{program} resume {result.run_id} {flag}` goes on with all that was accepted"

@@ -75,7 +75,9 @@ NOT_WORTH_IT = "not_worth_it"
 """What a run says at its end, up to a colon, that has no move whose value reaches its limit `stop_below`."""
 STUCK = "stuck"
 """What a run says at its end, up to a colon, whose model writes again what was rejected."""
-EARLY = (NOT_WORTH_IT, STUCK)
+STUCK_FOR_GOOD = "stuck for good"
+"""What a run says at its end, up to a colon, whose deterministic model has nothing new to write."""
+EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
 """The reasons of a run that ends with calls unspent, because another call would probably be lost."""
 
 

@@ -11,8 +11,9 @@ from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunOptions, RunRequest, limits_of, planning_config
 from actors.plans.reader import read_draft
+from actors.rules import tables
 from actors.rules.template_files import build_rules, load_templates
-from actors.rules.vocabulary import lacking
+from actors.rules.vocabulary import lacking, lacking_tokens
 from actors.run.kind import Setup
 from actors.run.settings import SettingsChanged
 from actors.tools.loader import load_tools
@@ -112,8 +113,7 @@ def prepare_to_execute(
     tools, remarks = tools_of(options.tools, home, workspace, environment)
     _check_writer(source, tools, choice)
     planning = planning_for(source, options, setup, tools)
-    goal, limited = source.plan.get("goal"), options.limits.timeout_seconds
-    lack = _author_lacks(source.problem or (goal if isinstance(goal, str) else ""), setup.model, _names_of(tools))
+    limited = options.limits.timeout_seconds
     request = ExecutionInput(
         plan=source.plan,
         tools=tools,
@@ -125,7 +125,7 @@ def prepare_to_execute(
         problem=source.problem,
         plan_of=source.plan_of,
         planning=planning,
-        author_lacks=f"{lack}; {_BIND}" if lack else "",
+        author_lacks=_no_new_plan(source, setup.model, tools),
         timeout_seconds=setup.call_seconds if limited is None else limited,
         limits=limits.model_copy(update={"stop_below": planning.stop_below}),
     )
@@ -204,6 +204,29 @@ def _names_of(tools: ToolSet) -> Given:
     )
 
 
+def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
+    """Return, before any call, why the model can make no other plan for an execution; empty where that is not known."""
+    draft, _ = read_draft(dict(source.plan))
+    if draft is None:
+        return ""  # It is refused with all findings.
+    problem, given = source.problem or draft.goal or "", _names_of(tools)
+    lack = _author_lacks(problem, model, given)
+    if lack:
+        return f"{lack}; {_BIND}"
+    if not is_deterministic(model):
+        return ""
+    known = draft.initial_state.union(*((*step.effects, *step.failure_effects) for step in draft.steps))
+    missing = lacking_tokens(problem, given.model_dump(), known, _rules())
+    if not missing:
+        return ""
+    needed = f"plans of the model `rules` need {', '.join(missing)}"
+    return f"{needed}, which this plan neither holds at its start nor makes; name another model"
+
+
+def _rules() -> tables.Rules:
+    return build_rules(load_templates(data_root() / "configs" / "templates"))
+
+
 def _author_lacks(problem: str, model: str, given: Given) -> str:
     """Return, before any call, which names `rules` would plan with that no tool implements; empty where none.
 
@@ -211,8 +234,7 @@ def _author_lacks(problem: str, model: str, given: Given) -> str:
     """
     if not is_deterministic(model) or not (given.generators or given.step_generators):
         return ""
-    rules = build_rules(load_templates(data_root() / "configs" / "templates"))
-    missing = lacking(problem, given.model_dump(), rules)
+    missing = lacking(problem, given.model_dump(), _rules())
     return f"your tools file lacks: {', '.join(missing)}" if missing else ""
 
 

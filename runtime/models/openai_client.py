@@ -188,7 +188,7 @@ class OpenAIModel:
         answer = reader.result(asked=self._name, mode=mode, secret=self._secret)
         if isinstance(answer, Fault):
             return self._with_address(answer, response.headers.get("content-type", ""))
-        if reader.streamed and isinstance(answer, Reply) and answer.usage is None:
+        if reader.streamed and answer.usage is None:
             self._stream = False
         return answer
 

@@ -116,3 +116,27 @@ def test_execute_too_compares_the_tools_with_what_the_author_needs_before_the_fi
     (asked,) = json.loads(replan("questions", "--json").stdout)["questions"]
     assert f"No new plan can be made: {lack}" in asked["shown"]
     assert [each["value"] for each in asked["choices"]] == ["try the step again", "the step is done", "give up"]
+
+
+def test_a_precondition_that_nothing_makes_costs_the_author_no_call(case, replan, tmp_path):
+    """Two planning runs of twelve calls each found the same before a person was asked."""
+    _, work = case
+    step = {"step_id": "do", "name": "Look", "generator": "tester", "guard": "dynamic_test", "retry_budget": 1}
+    state = {"initial_state": ["a"], "goal_state": ["b"], "total_retry_budget": 2}
+    plan = {"plan_id": "one", "goal": PROBLEM, **state, "steps": [{**step, "preconditions": ["a"], "effects": ["b"]}]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    words = ["--tools", str(tmp_path / "tools.yaml"), "--workspace", str(work), "-m", "rules", "--no-input"]
+    result = replan("execute", str(tmp_path / "plan.json"), *words)
+    lack = "plans of the model `rules` need problem_reported, repository_available, which this plan neither holds"
+    assert f"no new plan can be made where this one fails: {lack}" in result.stderr
+    shown = json.loads(replan("show", "--last", "--json").stdout)
+    assert (result.exit_code, shown["calls"]) == (6, 0)
+
+
+def test_the_author_is_asked_for_another_plan_where_its_own_plan_fails(case, replan, tmp_path):
+    """Nothing stands against that: its tokens are those of the plan, and the tools have its names."""
+    call, _ = case
+    (tmp_path / "fix.patch").write_text("no patch")
+    assert call().exit_code == 6
+    shown = json.loads(replan("show", "--last", "--json").stdout)
+    assert shown["calls"] > 0

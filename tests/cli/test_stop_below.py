@@ -99,3 +99,21 @@ def test_a_search_that_cannot_use_a_belief_uses_the_rows_in_a_shipped_workflow(r
     assert (refused.exit_code, "cannot be used with the search 'beam'" in refused.stderr) == (2, True)
     refused = replan("run", problem, "-m", "rules", "--search", "beam:2", "--stop-below", "0.1", "--dry-run")
     assert (refused.exit_code, "weighs no moves" in refused.stderr) == (2, True)
+
+
+def test_a_deterministic_author_that_has_nothing_new_to_write_is_not_told_to_keep_trying(replan, problem, tmp_path):
+    """More calls of it bring what it wrote before: another model helps, or another requirement."""
+    guards, path = tmp_path / "house.py", tmp_path / "w.yaml"
+    guards.write_text(
+        "import replan\n\n\n@replan.guard\ndef never(artifact, context):\n"
+        "    return replan.Verdict(guard='never', passed=False, score=0.0)\n"
+    )
+    pair = "{generator: model, guard: {all_of: [plan_medium, never]}, prompt: plan_direct, rmax: 9}"
+    path.write_text(f"name: w\npolicy: belief\naction_pairs:\n  g_plan: {pair}\n")
+    for options in ((), ("--keep-trying",)):
+        done = replan("run", problem, "-w", path, "-m", "rules", "--plugins", guards, "--no-input", *options)
+        assert done.exit_code == 5, done.output
+        told = " ".join(done.stdout.split())
+        assert "stuck for good: the model rules always writes the same for the same prompt" in told
+        assert "-m MODEL` asks another model" in told
+        assert "--keep-trying" not in told

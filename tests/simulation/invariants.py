@@ -371,7 +371,7 @@ class Invariants:
                 assert state.run.ledger.active >= limits.active_seconds
             case "the deadline has passed":
                 assert state.run.now >= limits.deadline
-            case why if why.startswith(("not_worth_it: ", "stuck: ")):
+            case why if why.startswith(("not_worth_it: ", "stuck: ", "stuck for good: ")):
                 assert limits.stop_below > 0
                 assert not self.asking, "an answer could still open a new round"
             case other:
