@@ -51,6 +51,7 @@ def plan_with(text):
     return {
         "plan_id": text,
         "goal": text,
+        "basis": text,
         "initial_state": [text],
         "goal_state": [f"made {text}"],
         "total_retry_budget": 9,
