@@ -41,6 +41,9 @@ def conclusion(
     escalations = [str(step) for step in facts.get("escalations", ())]
     if escalations:
         known += f"; {', '.join(escalations[:ESCALATIONS_MAX])} may hand over to a person"
+    assumed = 0 if table is None else sum(bool(row.assumed) for row in table.rows)
+    if assumed:
+        known += f"; what {counted(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
     reason = _reason(table, reads_text=reads_text)
     if reason:
         return Conclusion(False, f"Consistent, but {reason} ({known})")

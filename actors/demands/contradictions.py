@@ -1,15 +1,18 @@
-"""Pairs of demands that contradict each other, as far as their words show. Pure.
+"""Pairs of demands that contradict each other, or leave open what is meant, as far as their words show. Pure.
 
 Three forms are decided: something is asked for and forbidden ("log all bodies", "never log bodies"), something is to be
 kept and removed, and one number is to be at most and at least something that leaves nothing between. Whether two
-demands contradict each other by their meaning alone is not decided.
+demands contradict each other by their meaning alone is not decided. Two demands leave open what is meant where they
+have the same words but for a number or a date: both can be met, by the stricter one, and one may be a mistake.
 """
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from actors.demands.dates import DATE
 from actors.demands.demand import Demand
 from actors.demands.expressions import any_of, word_set
 from actors.demands.verbs import NOUN_VERBS, PLAIN_VERBS
@@ -48,6 +51,16 @@ _SMALL = word_set(
 )
 
 
+_NUMBER = re.compile(r"(?<![\w.,])[$€£]? ?\d[\d.,]*\b")
+_DATED = re.compile(rf"\b(?:by|before|until|till|on|at|due|eta|deadline|no later than)\b:? (?:is )?(?:the )?{DATE}")
+_TWO_VALUES = "they give one limit two values"
+_TWO_DATES = "they give two dates for the same thing"
+_ABOUT_ALL = word_set(
+    "due eta deadline finished done ready live complete go be fix bug issue work project whole everything"
+)
+"""Words of a date that is about the whole work."""
+
+
 class _Wording(NamedTuple):
     verbs: frozenset[str]
     nouns: frozenset[str]
@@ -63,6 +76,39 @@ def contradictions(demands: Sequence[Demand]) -> Iterator[tuple[Demand, Demand]]
     for (first, one), (second, other) in itertools.combinations(worded, 2):
         if _contradict(first, one, second, other) or _contradict(second, other, first, one) or _apart(one, other):
             yield first, second
+
+
+def unclear(demands: Sequence[Demand]) -> Iterator[tuple[Demand, Demand, str]]:
+    """Yield the pairs of demands that have the same words but for a number or a date, with why they are unclear.
+
+    Both can be met. The first of several is paired with each that differs from it, in the order of the text.
+    """
+    first: dict[tuple[str, frozenset[tuple[str, int]]], tuple[Demand, tuple[str, ...]]] = {}
+    for demand in demands:
+        small = demand.quote.lower().replace("\u2019", "'")
+        dated = demand.kind is RequirementKind.DEADLINE
+        found = _found(_DATED if dated else _NUMBER, small)
+        why = _TWO_DATES if dated else _direction(small)
+        if not found or not why:
+            continue
+        words = (_base(word) for word in _WORD.findall((_DATED if dated else _NUMBER).sub(" ", small))[:WORDS_MAX])
+        said = Counter(word for word in words if word not in _SMALL and word not in _ABOUT_ALL)
+        said["not"] = int(bool(_FORBIDDEN.search(small)))
+        earlier, values = first.setdefault((why, frozenset(said.items())), (demand, found))
+        if values != found:
+            yield earlier, demand, _TWO_DATES if dated else _TWO_VALUES
+
+
+def _found(pattern: re.Pattern[str], small: str) -> tuple[str, ...]:
+    return tuple(" ".join(match[0].split()) for match in pattern.finditer(small))
+
+
+def _direction(small: str) -> str:
+    """Return whether the only limit of a text is an upper or a lower one; empty where it has none, or several."""
+    limits = [*itertools.islice(_LIMIT.finditer(small), 2)]
+    if len(limits) != 1:
+        return ""
+    return "most" if limits[0]["most"] else "least"
 
 
 def _wording(demand: Demand) -> _Wording:

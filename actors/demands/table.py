@@ -8,16 +8,18 @@ such as the goal that an author makes of a reported failure: it has a row only w
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
+from actors.demands.open_values import open_value
 from actors.demands.passages import Passages, words_of
-from actors.demands.told import Demands, Said, Told, demands_of
+from actors.demands.told import READING, Demands, Said, Told, demands_of, is_settled
 from actors.plans.coverage import Checked, TokenChanges, checked
 from actors.plans.coverage import Standing as Coverage
 from actors.plans.plan import Plan
 from actors.plans.relevance import orphans
+from actors.values.asked import one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource
 
 SHARE_LEAST = 0.25
@@ -57,6 +59,8 @@ class Row:
     """What compares it, or else the checks of those steps."""
     requirement: str | None = None
     """The id of the requirement that stands for it; None where the author states none."""
+    assumed: str = ""
+    """What the plan takes the words to mean, where the text leaves that open and no answer says it; else empty."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -69,7 +73,8 @@ class Row:
             "steps": list(self.steps),
             "guards": list(self.guards),
         }
-        return value if self.requirement is None else value | {"requirement": self.requirement}
+        value |= {} if self.requirement is None else {"requirement": self.requirement}
+        return value | {"assumed": self.assumed} if self.assumed else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +109,8 @@ class DemandTable:
 def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
     """Return the table of a plan, whose requirements include those of recon.
 
-    A requirement that belongs to no demand has a row where the user has told it to the run, in whatever words, and
-    where its text was not read: it is in another language, or not at hand.
+    A requirement that belongs to no demand has a row where the user has told it to the run, in whatever words, where
+    one of its readings is assumed, and where its text was not read: it is in another language, or not at hand.
     `paths_compared_by` names what compares the files that a requirement protects, such as an execution; empty where
     nothing does.
     """
@@ -113,15 +118,36 @@ def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> Dema
     judged = _Judged(plan, paths_compared_by)
     standing_for = _matched(told, demands, plan.requirements)
     rows = [judged.row(each, standing_for.get(each.demand.id, ())) for each in demands.holding]
+    assumed = _assumed(told, demands, plan.requirements)
     matched = {item.id for items in standing_for.values() for item in items}
     alone = [item for item in plan.requirements if item.id not in matched]
     read = [_bare(text) for _, text in told.texts] if alone and not demands.unread else []
     rows += [
         judged.own_row(item)
         for item in alone
-        if item.source == RequirementSource.USER or not any(_bare(item.quote) in text for text in read)
+        if item.source == RequirementSource.USER
+        or item.id in assumed
+        or not any(_bare(item.quote) in text for text in read)
     ]
-    return DemandTable(tuple(rows), demands.unread)
+    marked = (replace(row, assumed=assumed.get(row.id) or assumed.get(row.requirement or "", "")) for row in rows)
+    return DemandTable(tuple(marked), demands.unread)
+
+
+def _assumed(told: Told, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
+    """Return what is assumed of a demand or a requirement, by its id, where nobody has said what is meant."""
+    found = {
+        item.id: one_line(item.text)
+        for item in stated
+        if item.ambiguous and not is_settled(told.clarified, READING, item.quote)
+    }
+    for one, other, _ in demands.unclear_pairs:
+        for demand, beside in ((one, other), (other, one)):
+            found.setdefault(demand.id, f"it holds beside '{one_line(beside.quote)}', and the stricter one decides")
+    for said in demands.holding:
+        words = open_value(said.demand)
+        if words and not is_settled(told.clarified, said.demand.quote):
+            found.setdefault(said.demand.id, f"'{words}' stays open")
+    return found
 
 
 def _matched(told: Told, demands: Demands, stated: Sequence[Requirement]) -> Mapping[str, list[Requirement]]:

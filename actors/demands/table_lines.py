@@ -26,7 +26,7 @@ _OPEN = {Standing.IN_NO_STEP: "in no step", Standing.DECLARED: "not checked"}
 def row_text(row: Row) -> str:
     """Return a row as one line of text."""
     quote = row.quote if len(row.quote) <= QUOTE_MAX else f"{row.quote[: QUOTE_MAX - 1]}…"
-    return f"{standing_text(row)}: {quote}"
+    return f"{standing_text(row)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
 
 
 def table_texts(table: DemandTable) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from actors.demands.contradictions import contradictions
+from actors.demands.contradictions import contradictions, unclear
 from actors.demands.demand import Demand, Reading
 from actors.demands.passages import words_of
 from actors.demands.reader import read_demands
@@ -18,6 +18,11 @@ TOLD_MAX = 500
 """Demands of all texts together that are read."""
 NEITHER = "neither"
 """The answer that neither of two demands is asked for."""
+BOTH = "both"
+"""The answer that both of two demands hold, so that the stricter one decides."""
+
+READING = "Which reading of the passage below is meant?"
+"""The question about an ambiguous requirement."""
 
 _WORDS_COMPARED = 20
 """Words by which a quote is found in a question, which may have shortened it."""
@@ -53,6 +58,8 @@ class Demands:
     """Those that a later text or an answer has replaced."""
     open_pairs: tuple[tuple[Demand, Demand], ...]
     """Those that contradict each other where nothing says which of the two holds."""
+    unclear_pairs: tuple[tuple[Demand, Demand, str], ...]
+    """Those that can both be met where it is open which is meant, and why it is; an answer settles a pair."""
     unread: tuple[str, ...]
     """A sentence for each text of which a part was not read."""
 
@@ -87,16 +94,24 @@ def demands_of(told: Told) -> Demands:
             latest[demand.id] = Said(demand, number)
     said = {each.demand.id: each for each in latest.values()}
     replaced: set[str] = set()
-    open_pairs = []
-    for one, other in contradictions([each.demand for each in latest.values()]):
+    every = [each.demand for each in latest.values()]
+    pairs = {frozenset((one.id, other.id)): (one, other, "") for one, other in contradictions(every)}
+    for one, other, why in unclear(every):
+        pairs.setdefault(frozenset((one.id, other.id)), (one, other, why))
+    left = []
+    for one, other, why in pairs.values():
         dropped = _dropped(said[one.id], said[other.id], told.clarified)
         replaced.update(dropped)
         if not dropped:
-            open_pairs.append((one, other))
+            left.append((one, other, why))
+    still = [pair for pair in left if not replaced.intersection(each.id for each in pair[:2])]
     return Demands(
         holding=tuple(each for each in said.values() if each.demand.id not in replaced),
         replaced=tuple(each for each in said.values() if each.demand.id in replaced),
-        open_pairs=tuple(pair for pair in open_pairs if not replaced.intersection(each.id for each in pair)),
+        open_pairs=tuple((one, other) for one, other, why in still if not why),
+        unclear_pairs=tuple(
+            pair for pair in still if pair[2] and not is_settled(told.clarified, *(each.quote for each in pair[:2]))
+        ),
         unread=tuple(dict.fromkeys(unread)),
     )
 
@@ -118,6 +133,11 @@ def _dropped(one: Said, other: Said, clarified: Sequence[Clarified]) -> set[str]
     if one.text == other.text:
         return set()
     return {min(one, other, key=lambda said: said.text).demand.id}
+
+
+def is_settled(clarified: Sequence[Clarified], *quotes: str) -> bool:
+    """Tell whether the user has answered a question that shows these quotes."""
+    return any(each.answer and all(_names(each.question, quote) for quote in quotes) for each in clarified)
 
 
 def _names(text: str, words: Demand | str) -> bool:

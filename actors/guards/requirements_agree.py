@@ -2,10 +2,13 @@
 
 Four conflicts can be decided without understanding a text: recon declares one, the same name is wanted and forbidden,
 one limit has two values, or two sentences of the user contradict each other by their words, whether recon states them
-or not. A sentence of the user that leaves a value open ("within TBD days") is ambiguous, and decided likewise.
-Each is a question to the user. One that was asked before is a warning, since the user has
+or not. Each is a question to the user. One that was asked before is a warning, since the user has
 had the word: what was answered later holds. A requirement whose quote does not stand in the user's texts is in none of
 them: it is invented, and a person could say nothing about it.
+
+A requirement is ambiguous where recon states several readings of its quote, where two sentences of the user differ in
+nothing but a number or a date, and where one leaves a value open ("within TBD days"). That is a question too, as long
+as the step may ask: else recon's own reading, or the stricter sentence, is assumed, which the table of demands shows.
 """
 
 from collections import defaultdict
@@ -14,7 +17,7 @@ from typing import Any, Literal
 
 from actors.demands.demand import Demand
 from actors.demands.open_values import open_value
-from actors.demands.told import NEITHER, demands_of, told_in
+from actors.demands.told import BOTH, NEITHER, READING, demands_of, told_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings
 from actors.guards.port import Guard
@@ -31,6 +34,8 @@ CONTRADICTIONS_MAX = 3
 """Pairs of contradicting sentences that are asked about at once; the others follow once these are answered."""
 OPEN_VALUES_MAX = 3
 """Sentences with an open value that are asked about at once, likewise."""
+READINGS_MAX = 8
+"""Readings of one passage that are offered."""
 _Pair = tuple[str, Requirement, Requirement, str]
 """The place of a conflict, the two requirements, and why not both can hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
@@ -58,7 +63,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
         yield _found(Code.CONFLICT, where, which_holds(one, other, what), context)
     for wanted, against in _contradicting(stated, context):
         yield _found(Code.CONFLICT, wanted.id, which_holds(wanted, against, "they contradict each other"), context)
-    for where, asked in _open_values(context):
+    for where, asked in _ambiguous(stated, context):
         yield _found(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
         question = "What is to be true when the work is done, as the problem states no goal?"
@@ -71,20 +76,38 @@ def _quoted(stated: Iterable[Requirement], context: Context) -> list[Requirement
     return [item for item in stated if search.finds(item.quote) is not False]
 
 
-def which_holds(one: Requirement | Demand, other: Requirement | Demand, what: str) -> Inquiry:
-    """Return the question which of two requirements, or of two demands, holds; `what` says why not both do."""
+def which_holds(
+    one: Requirement | Demand, other: Requirement | Demand, what: str, *, can_both: bool = False
+) -> Inquiry:
+    """Return the question which of two requirements, or of two demands, holds; `what` says why it is open.
+
+    `can_both` says that both of them can be met.
+    """
     quotes = list(dict.fromkeys(one_line(item.quote, CHOICE_LENGTH_MAX) for item in (one, other)))
     choices = dict.fromkeys(quotes, "This one holds, and the other is dropped.")
     text = f"Which of the two holds, as {what}?"
     shown = f"- {one_line(one.quote)}\n- {one_line(other.quote)}"
     if len(quotes) < 2 or not all(quotes):
         return inquiry(text, shown=shown)
-    offered = {**choices, NEITHER: "Neither is asked for any more."}
+    both = {BOTH: "Both hold, so that the stricter one decides."} if can_both else {}
+    offered = {**choices, **both, NEITHER: "Neither is asked for any more."}
     return inquiry(text, shown=shown, choices=offered, schema=TEXT)
 
 
+def which_reading(item: Requirement) -> Inquiry:
+    """Return the question which reading of a requirement's quote is meant."""
+    readings = list(dict.fromkeys(one_line(each, CHOICE_LENGTH_MAX) for each in item.readings))[:READINGS_MAX]
+    return inquiry(
+        READING,
+        shown=f"- {one_line(item.quote)}",
+        choices={each: "The passage is taken in this sense." for each in readings if each},
+        schema=TEXT,
+    )
+
+
 def _found(code: Code, where: str, asked: Inquiry, context: Context) -> Finding:
-    severity: Literal["error", "warning"] = "warning" if was_asked(context, asked.whole) else "error"
+    assumed = code == Code.AMBIGUOUS and not context.settings.get("may_ask", True)
+    severity: Literal["error", "warning"] = "warning" if assumed or was_asked(context, asked.whole) else "error"
     return Finding(code=code, message=asked.whole, where=where, severity=severity, asks=asked)
 
 
@@ -127,6 +150,21 @@ def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
             asked.append((said.demand.id, inquiry(text, shown=one_line(said.demand.quote))))
     asked.sort(key=lambda pair: was_asked(context, pair[1].whole))
     return asked[:OPEN_VALUES_MAX]
+
+
+def _ambiguous(stated: Sequence[Requirement], context: Context) -> Iterator[tuple[str, Inquiry]]:
+    """Yield the place and the question of each ambiguous requirement, and of each pair of sentences that is one."""
+    for item in stated:
+        if item.ambiguous:
+            yield item.id, which_reading(item)
+    two_values = [{one.quote, other.quote} for _, one, other, _ in _two_values(stated)]
+    pairs = [
+        (one.id, which_holds(one, other, why, can_both=True))
+        for one, other, why in demands_of(told_in(context)).unclear_pairs
+        if {one.quote, other.quote} not in two_values
+    ]
+    yield from sorted(pairs, key=lambda pair: was_asked(context, pair[1].whole))[:CONTRADICTIONS_MAX]
+    yield from _open_values(context)
 
 
 def _wanted_and_forbidden(stated: Sequence[Requirement]) -> Iterator[_Pair]:

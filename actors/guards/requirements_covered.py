@@ -65,7 +65,13 @@ def with_stated(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
             own[item.id] = item._replace(tokens=(), depends_on=())
         else:
             # An author may forget a prohibition, and may not change what a requirement is.
-            own[item.id] = mine._replace(kind=item.kind, tools=_all(item.tools, mine.tools), paths=item.paths)
+            own[item.id] = mine._replace(
+                kind=item.kind,
+                text=item.text if item.ambiguous else mine.text,
+                tools=_all(item.tools, mine.tools),
+                paths=item.paths,
+                readings=item.readings,
+            )
     stated = tuple(own.values())
     return plan if stated == plan.requirements else _replaced(plan, stated)
 

@@ -92,7 +92,12 @@ RECON_SCHEMA = _object(
     {
         **dict.fromkeys(RECON_LISTS, _TEXTS),
         "requirements": _list_of(
-            {**REQUIREMENT, "conflicts_with": _TEXTS, "limit": _closed({"name": _TEXT, "value": _TEXT})}
+            {
+                **REQUIREMENT,
+                "conflicts_with": _TEXTS,
+                "limit": _closed({"name": _TEXT, "value": _TEXT}),
+                "readings": _TEXTS,
+            }
         ),
     }
 )

@@ -28,18 +28,18 @@ def of_verdict(
 ) -> list[AskedForm]:
     """Return the questions that a rejection asks of a person.
 
-    A finding whose answer has a schema of its own is a question of its own. The others are asked together, and so are
-    all where the run may not ask that many more. Findings for models are no questions: where there is nothing else, the
-    step has used up its escalations, and the person is asked what is to be done (S104); `history` has the failures of
-    the round.
+    A finding whose answer has a schema or choices of its own is a question of its own. The others are asked together,
+    and so are all where the run may not ask that many more. Findings for models are no questions: where there is
+    nothing else, the step has used up its escalations, and the person is asked what is to be done (S104); `history` has
+    the failures of the round.
     """
     about = waiting(step, blocks(state, step))
     asked = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
     if not asked:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
         return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
-    typed = [each for each in asked if each.answer_schema != TEXT]
-    plain = [each for each in asked if each.answer_schema == TEXT]
+    typed = [each for each in asked if each.answer_schema != TEXT or each.choices]
+    plain = [each for each in asked if each.answer_schema == TEXT and not each.choices]
     if len(typed) + bool(plain) > questions_left:
         plain, typed = asked, []
     listed = [*([together(plain, f"the step '{step}'")] if plain else []), *typed]
@@ -100,6 +100,12 @@ def _otherwise(step: str, verdict: Verdict) -> str:
     """Return what happens without an answer, as `actors.policy.decision` decides where nobody can be asked."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
         return "the run ends, since the author does not understand the problem."
+    asked = [finding for finding in verdict.errors if finding.askable]
+    if asked and all(finding.code == Code.AMBIGUOUS and finding.asks is not None for finding in asked):
+        return (
+            f"the step '{step}' is done again, and what it takes the text to mean is shown as assumed in the table of"
+            " demands."
+        )
     if verdict.fatal:
         return f"the run goes back to a step before '{step}', or ends without a plan where it cannot."
     return f"the step '{step}' is done again without it, as far as its attempts go; then the run goes back, or ends."

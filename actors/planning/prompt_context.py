@@ -14,6 +14,7 @@ from actors.guards.recon import normalised
 from actors.planning.cut_rules import is_cut
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
+from actors.search.moves import Search
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
 from actors.values.asked import last_question
 from actors.values.findings import Verdict
@@ -36,6 +37,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     causes = escalations(state, branch, step)
     settings = config.settings(step)
     settings["escalations"] = len(causes)
+    settings["may_ask"] = config.search is Search.DEPTH_FIRST and state.questions_left(step) > 0
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,

@@ -1,7 +1,6 @@
 """The part of `evolve` for questions and the user's messages, beside `actors.run.questions`. Pure."""
 
 from actors.planning.call_state import Common
-from actors.planning.ids import branch_of
 from actors.planning.planning_questions import of_verdict
 from actors.planning.state import Branch, PlannedQuestion, Revision, State, with_branch
 from actors.policy.decision import Decision
@@ -23,9 +22,8 @@ def planned(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
     """Return the questions that a decision to ask means."""
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
-    questions_left = state.config.workflow.questions_max - state.run.questions_used
-    history = state.branches[branch_of(decision.node)].history
-    forms = of_verdict(state, decision.step, verdict, questions_left, history)
+    history = state.branch_of(decision.node).history
+    forms = of_verdict(state, decision.step, verdict, state.questions_left(decision.step), history)
     return tuple(PlannedQuestion(decision.node, decision.step, form, decision.rule) for form in forms)
 
 

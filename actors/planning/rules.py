@@ -125,7 +125,7 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
         search=config.search,
         history=branch.history,
         escalation=config.escalation(step),
-        questions_left=0 if step in state.silenced else config.workflow.questions_max - state.run.questions_used,
+        questions_left=state.questions_left(step),
         belief=config.belief,
         weighs_questions=not config.no_input,
         stop_below=state.run.ledger.limits.stop_below or 0.0,

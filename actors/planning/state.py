@@ -208,6 +208,10 @@ class State:
         assert finished is None or isinstance(finished, RunFinished)
         return finished
 
+    def questions_left(self, step: str) -> int:
+        """Return the number of questions that a step may still ask; 0 where its last one was not answered."""
+        return 0 if step in self.silenced else self.config.workflow.questions_max - self.run.questions_used
+
     def branch_of(self, name: str) -> Branch:
         """Return the branch that a node, or a request about one, belongs to."""
         return self.branches[branch_of(name)] if len(self.branches) > 1 else self.branches[0]

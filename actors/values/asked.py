@@ -194,8 +194,12 @@ def together(asked: Sequence[Inquiry], subject: str) -> Inquiry:
     """Return several questions as one, whose answer is a text: one where there is only one."""
     if len(asked) == 1:
         return asked[0]
-    shown = "\n".join(f"{number}. {each.whole}" for number, each in enumerate(asked, 1))
+    shown = "\n".join(f"{number}. {each.whole}{_offered(each)}" for number, each in enumerate(asked, 1))
     return inquiry(f"What do you answer to these {len(asked)} questions about {subject}?", shown=shown)
+
+
+def _offered(asked: Inquiry) -> str:
+    return f"\nPossible answers: {'; '.join(choice.value for choice in asked.choices)}" if asked.choices else ""
 
 
 def waiting(step: str, blocked: Sequence[str]) -> str:

@@ -66,6 +66,13 @@ class Requirement(NamedTuple):
     """Ids or quotes of the requirements that cannot hold together with it."""
     limit: StatedLimit | None = None
     """The limit that it states; None where it states none."""
+    readings: tuple[str, ...] = ()
+    """What the quote may mean, where it allows several meanings that lead to different plans; `text` goes by one."""
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether its quote has more than one reading, as its author states."""
+        return len(set(self.readings)) > 1
 
 
 KINDS = frozenset(str(kind) for kind in RequirementKind)
@@ -74,7 +81,7 @@ SOURCES = frozenset(str(source) for source in RequirementSource)
 """The values of `RequirementSource`, to check JSON by."""
 
 
-_LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with")
+_LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with", "readings")
 """The optional fields that are lists of texts."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _SENTENCE_MAX = 400

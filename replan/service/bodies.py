@@ -168,6 +168,8 @@ class Demand(Got):
     steps: list[str]
     guards: list[str]
     requirement: str | None = None
+    assumed: str | None = None
+    """What the plan takes the words to mean, where they leave that open and nobody has said it."""
 
 
 class Result(Got):

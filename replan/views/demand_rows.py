@@ -29,7 +29,7 @@ def demand_rows(table: DemandTable) -> list[DemandRow]:
             clean(row.quote, one_line=True),
             row.kind.replace("_", " "),
             row.source,
-            clean(standing_text(row), one_line=True),
+            clean(f"{standing_text(row)}{f'; assumed: {row.assumed}' if row.assumed else ''}", one_line=True),
             row.standing is Standing.IN_NO_STEP,
         )
         for row in table.worst_first

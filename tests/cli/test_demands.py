@@ -5,6 +5,7 @@ import json
 import pytest
 
 from actors.values.requirements import requirement_id
+from replan.setup.data_files import data_root
 from tests.cli.samples import ANALYSIS, STRATEGY
 from tests.demands.test_authors import RECON, plan_of, stated
 
@@ -158,3 +159,44 @@ def test_an_execution_ends_in_the_table_too(replan, scripted, stack, tmp_path):
     assert done.exit_code == 0
     assert f"   in step do_0: {RELEASE}\n" in done.stdout
     assert json.loads(replan("show", "--last", "--json").stdout)["proved"] is True
+
+
+READINGS = ["after each task", "when the worker ends"]
+
+
+@pytest.fixture
+def ambiguous(scripted):
+    """A model whose facts say that a demand has two readings, each time that it is asked."""
+    doubtful = [*CAREFUL[:2], {**CAREFUL[2], "text": READINGS[0], "readings": READINGS}, CAREFUL[3]]
+    return scripted(script(doubtful, [doubtful[2]], again=1))
+
+
+def test_a_demand_with_two_readings_is_asked_about_and_the_answer_is_no_assumption(replan, ambiguous, stack):
+    """S114: an ambiguous requirement is a question, with its readings as choices."""
+    assert replan("run", stack, "-m", ambiguous, "--no-input").exit_code == 6
+    [question] = json.loads(replan("questions", "--json").stdout)["questions"]
+    assert question["text"] == "Which reading of the passage below is meant?"
+    assert question["shown"] == f"- {RELEASE}"
+    assert [each["value"] for each in question["choices"]] == READINGS
+    replan("answer", "--last", READINGS[1])
+    result = replan("resume", "--last", "--no-input")
+    assert result.exit_code == 0
+    assert "assumed" not in result.stdout
+
+
+def test_a_demand_with_two_readings_is_an_assumption_where_nobody_says_which_is_meant(replan, ambiguous, stack):
+    """S114: after a decline, and without a question in a run that asks none."""
+    line = f"   in step do_0: {RELEASE} (assumed: {READINGS[0]})\n"
+    replan("run", stack, "-m", ambiguous, "--no-input")
+    assert "is shown as assumed in the table of demands" in replan("answer", "--last", "--decline").stderr
+    declined = replan("resume", "--last", "--no-input")
+    search = (data_root() / "configs" / "workflows" / "search.yaml").read_text(encoding="utf-8")
+    (stack.parent / "silent.yaml").write_text(f"{search}\nquestions_max: 0\n", encoding="utf-8")
+    silent = replan("run", stack, "-w", stack.parent / "silent.yaml", "-m", ambiguous, "--no-input")
+    for result in (declined, silent):
+        assert result.exit_code == 0
+        assert line in result.stdout
+        assert "Proved at level medium; what 1 demand means is assumed.\n" in result.stdout
+    shown = json.loads(replan("show", "--last", "--json").stdout)
+    assert [row.get("assumed") for row in shown["demands"] if row["quote"] == RELEASE] == [READINGS[0]]
+    assert "requirements.ambiguous" in replan("show", "--last", "--events", "--json").stdout, "it is recorded"

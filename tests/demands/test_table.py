@@ -4,7 +4,7 @@ import pytest
 
 from actors.demands.table import Standing, demand_table, standing_text
 from actors.demands.table_lines import table_lines
-from actors.demands.told import NEITHER, demands_of, told
+from actors.demands.told import NEITHER, READING, demands_of, told
 from actors.plans.reader import read_plan
 from actors.values.artifacts import Clarified
 from actors.values.requirements import requirement_id
@@ -218,3 +218,45 @@ def test_paths_are_checked_only_where_something_compares_them():
     assert [row.standing for row in demand_table(told(text), value).rows] == [Standing.DECLARED]
     (row,) = demand_table(told(text), value, paths_compared_by="the execution").rows
     assert standing_text(row) == "checked by the execution"
+
+
+TWO_LIMITS = "- The search must answer within 200 ms\n- The search must answer within 500 ms"
+FAST, SLOW = (line[2:] for line in TWO_LIMITS.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("answer", "left", "assumed"), [("", [FAST, SLOW], 2), (FAST, [FAST], 0), ("both", [FAST, SLOW], 0)]
+)
+def test_two_limits_hold_side_by_side_as_an_assumption_until_the_user_has_said_which_is_meant(answer, left, assumed):
+    asked = Clarified(f"Which of the two holds?\n- {FAST}\n- {SLOW}", answer, unanswered="" if answer else "declined")
+    table = demand_table(told(TWO_LIMITS, clarified=[asked]), plan())
+    assert [row.quote for row in table.rows] == left
+    shown = [row.to_json().get("assumed", "") for row in table.rows]
+    assert shown == [row.assumed for row in table.rows]
+    assert sum(map(bool, shown)) == assumed
+    if assumed:
+        assert shown[0] == f"it holds beside '{SLOW}', and the stricter one decides"
+
+
+def test_a_value_that_nobody_has_given_is_shown_as_open():
+    text = "The search must answer within TBD ms."
+    for answer, assumed in (("", "'TBD' stays open"), ("200 ms", "")):
+        asked = Clarified(f"What is to stand in place of 'TBD' in the sentence below?\n{text}", answer)
+        assert demand_table(told(text, clarified=[asked]), plan()).rows[0].assumed == assumed
+
+
+def test_a_reading_that_nobody_has_confirmed_is_shown_as_assumed():
+    """Also of a requirement that is no demand that the reader has found."""
+    for text in (GOAL, "The workers and their sessions."):
+        item = requirement("goal", text.rstrip("."), tokens=["done"], readings=["after a task", "at the end"])
+        item["text"] = "Release after each task"
+        (row,) = demand_table(told(text), plan(item)).rows
+        assert row.assumed == "Release after each task"
+        lines = table_lines(demand_table(told(text), plan(item)))
+        assert any("(assumed: Release after each task)" in line.plain for line in lines)
+        question = f"{READING}\n- {item['quote']}"
+        for answer, assumed in (("at the end", ""), ("", row.assumed)):
+            given = demand_table(told(text, clarified=[Clarified(question, answer)]), plan(item)).rows
+            assert [each.assumed for each in given if each.assumed] == ([assumed] if assumed else [])
+    item["readings"] = ["the same", "the same"]
+    assert not any(row.assumed for row in demand_table(told(text), plan(item)).rows)

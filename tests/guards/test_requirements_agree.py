@@ -3,6 +3,7 @@
 import pytest
 
 from actors.guards.built_in import BUILT_IN
+from actors.guards.requirements_agree import READINGS_MAX
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import requirement_id
 from tests.guards.test_comparisons import agree, artifact, demand, found
@@ -93,3 +94,58 @@ def test_an_open_value_is_asked_for_once_and_at_most_three_at_a_time(answer):
     rest = [each.message for each in agree(problem=problem, clarifications=asked).findings if each.severity == "error"]
     assert len(rest) == 2
     assert not set(first) & set(rest)
+
+
+def readings(*texts, quote="It must be fast"):
+    return demand(quote, readings=list(texts))
+
+
+def test_a_requirement_with_several_readings_is_a_question_with_each_reading_as_a_choice():
+    (finding,) = agree(readings("less than 1 s", "no slower than today"), problem="It must be fast.").findings
+    assert (finding.code, finding.where, finding.severity) == (
+        "requirements.ambiguous",
+        requirement_id("It must be fast"),
+        "error",
+    )
+    assert [choice.value for choice in finding.asks.choices] == ["less than 1 s", "no slower than today"]
+    assert all(choice.does == "The passage is taken in this sense." for choice in finding.asks.choices)
+    assert finding.asks.shown == "- It must be fast"
+    assert found(agree(readings("one", "one"), problem="It must be fast.")) == []
+    value = {"requirements": [readings("one", "two", quote="not in the text")]}
+    assert found(BUILT_IN["requirements_agree"]({})(artifact("g_recon", value), Context("It must be fast."))) == []
+    many = agree(readings(*(f"reading {n}" for n in range(READINGS_MAX + 5))), problem="It must be fast.").findings
+    assert len(many[0].asks.choices) == READINGS_MAX
+
+
+@pytest.mark.parametrize("answer", ["less than 1 s", ""])
+def test_an_ambiguity_is_asked_about_once_whatever_the_answer(answer):
+    stated = readings("less than 1 s", "no slower than today")
+    asked = agree(stated, problem="It must be fast.").findings[0].message
+    again = agree(stated, problem="It must be fast.", clarifications=[Clarified(asked, answer)])
+    assert found(again) == []
+    assert found(again, "warning") == [("requirements.ambiguous", requirement_id("It must be fast"))]
+
+
+TWO = "- The search must answer within 200 ms\n- The search must answer within 500 ms"
+
+
+def test_two_sentences_that_differ_in_a_number_are_a_question_whoever_states_them():
+    (finding,) = agree(problem=TWO).findings
+    assert finding.code == "requirements.ambiguous"
+    assert [choice.value for choice in finding.asks.choices][2:] == ["both", "neither"]
+    limit = {"name": "answer time"}
+    lines = zip(TWO.split("\n"), ("1", "2"), strict=True)
+    stated = [demand(line[2:], limit={**limit, "value": value}) for line, value in lines]
+    assert [code for code, _ in found(agree(*stated, problem=TWO))] == ["requirements.conflict"], "it is asked once"
+
+
+def test_a_step_that_may_not_ask_goes_by_its_own_reading():
+    """The finding is a warning, so that the assumption is accepted and recorded; a conflict still rejects."""
+    stated = {"requirements": [readings("less than 1 s", "no slower than today")]}
+    for problem, value in (("It must be fast.", stated), (TWO, {"requirements": []})):
+        for may_ask, passed in ((False, True), (True, False)):
+            context = Context(problem, settings={"may_ask": may_ask})
+            verdict = BUILT_IN["requirements_agree"]({})(artifact("g_recon", value), context)
+            assert (verdict.passed, [each.code for each in verdict.findings]) == (passed, ["requirements.ambiguous"])
+    silent = Context(LOG, settings={"may_ask": False})
+    assert not BUILT_IN["requirements_agree"]({})(artifact("g_recon", {"requirements": []}), silent).passed
