@@ -171,7 +171,7 @@ def test_the_schema_is_fit_for_strict_output():
     fields = [set(kind.__match_args__) for kind in (Plan, Invariant)] + [set(Step._fields)]
     fields[0].add("open_questions")
     fields[0] -= {"basis"}  # a language model is not asked for it
-    stated = set(Requirement._fields) - {"conflicts_with", "limit"}  # recon states conflicts and limits
+    stated = set(Requirement._fields) - {"conflicts_with", "limit", "readings"}  # recon states these
     questions = {"question", "type", "choices"}
     assert [set(item["properties"]) for item in objects] == [*fields[:2], stated, fields[2], questions]
 
