@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from actors.planning.result import Result
     from actors.plans.plan import Plan, Step
     from actors.plans.proved_plan import ProvedPlan
-    from actors.run.result import OpenQuestion, RunResult
+    from actors.run.open_question import OpenQuestion
+    from actors.run.result import RunResult
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
     from actors.values.plugin_marks import generator, guard
@@ -104,7 +105,7 @@ _HOMES = {
     "Finding": "actors.values.findings",
     "Heard": "replan.runs.inbox",
     "Held": "runtime.core.errors",
-    "OpenQuestion": "actors.run.result",
+    "OpenQuestion": "actors.run.open_question",
     "Plan": "actors.plans.plan",
     "ProvedPlan": "actors.plans.proved_plan",
     "ReplanError": "runtime.core.errors",

@@ -17,8 +17,6 @@ from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
 from actors.plans.plan_lines import plan_lines
-from actors.run.questions import Question
-from actors.run.result import question_json
 from actors.run.views import Document, Tree, Views, budget_line
 from actors.values.flow import Flow
 from actors.values.lines import BLANK, Line, LineTree, line
@@ -96,11 +94,6 @@ def _begun(result: ExecutionResult, view: str, program: str) -> Any:
     raise UsageProblem(f"run {result.run_id} has not begun", place=f"--{view}", hint=hint)
 
 
-def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
-    """Return a question as plain data."""
-    return {**question_json(run, question)}
-
-
 VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     result=result_of,
     result_lines=result_lines,
@@ -114,7 +107,6 @@ VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     news_text=news_text,
     progress=_progress,
     prompt=sent_prompt,
-    question=_question,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
     tracing=TRACING,
 )

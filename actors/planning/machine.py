@@ -4,11 +4,13 @@ Reading a run only folds it, so what decides and asks is imported when a run is 
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from actors.planning.call_events import GenerationRequested, PlanningCall
 from actors.planning.events import PlanningEvent
 from actors.planning.evolve import evolve
+from actors.planning.planning_questions import question_of
 from actors.planning.state import PlanningOpenCall, PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.run import questions, waits
@@ -79,7 +81,8 @@ class PlanningMachine:
         calls = [
             name for name, opened in state.run.calls.open.items() if _carried_out(state, opened) and name not in held
         ]
-        return status_row(state.run, calls, working=bool(state.judgements))
+        shown = partial(question_of, state)
+        return status_row(state.run, calls, working=bool(state.judgements), shown=shown)
 
 
 def _carried_out(state: State, opened: PlanningOpenCall) -> bool:

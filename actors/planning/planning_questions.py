@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from actors.guards import review as reviews
 from actors.planning.state import State
 from actors.policy.history import Past
+from actors.run.open_question import OpenQuestion, question_json
+from actors.run.questions import Question
 from actors.values.answers import TEXT, is_answer_schema
 from actors.values.asked import AskedForm, Inquiry, asked_form, in_words_of, inquiry, together, waiting, with_frame
 from actors.values.findings import Code, Finding, Verdict
@@ -60,6 +62,15 @@ def review(step: str, blocked: Sequence[str]) -> AskedForm:
 def blocks(state: State, step: str) -> tuple[str, ...]:
     """Return the steps that wait for an answer about a step."""
     return (step, *state.config.graph.below[step])
+
+
+def question_of(state: State, run: str, question: Question) -> OpenQuestion:
+    """Return an open question as plain data; a review has the artifact, as its author wrote it."""
+    shown = question_json(run, question)
+    node = state.nodes[question.request.node]
+    if question.request.review and node.artifact is not None:
+        shown["node"], shown["artifact"] = node.node, node.artifact.shown
+    return shown
 
 
 def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inquiry:

@@ -13,12 +13,12 @@ from actors.demands.told import Told, told
 from actors.guards.recon import normalised
 from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
+from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
 from actors.planning.tree_attempts import Attempt, tree_of
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
-from actors.run.questions import Question
-from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
+from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
 from runtime.models.replies import Parsed
 
@@ -130,7 +130,7 @@ def result_of(view: RunView) -> Result:
     )
     questions = [with_inbox.run.questions[name] for name in with_inbox.run.open_questions]
     if questions:
-        fields["question"] = question_of(view.run_id, with_inbox, questions[0])
+        fields["question"] = question_of(with_inbox, view.run_id, questions[0])
     won = fields["outcome"] == "success"
     rejected = None if begun is None or won else _last_rejection(begun)
     plans = [node for node in path if begun is not None and _is_plan(begun, node)]
@@ -153,15 +153,6 @@ def said_to(state: State) -> Told:
     """Return what the user of a run has said: the problem, what was told to it later, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     return told(state.specification, later, state.run.clarifications)
-
-
-def question_of(run: str, state: State, question: Question) -> OpenQuestion:
-    """Return an open question as plain data; a review has the artifact, as its author wrote it."""
-    shown = question_json(run, question)
-    node = state.nodes[question.request.node]
-    if question.request.review and node.artifact is not None:
-        shown["node"], shown["artifact"] = node.node, node.artifact.shown
-    return shown
 
 
 def best_path(state: State) -> tuple[Node, ...]:

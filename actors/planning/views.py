@@ -8,7 +8,7 @@ from actors.planning.attempts import attempts
 from actors.planning.branch_stories import branch_lines, branch_stories
 from actors.planning.events import PlanningEvent
 from actors.planning.record_text import news_text, record_fields, record_text
-from actors.planning.result import Result, question_of, result_of
+from actors.planning.result import Result, result_of
 from actors.planning.result_lines import brief_lines, outcome_lines
 from actors.planning.search_tree import search_tree
 from actors.planning.sent_prompt import sent_prompt
@@ -18,17 +18,11 @@ from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
 from actors.plans.plan_lines import plan_lines
-from actors.run.questions import Question
 from actors.run.views import Document, Tree, Views, budget_line
 from actors.values.flow import Flow
 from actors.values.lines import BLANK, Line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
-
-
-def _question(run: str, state: PlanningState, question: Question) -> dict[str, Any]:
-    assert isinstance(state, State)
-    return {**question_of(run, state, question)}
 
 
 def _tree(
@@ -98,7 +92,6 @@ VIEWS: Views[PlanningState, PlanningEvent] = Views(
     result=result_of,
     result_lines=outcome_lines,
     brief_lines=brief_lines,
-    question=_question,
     tree=_tree,
     tree_title="Search",
     flow=_flow,

@@ -12,7 +12,7 @@ Style = Literal["bold", "dim", ""]
 
 
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:
-    """Yield the lines of an open question (`actors.run.result.OpenQuestion`), each with its style.
+    """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), each with its style.
 
     The sentence comes first, then what depends on it, what it is about, the choices or the form of the answer, and what
     happens without one. `numbered` says that a choice can be picked by its number.

@@ -2,66 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
-from actors.demands.table import DemandTable
 from actors.run import outage
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.inbox import Messages
+from actors.run.open_question import OpenQuestion, question_json, question_name
 from actors.run.question_text import question_parts
-from actors.run.questions import Question
 from actors.run.state import RunState
-from actors.values.format import counted, money, spent, stamp
+from actors.values.format import counted, money, spent
 from actors.values.lines import BLANK, Line, indented, line
 from runtime.core.cost import MICRO
 from runtime.core.ledger import ZERO, Amount
 from runtime.models.port import Fault
 
-
-class AnswerChoice(TypedDict):
-    """An answer that may be chosen."""
-
-    value: str
-    """The answer, or how it begins where more is to be written."""
-    does: str
-    """What the run does after it, in a sentence."""
-
-
-class OpenQuestion(TypedDict):
-    """An open question as plain data, as `replan questions --json` prints it."""
-
-    id: str
-    """The id that people answer it by (`RUN/ID`)."""
-    run_id: str
-    """The id of the run that asks."""
-    step: str
-    """The step that it is about."""
-    text: str
-    """The question: one sentence that ends in a question mark."""
-    about: str
-    """What it is about and what depends on it, in sentences."""
-    shown: str
-    """The passage, finding or words of a model that it is about, of several lines; empty for none."""
-    choices: list[AnswerChoice]
-    """The answers that are offered, and what each does (`value`, `does`); all answers where these are finite."""
-    otherwise: str
-    """What happens without an answer, in a sentence that begins `Without an answer,`."""
-    why: str
-    """The guard or step that asks, and the rule by which it asks."""
-    blocks: list[str]
-    """The steps that wait for the answer."""
-    asked: str
-    """The time at which it was asked (ISO 8601, UTC)."""
-    answer_schema: dict[str, Any]
-    """The JSON Schema of an answer."""
-    until: NotRequired[str]
-    """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
-    node: NotRequired[str]
-    """For a review: the id of the artifact's search node."""
-    people_only: NotRequired[bool]
-    """Whether a person has to answer, as where a step of an execution is approved; else it is missing."""
-    artifact: NotRequired[str]
-    """For a review: the artifact, as its author wrote it."""
+if TYPE_CHECKING:  # It reads texts by many patterns, which a list of questions does not need.
+    from actors.demands.table import DemandTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +66,7 @@ class RunResult:
         return self.status == "running" and bool(self.why) and not self.cause
 
     @property
-    def demands(self) -> DemandTable | None:
+    def demands(self) -> "DemandTable | None":
         """What its plan does about each demand of the user; None where there is no plan, or no user's text."""
         return None
 
@@ -208,33 +164,6 @@ def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str
     return "home_budget" if reason and not run.handover else ""
 
 
-def question_name(run: str, question: Question) -> str:
-    """Return `RUN/QUESTION`, the id that `answer` and `questions` use."""
-    return f"{run}/{question.request.question_id}"
-
-
-def question_json(run: str, question: Question) -> OpenQuestion:
-    """Return a question as plain data."""
-    request = question.request
-    shown: OpenQuestion = {
-        "id": question_name(run, question),
-        "run_id": run,
-        "step": request.step,
-        "text": request.text,
-        "about": request.about,
-        "shown": request.shown,
-        "choices": [{"value": choice.value, "does": choice.does} for choice in request.choices],
-        "otherwise": request.otherwise,
-        "why": request.why,
-        "blocks": list(request.blocks),
-        "asked": stamp(question.at),
-        "answer_schema": dict(request.answer_schema),
-    }
-    if request.for_people:
-        shown["people_only"] = True
-    return shown
-
-
 def common_lines(result: RunResult, program: str) -> list[Line]:
     """Return the lines that show the result of a run of any kind."""
     return [*heading(result, "Finished"), *question_lines(result, program), *message_lines(result), BLANK, used(result)]
@@ -279,15 +208,12 @@ def used(result: RunResult) -> Line:
 
 
 __all__ = [
-    "OpenQuestion",
     "RunResult",
     "RunView",
     "common_lines",
     "heading",
     "message_lines",
-    "question_json",
     "question_lines",
-    "question_name",
     "result_fields",
     "used",
 ]

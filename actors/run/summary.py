@@ -5,22 +5,24 @@ from functools import partial
 
 from actors.run import tools, waits
 from actors.run.calls import C
+from actors.run.open_question import Shown, encoded, open_questions, question_json
 from actors.run.state import RunState
 from runtime.core.ledger import ZERO, Ledger
 from runtime.core.machine import Summary
 
 
-def status_row(run: RunState[C], calls: Collection[str], *, working: bool) -> Summary:
+def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 
     `calls` are the open calls that somebody carries out: what an earlier driver has reserved nobody gives back, and a
     child run that waits for its provider does nothing.
-    `working` says whether other work is open that no person does.
+    `working` says whether other work is open that no person does. `shown` makes plain data of a question for lists.
     """
     # What a child uses is what the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in calls), ZERO)
-    row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing)
+    asks = encoded(open_questions(run, shown)) if run.questions else b""
+    row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing, asks=asks)
     if run.over and run.finished is not None:
         return row("finished", str(run.finished.outcome))
     if run.finished is not None:  # Its driver, or the next one, sees to its tools first.

@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 from actors.demands.table_lines import table_lines
 from actors.run import records
 from actors.run.advice import advice
-from actors.run.questions import Question
-from actors.run.result import RunResult, RunView, common_lines, question_json, result_fields
+from actors.run.result import RunResult, RunView, common_lines, result_fields
 from actors.run.traced import Tracing
 from actors.values.flow import Checklist, Flow
 from actors.values.format import counted, money
@@ -76,10 +75,6 @@ def _lines(result: RunResult, program: str) -> list[Line]:
     return [*common_lines(result, program), *([line(f"Next: {step}.", "cyan")] if step else [])]
 
 
-def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
-    return {**question_json(run, question)}
-
-
 def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bool, brief: bool) -> Tree:
     del interrupted, brief
     texts = [(record, records.news_text(record.event, None)) for record in written]
@@ -124,8 +119,6 @@ class Views(Generic[S, E]):
     """The same for people, from the result and the name that the user calls this program by."""
     brief_lines: Callable[[Any, str], list[Line]] | None = None
     """The same in short, which is shown unless all is asked for; None where `result_lines` is short."""
-    question: Callable[[str, S, Question], dict[str, Any]] = _question
-    """An open question as plain data, from the run's id and its state."""
     tree: Callable[..., Tree] = _tree
     """The actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
 

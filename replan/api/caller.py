@@ -13,7 +13,7 @@ import trio
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
-from actors.run.result import OpenQuestion
+from actors.run.open_question import OpenQuestion
 from replan.api.options import Ask, Driving
 
 CANCEL_SECONDS = 1.0

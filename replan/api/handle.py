@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar, cast
 
 import trio
 
-from actors.run.result import OpenQuestion, RunResult
+from actors.run.open_question import OpenQuestion
+from actors.run.result import RunResult
 from replan.api.options import Ask, Driving
 from replan.api.record_stream import RecordStream
 from replan.runs.engine import Engine

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
-from actors.run.result import OpenQuestion
+from actors.run.open_question import OpenQuestion
 from replan.api.home import environment_of
 from replan.runs.engine import Engine
 from replan.runs.home import open_home

@@ -115,7 +115,7 @@ def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
             with contextlib.suppress(Exception):
                 name = await run_named(reader, run)
                 loaded = await reader.read(name)
-                items = open_questions(loaded.kind, name, await reader.with_inbox(name, loaded))
+                items = open_questions(loaded.kind, await reader.with_inbox(name, loaded))
                 found += [(str(each["id"]), clean(str(each["text"]), one_line=True)) for each in items]
         return found
 

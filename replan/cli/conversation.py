@@ -2,7 +2,8 @@
 
 import trio
 
-from actors.run.result import OpenQuestion, RunResult
+from actors.run.open_question import OpenQuestion
+from actors.run.result import RunResult
 from replan.cli.signals import Signals
 from replan.cli.terminal.progress import Progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed

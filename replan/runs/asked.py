@@ -1,11 +1,11 @@
 """The open questions of the home's runs, for a list of them, and what a face says about a posted answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from actors.run.ids import is_child
+from actors.run.open_question import decoded
 from replan.runs.run_ids import ALL
-from replan.views.questions import open_questions
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
 from runtime.journal.holding import check_here, place_moved_to
 from runtime.journal.port import RunRow
@@ -35,26 +35,22 @@ async def questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
 
     Raises as `Reading.read` does, and `RunMoved`.
     """
-    check_here(run, (await reader.journal.row(run)).owner)
-    loaded = await reader.read(run)
-    return open_questions(loaded.kind, run, await reader.with_inbox(run, loaded))
+    row = await reader.journal.row(run)
+    check_here(run, row.owner)
+    return await _questions_at(reader, row)
 
 
 async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None = None, oldest: bool = False) -> Asked:
     """Return the open questions of all runs that have not finished, at most `limit`, without the first `begin`.
 
-    The newest run comes first; with `oldest`, the question that has waited longest does. A run that cannot be read does
-    not hide the questions of the others.
+    The newest run comes first; with `oldest`, the question that has waited longest does. A run whose questions cannot
+    be read does not hide those of the others.
     """
-    # Not only the runs that wait: a question may be open while other steps go on.
-    rows = [row for row in await reader.journal.runs(ALL) if not is_child(row.run) and _may_ask(row)]
-    if oldest:
-        rows.sort(key=lambda row: (row.summary.waiting_since is None, row.summary.waiting_since or row.created))
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
-    for row in rows:
-        if limit is not None and len(questions) > begin + limit:
-            break
+    for row in await reader.journal.runs(replace(ALL, asks=True)):
+        if is_child(row.run) or place_moved_to(row.owner) is not None:
+            continue
         try:
             questions += await _questions_at(reader, row)
         except RunNotFound:
@@ -68,14 +64,15 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
 
 
 async def _questions_at(reader: "Reading", row: RunRow) -> list[dict[str, Any]]:
-    """Return the open questions of the run of a row. The inbox is read where the row says that a message lies in it."""
-    loaded = await reader.read_at(row)
-    heard = loaded.seq == row.last_seq and not row.unread
-    return open_questions(loaded.kind, row.run, loaded.state if heard else await reader.with_inbox(row.run, loaded))
-
-
-def _may_ask(row: RunRow) -> bool:
-    return row.summary.status != "finished" and place_moved_to(row.owner) is None
+    """Return the open questions that the row of a run has; where a message lies in its inbox, the run is read."""
+    asks = row.summary.asks
+    if row.unread:
+        loaded = await reader.read(row.run)
+        asks = loaded.kind.machine.summary(await reader.with_inbox(row.run, loaded)).asks
+    try:
+        return decoded(asks)
+    except ValueError:
+        raise JournalDamaged(f"run {row.run!r}", "the questions of its status row cannot be read") from None
 
 
 def check_heard(receipt: "Heard", question: str) -> None:

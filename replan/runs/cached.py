@@ -11,7 +11,7 @@ from actors.run.views import Near
 from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.reader import Reading
 from runtime.core.events import Record
-from runtime.journal.port import Readable, RunRow
+from runtime.journal.port import Readable
 
 if TYPE_CHECKING:
     from actors.run.result import RunResult
@@ -66,10 +66,6 @@ class CachedReader(Reading):
         """Return a run as `Reading.read` does; the records that were read before are not read again."""
         return (await self._read(run)).loaded
 
-    async def read_at(self, row: RunRow) -> Loaded:
-        """Return a run as `read` does, at least up to the last record that its row names; the row is not read again."""
-        return (await self._up_to(row)).loaded
-
     async def marked(self, run: str) -> tuple[Loaded, Near[Any]]:
         """Return a run as `read` does, and what gives a state near to any of its records."""
         kept = await self._read(run)
@@ -99,10 +95,7 @@ class CachedReader(Reading):
         return known[2]
 
     async def _read(self, run: str) -> _Kept:
-        return await self._up_to(await self.journal.row(run))
-
-    async def _up_to(self, row: RunRow) -> _Kept:
-        run = row.run
+        row = await self.journal.row(run)
         known = self._kept.get(run)
         if known is None or known.created != row.created:  # Another run may have been given the id of a deleted one.
             kind = self.kinds.get(run, row.kind, row.format)

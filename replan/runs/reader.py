@@ -45,10 +45,6 @@ class Reading:
         records = await self.journal.read(run)
         return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
 
-    async def read_at(self, row: RunRow) -> "Loaded":
-        """Return the run of a row as `read` does, at least up to the last record that the row names."""
-        return await self.read(row.run)
-
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
         """Return a run as `read` does, and its status row after the same record. Raises as `read` does.
 

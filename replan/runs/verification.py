@@ -1,14 +1,15 @@
 """Verification of a journal: what follows from its records is computed again and compared. It changes nothing.
 
-Compared are the status row of each run, its title, what it has committed, when hosts take it up, its unread messages,
-the totals of the days, also those of tenants, and the anchors. The records, texts and messages themselves are verified
-by their hashes.
+Compared are the status row of each run, its open questions, its title, what it has committed, when hosts take it up,
+its unread messages, the totals of the days, also those of tenants, and the anchors. The records, texts and messages
+themselves are verified by their hashes.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from actors.run.open_question import decoded
 from actors.values.format import counted
 from replan.runs.booked_days import Append, booked_as, replayed
 from replan.setup.kinds import Kinds
@@ -153,9 +154,28 @@ def _row_differences(stored: StoredRun, last: Append) -> Iterator[str]:
     ):
         if found != expected:
             yield _difference(name, found, expected)
+    yield from _question_differences(row.summary.asks, summary.asks)
     # A journal of the first version had no agenda; its upgrade entered all unfinished runs as due at once.
     if stored.agenda != summary.due and not (stored.agenda == 0.0 and summary.due is not None):
         yield _difference("time at which hosts take it up", stored.agenda, summary.due)
+
+
+def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
+    """Yield how the questions that a list shows differ from those by the records, in what both say of each."""
+    expected = decoded(computed)
+    try:
+        found = decoded(stored)
+    except ValueError:
+        yield "the questions of its status row cannot be read"
+        return
+    names = [each["id"] for each in found], [each["id"] for each in expected]
+    if names[0] != names[1]:
+        yield _difference("open questions", *names)
+        return
+    for one, other in zip(found, expected, strict=True):
+        for name in sorted(one.keys() & other.keys()):
+            if one[name] != other[name]:
+                yield _difference(f"question {one['id']} ({name})", one[name], other[name])
 
 
 def _amount(amount: Amount) -> str:

@@ -1,35 +1,19 @@
 """Open questions as plain data, and as text: the question, its possible answers, and what a review is about. Pure."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from actors.run.ids import expiry_id
-from actors.run.kind import Kind
+from actors.run.open_question import decoded
 from actors.run.question_text import question_parts
-from actors.run.state import RunState
 from actors.values.answers import TEXT, expected_answer, kind_of
-from actors.values.format import stamp
+
+if TYPE_CHECKING:
+    from actors.run.kind import Kind
 
 
-def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str, Any]]:
-    """Return the open questions of a run as plain data, the oldest first."""
-    common = kind.run_state(state)
-    if common is None:
-        return []
-    shown = []
-    for name in common.open_questions:
-        until = answered_until(common, name)
-        more = {} if until is None else {"until": stamp(until)}
-        shown.append({**kind.views.question(run, state, common.questions[name]), **more})
-    return shown
-
-
-def answered_until(common: RunState[Any], name: str) -> float | None:
-    """Return until when an answer helps: the question's expiry or the run's deadline, in UTC seconds; None for ever."""
-    expiry, deadline = common.waits.get(expiry_id(name)), common.ledger.limits.deadline
-    return min(
-        (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
-    )
+def open_questions(kind: "Kind[Any, Any]", state: Any) -> list[dict[str, Any]]:
+    """Return the open questions of a run as plain data, the oldest first, as its status row has them."""
+    return decoded(kind.machine.summary(state).asks)
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:

@@ -32,7 +32,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
     parts = await site.parts.parts(shown)
     actions = tree_page(parts.tree.tree, place_of(request, "tree"), ROWS_MAX)
-    questions = [] if shown.moved_to is not None else open_questions(loaded.kind, run, shown.with_inbox)
+    questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
     # A checklist says more than the lines do; with a question the page is about that.
     lines = () if questions or parts.checklist is not None else parts.lines
     steps = row_page(

@@ -60,6 +60,8 @@ class Summary:
     """The time at which it goes on, if only the clock or a person can advance it."""
     committed: Amount = ZERO
     """Everything that counts against the run's limits."""
+    asks: bytes = b""
+    """The open questions, as lists of them show them: a JSON array of objects, the oldest first; empty for none."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still return; used for the daily budget, not stored."""
     ending: bool = field(default=False, compare=False)

@@ -7,6 +7,7 @@ or a crash with everything written and not reported.
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Generic, Literal, TypeVar
 
 import trio
@@ -131,7 +132,8 @@ class _MemoryJournal(MemoryCursors, MemorySlots, Generic[E]):
         await trio.lowlevel.checkpoint()
         now = self._clock.now()
         runs = [each for each in reversed(self._store.runs.items()) if matches(which, *each)]
-        return [self._row(run, held, now) for run, held in runs[: max(0, which.limit)]]
+        rows = [self._row(run, held, now) for run, held in runs[: max(0, which.limit)]]
+        return rows if which.asks else [replace(row, summary=replace(row.summary, asks=b"")) for row in rows]
 
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None

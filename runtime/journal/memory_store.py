@@ -71,6 +71,8 @@ def matches(which: RunFilter, run: str, held: HeldRun) -> bool:
     """Tell whether a run is among those that are listed."""
     if which.status is not None and held.summary.status != which.status:
         return False
+    if which.asks and not held.summary.asks:
+        return False
     if not (held.title.startswith(which.title_start) and run.startswith(which.run_start)):
         return False
     since, before = held.summary.waiting_since, which.waiting_since_before

@@ -83,6 +83,8 @@ class RunFilter:
     """Only runs whose title begins so."""
     run_start: str = ""
     """Only runs whose id begins so."""
+    asks: bool = False
+    """Only runs with open questions; their summaries then have them, which other lists leave out (`Summary.asks`)."""
     limit: int = 200
     """How many runs are listed at most; the oldest are left out."""
 

@@ -94,6 +94,7 @@ def check_summary(summary: Summary) -> None:
     """Raise `UsageProblem` if the status row cannot be written."""
     check_text(summary.status, "status")
     check_text(summary.detail, "detail")
+    check_size(len(summary.asks), "questions")
 
 
 def check_size(size: int, place: str) -> None:

@@ -13,6 +13,15 @@ from tests.cli.samples import ANALYSIS, ASKING, PLAN
 EDITS = {
     "a status": ("UPDATE runs SET status = 'finished' WHERE id = 1", "its status is 'finished' as stored"),
     "a detail": ("UPDATE runs SET detail = 'q7' WHERE id = 1", "its detail is 'q7' as stored, and 'q1' by its records"),
+    "the questions": ("DELETE FROM asked", "its open questions is [] as stored, and ["),
+    "a question": (
+        "UPDATE asked SET questions = CAST(replace(questions, 'version', 'release') AS BLOB)",
+        "(text) is \"The model asks, about the step 'g_analysis': Which release",
+    ),
+    "questions that are none": (
+        "UPDATE asked SET questions = x'5b315d'",
+        "the questions of its status row cannot be read",
+    ),
     "a title": ("UPDATE runs SET title = 'Another' WHERE id = 1", "its title is 'Another' as stored"),
     "the wait": ("UPDATE runs SET waiting_since = 5.0 WHERE id = 1", "its beginning of the wait is 5.0 as stored"),
     "a time to wake": ("UPDATE runs SET next_wake = 7.5 WHERE id = 1", "its time to wake it is 7.5 as stored"),

@@ -66,6 +66,32 @@ class RunsContract:
         assert [row.run for row in await journal.runs(RunFilter(limit=2))] == ["a", "c"]
         assert await journal.runs(RunFilter(limit=0)) == []
 
+    async def test_the_questions_of_a_summary_are_in_its_row_and_in_a_list_that_asks_for_them(self, journal):
+        epochs = {run: await driven(journal, run) for run in ("a", "b", "c")}
+
+        async def append(run: str, asks: bytes) -> None:
+            after, summary = (await journal.row(run)).last_seq, Summary("running", asks=asks)
+            await journal.append(run, after=after, epoch=epochs[run], facts=counted(1), summary=summary)
+
+        async def listed(**wanted: Any) -> dict[str, bytes]:
+            return {row.run: row.summary.asks for row in await journal.runs(RunFilter(**wanted))}
+
+        assert await listed(asks=True) == {}
+        await append("a", b"[1]")
+        await append("c", b"\x00[2]")
+        assert await listed(asks=True) == {"c": b"\x00[2]", "a": b"[1]"}
+        assert await listed() == {"c": b"", "b": b"", "a": b""}
+        assert await listed(asks=True, limit=1) == {"c": b"\x00[2]"}
+        assert await listed(asks=True, run_start="a", status="running") == {"a": b"[1]"}
+        assert [(await journal.row(run)).summary.asks for run in "abc"] == [b"[1]", b"", b"\x00[2]"]
+        await append("a", b"[1, 3]")
+        await append("c", b"")
+        assert await listed(asks=True) == {"a": b"[1, 3]"}
+        await journal.create("d", "", facts=counted(1), summary=Summary("waiting", "q1", asks=b"[4]"))
+        await journal.release("a", epochs["a"])
+        await journal.delete({"a": 2})
+        assert await listed(asks=True) == {"d": b"[4]"}
+
     async def test_runs_are_filtered_by_status_and_by_waiting_time(self, journal):
         summaries = {
             "old": Summary("waiting", "q1", waiting_since=10.0),

@@ -15,6 +15,7 @@ TABLES = (
     "named_texts",
     "records",
     "inbox",
+    "asked",
     "positions",
     "cursors",
     "slots",

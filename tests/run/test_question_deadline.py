@@ -3,9 +3,9 @@
 import pytest
 
 from actors.run.ids import expiry_id
+from actors.run.open_question import answered_until
 from actors.run.state import RunState
 from actors.run.waits import WaitRequested
-from replan.views.questions import answered_until
 from runtime.core.ledger import Ledger, Limits
 
 

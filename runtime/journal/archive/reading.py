@@ -161,6 +161,7 @@ class ArchiveReader:
             row
             for row in rows
             if which.status in (None, row.summary.status)
+            and not which.asks  # All have finished.
             and row.title.startswith(which.title_start)
             and row.run.startswith(which.run_start)
             and (before is None or (row.summary.waiting_since is not None and row.summary.waiting_since < before))

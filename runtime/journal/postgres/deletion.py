@@ -8,7 +8,7 @@ from runtime.journal.port import Dead, Deleted
 from runtime.journal.postgres.connecting import Cursor
 from runtime.journal.postgres.rows import COLUMNS, held_row
 
-_OF_A_RUN = ("named_texts", "positions", "records", "inbox")
+_OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
 """The tables with rows of a run, those that refer to others first."""
 
 

@@ -101,6 +101,8 @@ class Group:
     """New records with their runs' numbers, and whether they end an append."""
     named: set[tuple[bytes, int]] = field(default_factory=set)
     """The texts that runs name now."""
+    asked: dict[int, bytes] = field(default_factory=dict)
+    """The open questions of runs with new summaries, by number; empty for none."""
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
     """New messages with their runs' numbers and ids."""
     booked: dict[TenantDay, Amount] = field(default_factory=dict)
@@ -147,6 +149,7 @@ class Group:
         self.named |= {(bytes.fromhex(digest), row.id) for entry in entries for digest in entry.texts}
         tip = Tip(rows[-1].seq, rows[-1].hash) if rows else row.tip
         last = max([row.last_consumed, *(inbox for _, inbox in consumed)])
+        self.asked[row.id] = summary.asks
         self.wakes |= summary.status == "finished"
         self.put(row._replace(updated=self.now, summary=summary, tip=tip, last_consumed=last, account=account))
         return rows

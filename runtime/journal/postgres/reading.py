@@ -19,10 +19,11 @@ from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.connecting import NOW, Cursor
 from runtime.journal.postgres.rows import COLUMNS, LISTED, HeldRow, held_row, listed_row
 
-_LISTED = LISTED.format(now="%(now)s")
-_ROW = f"SELECT {_LISTED} FROM replan.runs WHERE run = %(run)s"
+_ROW = f"SELECT {LISTED.format(now='%(now)s', asks='true')} FROM replan.runs WHERE run = %(run)s"
 _ROWS = (
-    f"SELECT {_LISTED} FROM replan.runs WHERE (%(status)s::text IS NULL OR status = %(status)s)"
+    f"SELECT {LISTED.format(now='%(now)s', asks='%(asks)s')} FROM replan.runs"
+    " WHERE (NOT %(asks)s OR id IN (SELECT run FROM replan.asked))"
+    " AND (%(status)s::text IS NULL OR status = %(status)s)"
     " AND (%(before)s::float8 IS NULL OR waiting_since < %(before)s) AND starts_with(title, %(title)s)"
     " AND starts_with(run, %(run)s)"
     " ORDER BY id DESC LIMIT %(limit)s"
@@ -71,8 +72,7 @@ def _run(batch: Batch, *, last: bool) -> None:
 def run_rows(cursor: Cursor, which: RunFilter, now: float) -> list[RunRow]:
     """Return the status rows that match, the run admitted last first."""
     asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start, "now": now}
-    asked["run"] = which.run_start
-    asked["limit"] = max(0, which.limit)
+    asked |= {"run": which.run_start, "limit": max(0, which.limit), "asks": which.asks}
     return [listed_row(row) for row in cursor.execute(_ROWS, asked)]
 
 

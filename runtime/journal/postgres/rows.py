@@ -95,16 +95,17 @@ def held_row(values: Sequence[Any]) -> HeldRow:
 
 LISTED = (
     "run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " CASE WHEN lease_end > {now} THEN owner END, epoch, unread, kind, format, tenant, priority"
+    " CASE WHEN lease_end > {now} THEN owner END, epoch, unread, kind, format, tenant, priority,"
+    " CASE WHEN {asks} THEN (SELECT questions FROM replan.asked WHERE asked.run = runs.id) END"
 )
-"""What is read for a status row; `now` is an expression."""
+"""What is read for a status row; `now` and `asks`, whether its questions are read, are expressions."""
 
 
 def listed_row(values: Sequence[Any]) -> RunRow:
     """Return the status row with the values of `LISTED`."""
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = values[:12]
-    owner, epoch, unread, kind, format, *placement = values[12:]
-    summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
+    owner, epoch, unread, kind, format, *placement, asks = values[12:]
+    summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed), bytes(asks or b""))
     return RunRow(
         *(run, title, created, updated, last_seq, summary, owner, epoch, unread, kind, format),
         placement=Placement(*placement),

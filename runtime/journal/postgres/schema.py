@@ -1,8 +1,8 @@
 """The tables of a Postgres journal, in a schema of their own, and the rights of the roles that use them.
 
 `runs` has what changes with every append, in rows with room for their next version, so that an append changes no index;
-`due` and `unread` are indexed only where a host has to look. Events name their texts by hash; `named_texts` says so to
-the database, which then refuses to delete a text that is needed.
+`due` and `unread` are indexed only where a host has to look. `asked` has the open questions as lists show them. Events
+name their texts by hash; `named_texts` says so to the database, which then refuses to delete a text that is needed.
 
 `journal.version` is the journal's (`runtime.journal.versions`).
 """
@@ -87,6 +87,10 @@ FIRST = (
   PRIMARY KEY (hash, run)
 )""",
     "CREATE INDEX named_texts_run ON replan.named_texts (run)",
+    """CREATE TABLE replan.asked (
+  run bigint PRIMARY KEY REFERENCES replan.runs,
+  questions bytea NOT NULL
+) WITH (fillfactor = 70)""",
     """CREATE TABLE replan.spending (
   tenant text COLLATE "C" NOT NULL,
   day bigint NOT NULL,
@@ -138,6 +142,7 @@ _TABLES = (
     "inbox",
     "records",
     "named_texts",
+    "asked",
     "spending",
     "hosts",
     "writers",
@@ -145,7 +150,7 @@ _TABLES = (
     "positions",
     "slots",
 )
-_CHANGING = ("runs", "spending", "hosts", "writers", "cursors", "positions", "slots")
+_CHANGING = ("runs", "asked", "spending", "hosts", "writers", "cursors", "positions", "slots")
 """Tables whose rows a driver changes."""
 _ADDED = ("records", "texts", "named_texts", "inbox")
 """Tables to which a driver only adds."""
@@ -155,7 +160,7 @@ APP = (
     *READER,
     *(f"GRANT INSERT ON replan.{table} TO {{role}}" for table in _TABLES if table != "journal"),
     *(f"GRANT UPDATE ON replan.{table} TO {{role}}" for table in _CHANGING),
-    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("hosts", "writers", "slots")),
+    *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("asked", "hosts", "writers", "slots")),
 )
 ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 

@@ -47,6 +47,10 @@ _UPDATE = (
     f" (id, old_epoch, old_seq, {', '.join(CHANGING)})"
     " WHERE runs.id = new.id AND runs.epoch = old_epoch AND runs.last_seq = old_seq"
 )
+_ASK = (
+    "INSERT INTO replan.asked SELECT * FROM {rows} ON CONFLICT (run) DO UPDATE SET questions = excluded.questions"
+    " WHERE asked.questions <> excluded.questions"
+)
 _SPEND = (
     "INSERT INTO replan.spending AS total VALUES (%(tenant)s, %(day)s, %(calls)s, %(micro)s)"
     " ON CONFLICT (tenant, day) DO UPDATE SET calls = total.calls + excluded.calls,"
@@ -76,6 +80,7 @@ TEXT = ("bytea", "bytea")
 MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
 RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
 NAMED = ("bytea", "bigint")
+ASKED = ("bigint", "bytea")
 _DAY = ("text", "bigint")
 
 
@@ -130,6 +135,9 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     batch.add_for(_INSERT.format(table="inbox"), posted, MESSAGE)
     batch.add_for(_INSERT.format(table="records"), records, RECORD)
     batch.add_for(f"{_INSERT.format(table='named_texts')} ON CONFLICT DO NOTHING", sorted(group.named), NAMED)
+    batch.add_for(_ASK, sorted((number, asks) for number, asks in group.asked.items() if asks), ASKED)
+    if closed := [number for number, asks in group.asked.items() if not asks]:
+        batch.add("DELETE FROM replan.asked WHERE run = ANY(%s)", [closed])
     for statement in group.statements:
         statement(batch)
     if group.wakes:

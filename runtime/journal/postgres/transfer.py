@@ -20,7 +20,7 @@ from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
 from runtime.journal.postgres.rows import CHANGING, HeldRow
-from runtime.journal.postgres.transaction import MESSAGE, NAMED, RECORD, TEXT, snapshot
+from runtime.journal.postgres.transaction import ASKED, MESSAGE, NAMED, RECORD, TEXT, snapshot
 
 T = TypeVar("T")
 
@@ -144,6 +144,7 @@ def _add(cursor: Cursor, copy: RunCopy, spent: Mapping[int, Amount] | None, sour
     batch.add_for(insert.format(table="inbox"), messages, MESSAGE)
     batch.add_for(insert.format(table="records"), records, RECORD)
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
+    batch.add_for(insert.format(table="asked"), [(number, copy.summary.asks)] if copy.summary.asks else [], ASKED)
     for tenant in NO_LIMIT.of(copy.placement.tenant):
         if spent is None:
             batch.add(_COVER, {"tenant": tenant, "day": copy.account.day})

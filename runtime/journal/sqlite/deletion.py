@@ -21,7 +21,7 @@ from runtime.journal.port import Dead, Deleted
 from runtime.journal.sqlite import statements
 from runtime.journal.sqlite.anchors import Anchors
 
-_OF_A_RUN = ("agenda", "unread", "positions", "events", "inbox")
+_OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
 """The tables with rows of a run, those that refer to others first."""
 
 

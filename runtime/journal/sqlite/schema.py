@@ -6,9 +6,10 @@ pages fill up. Records that are appended together share a row (`packing`). Texts
 they are large and often repeated.
 
 Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
-no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `spending` the
-totals of a day, of each tenant and of all runs, `hosts` the hosts that are present, `slots` how many calls each host
-may have in flight; `cursors` and `positions` say how far copies of records have got.
+no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `asked` the open
+questions as lists show them, `spending` the totals of a day, of each tenant and of all runs, `hosts` the hosts that are
+present, `slots` how many calls each host may have in flight; `cursors` and `positions` say how far copies of records
+have got.
 
 The file's `user_version` is the journal's (`runtime.journal.versions`). A file of an earlier version is upgraded when
 it is opened for writing.
@@ -102,6 +103,10 @@ FIRST = (
     "CREATE INDEX agenda_at ON agenda (at)",
     """CREATE TABLE unread (
   run INTEGER PRIMARY KEY REFERENCES runs
+) STRICT""",
+    """CREATE TABLE asked (
+  run INTEGER PRIMARY KEY REFERENCES runs,
+  questions BLOB NOT NULL
 ) STRICT""",
     """CREATE TABLE spending (
   tenant TEXT NOT NULL,

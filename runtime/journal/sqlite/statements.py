@@ -31,13 +31,17 @@ E = TypeVar("E")
 
 _ROW = (
     "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, tenant, priority FROM runs"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format, tenant, priority,"
+    " CASE WHEN :asks THEN (SELECT questions FROM asked WHERE asked.run = id) END FROM runs"
 )
 
-ROW = f"{_ROW} WHERE run = ?"
+ROW = f"{_ROW} WHERE run = :run"
+
+_WHICH_ASK = "(NOT :asks OR id IN (SELECT run FROM asked))"
 
 ROWS = (
-    f"{_ROW} WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
+    f"{_ROW} WHERE {_WHICH_ASK}"
+    " AND (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
     " AND substr(title, 1, length(:title)) = :title AND substr(run, 1, length(:run)) = :run"
     " ORDER BY id DESC LIMIT :limit"
 )
@@ -83,7 +87,7 @@ def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: 
 
 def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
     """Return one status row. Raises `RunNotFound`."""
-    for row in connection.execute(ROW, (run,)):
+    for row in connection.execute(ROW, {"run": run, "asks": True}):
         return _run_row(row, now)
     raise RunNotFound(run)
 
@@ -91,14 +95,14 @@ def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
 def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[RunRow]:
     """Return the status rows that match, the run admitted last first."""
     asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start}
-    bindings = {**asked, "run": which.run_start, "limit": max(0, which.limit)}
+    bindings = {**asked, "run": which.run_start, "limit": max(0, which.limit), "asks": which.asks}
     return [_run_row(row, now) for row in connection.execute(ROWS, bindings)]
 
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
-    owner, lease_end, epoch, unread, kind, format, *placement = row[12:]
-    summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
+    owner, lease_end, epoch, unread, kind, format, *placement, asks = row[12:]
+    summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed), asks or b"")
     living = owner if lease_end > now else None
     return RunRow(
         *(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format),
@@ -196,6 +200,14 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
             " SET at = excluded.at WHERE at <> excluded.at"
         )
         connection.execute(statement, (number, due))
+    if summary.asks:
+        statement = (
+            "INSERT INTO asked (run, questions) VALUES (?, ?) ON CONFLICT (run) DO UPDATE"
+            " SET questions = excluded.questions WHERE questions <> excluded.questions"
+        )
+        connection.execute(statement, (number, summary.asks))
+    else:
+        connection.execute("DELETE FROM asked WHERE run = ?", (number,))
     if summary.status == "finished":
         connection.execute("DELETE FROM unread WHERE run = ?", (number,))
     elif held.status == "finished":  # What was posted after its end is read once it goes on.

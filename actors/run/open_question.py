@@ -1,0 +1,120 @@
+"""Open questions as plain data: as `questions --json`, results and status rows have them. Pure."""
+
+from collections.abc import Callable
+from typing import Any, NotRequired, TypedDict
+
+import orjson
+
+from actors.run.ids import expiry_id
+from actors.run.questions import Question
+from actors.run.state import RunState
+from actors.values.format import stamp
+
+
+class AnswerChoice(TypedDict):
+    """An answer that may be chosen."""
+
+    value: str
+    """The answer, or how it begins where more is to be written."""
+    does: str
+    """What the run does after it, in a sentence."""
+
+
+class OpenQuestion(TypedDict):
+    """An open question as plain data, as `replan questions --json` prints it."""
+
+    id: str
+    """The id that people answer it by (`RUN/ID`)."""
+    run_id: str
+    """The id of the run that asks."""
+    step: str
+    """The step that it is about."""
+    text: str
+    """The question: one sentence that ends in a question mark."""
+    about: str
+    """What it is about and what depends on it, in sentences."""
+    shown: str
+    """The passage, finding or words of a model that it is about, of several lines; empty for none."""
+    choices: list[AnswerChoice]
+    """The answers that are offered, and what each does (`value`, `does`); all answers where these are finite."""
+    otherwise: str
+    """What happens without an answer, in a sentence that begins `Without an answer,`."""
+    why: str
+    """The guard or step that asks, and the rule by which it asks."""
+    blocks: list[str]
+    """The steps that wait for the answer."""
+    asked: str
+    """The time at which it was asked (ISO 8601, UTC)."""
+    answer_schema: dict[str, Any]
+    """The JSON Schema of an answer."""
+    until: NotRequired[str]
+    """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
+    node: NotRequired[str]
+    """For a review: the id of the artifact's search node."""
+    people_only: NotRequired[bool]
+    """Whether a person has to answer, as where a step of an execution is approved; else it is missing."""
+    artifact: NotRequired[str]
+    """For a review: the artifact, as its author wrote it."""
+
+
+def question_name(run: str, question: Question) -> str:
+    """Return `RUN/QUESTION`, the id that `answer` and `questions` use."""
+    return f"{run}/{question.request.question_id}"
+
+
+def question_json(run: str, question: Question) -> OpenQuestion:
+    """Return a question as plain data."""
+    request = question.request
+    shown: OpenQuestion = {
+        "id": question_name(run, question),
+        "run_id": run,
+        "step": request.step,
+        "text": request.text,
+        "about": request.about,
+        "shown": request.shown,
+        "choices": [{"value": choice.value, "does": choice.does} for choice in request.choices],
+        "otherwise": request.otherwise,
+        "why": request.why,
+        "blocks": list(request.blocks),
+        "asked": stamp(question.at),
+        "answer_schema": dict(request.answer_schema),
+    }
+    if request.for_people:
+        shown["people_only"] = True
+    return shown
+
+
+def answered_until(run: RunState[Any], name: str) -> float | None:
+    """Return until when an answer helps: the question's expiry or the run's deadline, in UTC seconds; None for ever."""
+    expiry, deadline = run.waits.get(expiry_id(name)), run.ledger.limits.deadline
+    return min(
+        (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
+    )
+
+
+Shown = Callable[[str, Question], OpenQuestion]
+"""Returns a question as plain data, from the run's id."""
+
+
+def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[OpenQuestion]:
+    """Return the open questions of a run as plain data, the oldest first."""
+    asked = []
+    for name in run.open_questions:
+        question, until = shown(run.run_id, run.questions[name]), answered_until(run, name)
+        if until is not None:
+            question["until"] = stamp(until)
+        asked.append(question)
+    return asked
+
+
+def encoded(questions: list[OpenQuestion]) -> bytes:
+    """Return open questions as a status row has them: a JSON array; empty for none."""
+    return orjson.dumps(questions) if questions else b""
+
+
+def decoded(row: bytes) -> list[dict[str, Any]]:
+    """Return the open questions of a status row. Raises `ValueError` for what no journal has written."""
+    questions = orjson.loads(row or b"[]")
+    if not isinstance(questions, list) or not all(isinstance(each, dict) and "id" in each for each in questions):
+        raise ValueError("no list of questions")
+    return questions
