@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from replan.runs.loaded import AnyKind
 from replan.setup.kinds import Kinds
-from runtime.core.daily_budget import Account, book
+from runtime.core.daily_budget import Account, book, day_of
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
@@ -34,6 +34,8 @@ def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
 
     Where its kind is not known here, or its account does not follow from its records, this is the day booked last.
     """
+    if day_of(copy.records[0].at) == copy.account.day:  # Days only go on, so that it was booked on no other.
+        return spent_last(copy)
     try:
         kind = kinds.get(copy.run, copy.kind, copy.format)
         texts = {digest.hex(): text for digest, text in copy.texts.items()}

@@ -1,8 +1,9 @@
 """Copying runs from one journal to another: what is copied of a run, and the order of the steps.
 
-Each run is first marked as moved in its source, durably, so that nobody drives it there any more. Then it is read and
-added to the target in one transaction, with what it has added to each day. If the program is killed in between, the
-same command finds the mark and copies the run again.
+Runs are copied some at a time, since a transaction waits for the disk: they are first marked as moved in their source,
+durably, so that nobody drives them there any more. Then they are read and added to the target in one transaction, with
+what they have added to each day. If the program is killed in between, the same command finds the marks and copies these
+runs again.
 
 A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the last record of the
 source under the same or a later epoch has received the run before: `check_received` tells. Every other target that has
@@ -46,6 +47,12 @@ class RunCopy(NamedTuple):
     """The texts that its events name, by hash."""
 
     @property
+    def size(self) -> int:
+        """The bytes of its records, messages and texts."""
+        records, inbox = sum(len(row.body) for row in self.records), sum(len(item.body) for item in self.inbox)
+        return records + inbox + sum(map(len, self.texts.values()))
+
+    @property
     def tip(self) -> Tip:
         """The end of its chain."""
         return Tip(self.records[-1].seq, self.records[-1].hash)
@@ -66,6 +73,13 @@ class RunCopy(NamedTuple):
         return self.summary.status != "finished" and self.last_posted > self.last_consumed
 
 
+Refused = RunExists | RunMoved
+"""Why a target does not take a run."""
+
+Spent = Mapping[int, Amount] | None
+"""What a run has added to each day; None for a run that was in the target before and has been counted there."""
+
+
 class Source(Protocol):
     """A journal that runs are copied from."""
 
@@ -73,27 +87,27 @@ class Source(Protocol):
         """Return the ids of the runs that have records, in the order of their admission."""
         ...
 
-    def move(self, run: str, place: str, dead: Dead) -> RunCopy:
-        """Mark a run as moved to a place, and return it. A run that is marked so already is returned again.
+    def move(self, runs: Sequence[str], place: str, dead: Dead) -> Iterator[tuple[str, RunCopy | JournalError]]:
+        """Mark runs as moved to a place, in one transaction, and yield each; one that is marked so already is, too.
 
-        Raises `Held`, `RunMoved` for one that was moved elsewhere, `JournalDamaged`.
+        In the place of a run is `Held`, `RunMoved` for one that was moved elsewhere, `RunNotFound` or `JournalDamaged`.
         """
         ...
 
-    def keep(self, run: str, place: str) -> None:
-        """Take the mark of a run back that was to be moved to a place and cannot be. Raises `RunNotFound`."""
+    def keep(self, runs: Sequence[str], place: str) -> None:
+        """Take the marks of runs back that were to be moved to a place and cannot be. Raises `RunNotFound`."""
         ...
 
 
 class Target(Protocol):
     """A journal that runs are copied to."""
 
-    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None, source: str = "") -> bool:
-        """Add a run and what it has `spent` on each day; return False where it was received before.
+    def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
+        """Add runs and what they have spent on each day, in one transaction; return what became of each.
 
-        A run that was in this journal before has been counted, and None adds nothing again. `source` is the place that
-        it is copied from. A mark that a killed copy back to that place has left here is taken back. Raises as
-        `check_received`.
+        That is True for a run that was added, False for one that was received before, and an error as
+        `check_received` raises it. `source` is the place that they are copied from. A mark that a killed copy back to
+        that place has left here is taken back. Raises `JournalError`; nothing is added then.
         """
         ...
 
@@ -134,33 +148,76 @@ def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
     return {} if share == ZERO else {copy.account.day: share}
 
 
+AT_ONCE = 100
+"""Runs that are marked, and added, in one transaction."""
+BYTES_AT_ONCE = 16 * 1024 * 1024
+"""The bytes of runs that are read before they are added; a single run may have more."""
+
+
 def copy_runs(
     source: Source,
     target: Target,
     places: tuple[str, str],
     dead: Dead,
     spent: Callable[[RunCopy], Mapping[int, Amount]] = spent_last,
+    *,
+    at_once: int = AT_ONCE,
 ) -> Iterator[Copied]:
     """Copy all runs that nobody drives, and yield what became of each. A run that cannot be copied stops no other.
 
     `places` are those of the source and of the target, by which moved runs name them. `spent` returns what a run has
     added to each day.
     """
-    here, place = places
-    for run in source.runs():
+    copying, runs = _Copying(source, target, places, spent), source.runs()
+    for begin in range(0, len(runs), at_once):
+        yield from copying.copy(runs[begin : begin + at_once], dead)
+
+
+class _Copying(NamedTuple):
+    """The copying of runs from one journal to another."""
+
+    source: Source
+    target: Target
+    places: tuple[str, str]
+    spent: Callable[[RunCopy], Mapping[int, Amount]]
+
+    def copy(self, runs: Sequence[str], dead: Dead) -> Iterator[Copied]:
+        """Copy some runs, and yield what became of each, in their order."""
+        done, ready, size = dict[str, Copied](), list[RunCopy](), 0
         try:
-            copy = source.move(run, place, dead)
-            try:
-                new = target.add(copy, spent(copy), here)
-            except RunMoved as error:
-                source.keep(run, place)
-                problem = f"{place} has moved run {run!r} to {error.place} and refuses it; it stays in {here}"
-                yield Copied(run, new=False, problem=problem)
-            except RunExists:
-                source.keep(run, place)
-                problem = f"{place} has another run {run!r}, which exists already; this one stays in {here}"
-                yield Copied(run, new=False, problem=problem)
-            else:
-                yield Copied(run, new)
+            for run, copy in self.source.move(runs, self.places[1], dead):
+                if isinstance(copy, JournalError):
+                    done[run] = Copied(run, new=False, problem=str(copy))
+                    continue
+                ready, size = [*ready, copy], size + copy.size
+                if size >= BYTES_AT_ONCE:
+                    done |= self._add(ready)
+                    ready, size = [], 0
+            done |= self._add(ready)
         except JournalError as error:
-            yield Copied(run, new=False, problem=str(error))
+            done = {run: Copied(run, new=False, problem=str(error)) for run in runs} | done
+        yield from (done[run] for run in runs)
+
+    def _add(self, copies: Sequence[RunCopy]) -> dict[str, Copied]:
+        """Add runs to the target, together or else one by one, and return what became of each."""
+        here, place = self.places
+        try:
+            results = self.target.add([(copy, self.spent(copy)) for copy in copies], here) if copies else []
+        except JournalError as error:
+            if len(copies) == 1:
+                return {copy.run: Copied(copy.run, new=False, problem=str(error)) for copy in copies}
+            return {run: done for copy in copies for run, done in self._add([copy]).items()}
+        done, refused = dict[str, Copied](), list[str]()
+        for copy, result in zip(copies, results, strict=True):
+            if isinstance(result, bool):
+                done[copy.run] = Copied(copy.run, result)
+                continue
+            refused.append(copy.run)
+            if isinstance(result, RunMoved):
+                why = f"{place} has moved run {copy.run!r} to {result.place} and refuses it; it stays in {here}"
+            else:
+                why = f"{place} has another run {copy.run!r}, which exists already; this one stays in {here}"
+            done[copy.run] = Copied(copy.run, new=False, problem=why)
+        if refused:
+            self.source.keep(refused, place)
+        return done

@@ -213,19 +213,43 @@ def test_limits_that_cannot_be_set_name_their_option(replan, problem, scripted):
         assert option in refused.stderr
 
 
-def test_a_run_that_cannot_be_read_does_not_hide_the_questions_of_the_others(replan, home, problem, scripted, waiting):
+@pytest.fixture
+def other(replan, problem, scripted):
+    """The id of another run that waits."""
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-    other = json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"]
-    connection = sqlite3.connect(home / "journal.sqlite3")
-    with closing(connection), connection:
-        damage = "update events set body = x'00' where run = (select id from runs where run = ?)"
-        assert connection.execute(damage, [waiting]).rowcount > 0
+    return json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"]
+
+
+def test_a_run_whose_records_are_damaged_is_listed_with_its_questions_and_takes_no_answer(replan, home, waiting, other):
+    edit(home, "update events set body = x'00' where run = (select id from runs where run = ?)", waiting)
+    for options in ([], ["--json"]):
+        result = replan("questions", *options)
+        assert (result.exit_code, result.stderr.count("warning")) == (0, 0)
+        assert f"{other}/q1" in result.stdout
+        assert f"{waiting}/q1" in result.stdout
+    assert f"{waiting}/q1" in replan("questions", waiting).stdout
+    assert replan("answer", f"{waiting}/q1", "Version 3").exit_code == 9
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_run_whose_questions_cannot_be_read_does_not_hide_those_of_the_others(replan, home, waiting, other, answered):
+    if answered:  # Then its records say which questions are left.
+        assert replan("answer", f"{waiting}/q1", "Version 3").exit_code == 0
+    table, column = ("events", "body") if answered else ("asked", "questions")
+    edit(home, f"update {table} set {column} = x'00' where run = (select id from runs where run = ?)", waiting)
     for options in ([], ["--json"]):
         result = replan("questions", *options)
         assert result.exit_code == 0
         assert f"{other}/q1" in result.stdout
         assert f"warning: the questions of run {waiting} cannot be read: " in result.stderr
     assert replan("questions", waiting).exit_code == 9
+
+
+def edit(home, statement, run):
+    """Change what the file has of a run, as an editor of databases does."""
+    connection = sqlite3.connect(home / "journal.sqlite3")
+    with closing(connection), connection:
+        assert connection.execute(statement, [run]).rowcount > 0
 
 
 def test_the_time_of_an_event_is_the_record_s_in_one_format(replan, waiting):

@@ -122,7 +122,7 @@ async def test_copying_again_changes_nothing_and_copies_what_was_driven_then(fil
 async def test_a_copy_that_was_killed_after_its_mark_is_finished_by_the_next(file, url):
     before = await filled(file)
     with open_transfer(file, make=False) as runs:
-        runs.move("a", place_of(url), nobody)
+        assert [run for run, _ in runs.move(["a"], place_of(url), nobody)] == ["a"]
     async with opened(file) as journal:
         with pytest.raises(RunMoved):
             await journal.claim("a", "driver", 60.0)

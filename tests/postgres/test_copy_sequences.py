@@ -33,12 +33,13 @@ class Killed(Exception):
 class Journals:
     """The journals of a sequence, with what was acknowledged."""
 
-    def __init__(self, urls):
+    def __init__(self, urls, at_once=1):
         self.urls = urls
         self.answers = {run: set() for run in RUNS}
         self.records = dict.fromkeys(RUNS, 0)
         self.unfinished = []
         self.number = 0
+        self.at_once = at_once
 
     async def start(self):
         for run in RUNS:
@@ -66,7 +67,7 @@ class Journals:
 
         places = place_of(source), place_of(target)
         with open_transfer(source, make=False) as runs, open_transfer(target, make=True) as kept:
-            return list(copy_runs(runs, Dying(kept), places, nobody, spent_last))
+            return list(copy_runs(runs, Dying(kept), places, nobody, spent_last, at_once=self.at_once))
 
     async def step(self, chance):
         url, run = chance.choice(self.urls), chance.choice(RUNS)
@@ -137,7 +138,7 @@ async def test_each_run_has_exactly_one_journal_that_drives_it_with_every_acknow
     urls = [f"sqlite:{tmp_path / name / 'journal.sqlite3'}" for name in ("a", "b", "c")]
     if seed % IN_DATABASE == 0:
         urls[chance.randrange(1, 3)] = request.getfixturevalue("url")
-    journals = Journals(urls)
+    journals = Journals(urls, at_once=1 + seed % 2)  # Both runs in one transaction, or each in its own.
     await journals.start()
     for _ in range(STEPS):
         await journals.step(chance)

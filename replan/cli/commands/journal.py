@@ -7,6 +7,7 @@ from actors.values.format import counted
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import notice, print_json
 from replan.cli.terminal.plain import print_text
+from replan.cli.terminal.ticker import Ticker
 from replan.runs.booked_days import spent_by_day
 from replan.setup.database import journal_url
 from replan.setup.home_folder import USE_ANOTHER_HOME
@@ -26,9 +27,12 @@ def copy_journal(source: str, target: str, *, as_json: bool) -> int:
     with (
         open_transfer(source, make=False, use_another=USE_ANOTHER_HOME) as runs,
         open_transfer(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
+        Ticker("runs") as ticker,
     ):
+        total = len(runs.runs())
         for each in copy_runs(runs, kept, (place_of(source), place), is_dead, lambda copy: spent_by_day(copy, kinds)):
             copied.append(each)
+            ticker.tick(len(copied), total)
             if each.problem:
                 notice(each.problem)
     failed = [each for each in copied if each.problem]

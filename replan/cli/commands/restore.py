@@ -10,7 +10,7 @@ from replan.cli.terminal.plain import print_text
 from replan.setup.database import journal_url
 from replan.setup.home_folder import USE_ANOTHER_HOME
 from replan.setup.kinds import Kinds
-from runtime.core.errors import RunExists, RunMoved
+from runtime.core.errors import RunExists
 from runtime.journal.archive.reading import ArchiveReader
 from runtime.open_offline import open_transfer
 
@@ -26,15 +26,10 @@ def restore_files(files: Sequence[str], *, as_json: bool) -> int:
     with open_transfer(journal_url(), make=True, use_another=USE_ANOTHER_HOME) as journal:
         for file, archive in archives:
             for head in reversed(archive.contents.runs):
-                new, problem = False, None
-                try:
-                    new = journal.add(archive.copy(head.run), None)
-                except RunMoved as error:
-                    problem = str(error)
-                    notice(f"{file}: {problem}")
-                except RunExists as error:
-                    problem = str(error)
-                    notice(f"{file}: {problem}, and is another run")
+                (result,) = journal.add([(archive.copy(head.run), None)])
+                new, problem = result is True, None if isinstance(result, bool) else str(result)
+                if problem is not None:
+                    notice(f"{file}: {problem}{', and is another run' if isinstance(result, RunExists) else ''}")
                 rows.append({"run_id": head.run, "file": file, "new": new, "problem": problem})
     if as_json:
         print_json({"runs": rows})

@@ -1,15 +1,15 @@
 """Copying runs out of a Postgres journal and into one (`runtime.journal.copying`)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import psycopg
 
 from runtime.core.daily_budget import NO_LIMIT, HomeBudget
-from runtime.core.ledger import Amount
+from runtime.core.errors import JournalError, RunExists, RunMoved
 from runtime.journal.chain import Tip, seal, verify
-from runtime.journal.copying import RunCopy, check_received
+from runtime.journal.copying import Refused, RunCopy, Spent, check_received
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to, place_moved_to
 from runtime.journal.port import Dead
 from runtime.journal.postgres import reading, schema
@@ -55,50 +55,55 @@ class PostgresTransfer:
             found = cursor.execute("SELECT run FROM replan.runs WHERE last_seq > 0 ORDER BY id").fetchall()
         return [run for (run,) in found]
 
-    def move(self, run: str, place: str, dead: Dead) -> RunCopy:
+    def move(self, runs: Sequence[str], place: str, dead: Dead) -> Iterator[tuple[str, RunCopy | JournalError]]:
         """As `Source.move`."""
 
-        def decide(group: Group) -> None:
-            held = group.held(run)
-            if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
-                group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
+        def decide(group: Group) -> dict[str, JournalError]:
+            failed = dict[str, JournalError]()
+            for run in runs:
+                try:
+                    held = group.held(run)
+                    if not check_movable(run, held.owner, held.end, group.now, dead, place=place):
+                        group.put(held._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=held.epoch + 1))
+                except JournalError as error:
+                    failed[run] = error
+            return failed
 
-        self._do(Work(decide, (run,)))
-        with snapshot(self._link) as (cursor, now):
-            held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
-            start, rows = reading.stored_after(cursor, held, 0)
-            verify(run, start, rows, held.tip)
-            ends = cursor.execute("SELECT seq FROM replan.records WHERE run = %s AND last", (held.id,)).fetchall()
-            return RunCopy(
-                run,
-                row.title,
-                held.kind,
-                held.format,
-                row.created,
-                row.updated,
-                row.summary,
-                held.epoch,
-                held.account,
-                held.placement,
-                rows,
-                frozenset(seq for (seq,) in ends),
-                reading.messages_after(cursor, run, 0),
-                {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
-            )
+        failed = self._do(Work(decide, tuple(runs)))
+        for run in runs:
+            yield run, failed.get(run) or self._copy(run)
 
-    def keep(self, run: str, place: str) -> None:
+    def _copy(self, run: str) -> RunCopy | JournalError:
+        """Return all of a run, verified, or why it cannot be read."""
+        try:
+            with snapshot(self._link) as (cursor, now):
+                return _read(cursor, run, now)
+        except JournalError as error:
+            return error
+
+    def keep(self, runs: Sequence[str], place: str) -> None:
         """As `Source.keep`."""
 
         def decide(group: Group) -> None:
-            held = group.held(run)
-            if place_moved_to(held.owner) == place:
-                group.put(held._replace(owner=None, end=0.0))
+            for held in map(group.held, runs):
+                if place_moved_to(held.owner) == place:
+                    group.put(held._replace(owner=None, end=0.0))
 
-        self._do(Work(decide, (run,)))
+        self._do(Work(decide, tuple(runs)))
 
-    def add(self, copy: RunCopy, spent: Mapping[int, Amount] | None, source: str = "") -> bool:
+    def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
         """As `Target.add`."""
-        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copy, spent, source)))
+
+        def add(cursor: Cursor, _: float) -> list[bool | Refused]:
+            results = list[bool | Refused]()
+            for copy, spent in copies:
+                try:
+                    results.append(_add(cursor, copy, spent, source))
+                except (RunExists, RunMoved) as error:
+                    results.append(error)
+            return results
+
+        return self._do(Work(_undecided, alone=add))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -113,11 +118,34 @@ class PostgresTransfer:
         return result
 
 
-def _undecided(_: Group) -> bool:
+def _undecided(_: Group) -> NoReturn:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _add(cursor: Cursor, copy: RunCopy, spent: Mapping[int, Amount] | None, source: str) -> bool:
+def _read(cursor: Cursor, run: str, now: float) -> RunCopy:
+    held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
+    start, rows = reading.stored_after(cursor, held, 0)
+    verify(run, start, rows, held.tip)
+    ends = cursor.execute("SELECT seq FROM replan.records WHERE run = %s AND last", (held.id,)).fetchall()
+    return RunCopy(
+        run,
+        row.title,
+        held.kind,
+        held.format,
+        row.created,
+        row.updated,
+        row.summary,
+        held.epoch,
+        held.account,
+        held.placement,
+        rows,
+        frozenset(seq for (seq,) in ends),
+        reading.messages_after(cursor, run, 0),
+        {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
+    )
+
+
+def _add(cursor: Cursor, copy: RunCopy, spent: Spent, source: str) -> bool:
     found = cursor.execute(
         "SELECT owner, epoch, (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs"
         " WHERE run = %s FOR UPDATE",
