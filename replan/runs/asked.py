@@ -48,7 +48,8 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
     """
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
-    for row in await reader.journal.runs(replace(ALL, asks=True)):
+    rows = await reader.journal.runs(replace(ALL, asks=True))
+    for row in reversed(rows) if oldest else rows:  # Of questions of the same second, too, the oldest come first.
         if is_child(row.run) or place_moved_to(row.owner) is not None:
             continue
         try:

@@ -100,7 +100,7 @@ class _Verification:
         except (KindUnknown, UsageProblem):
             self._unknown += 1
             return
-        records = journal.records(run)
+        records = journal.records(run, chained)
         state, appends = replayed(kind, records, frozenset(journal.appends(run)))
         if appends:
             yield from _row_differences(stored, appends[-1])

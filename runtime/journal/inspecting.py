@@ -56,8 +56,11 @@ class Inspection(Protocol):
         """Return the rows of a run's records, verified by their chain. Raises `JournalDamaged`."""
         ...
 
-    def records(self, run: str) -> list[Record[Any]]:
-        """Return the records of a run, verified with their texts. Raises `JournalDamaged`, `KindUnknown`."""
+    def records(self, run: str, chained: Sequence[Stored]) -> list[Record[Any]]:
+        """Return the records of a run from their rows, as `check_chain` gives them, verified with their texts.
+
+        Raises `JournalDamaged`, `KindUnknown`.
+        """
         ...
 
     def appends(self, run: str) -> list[int]:

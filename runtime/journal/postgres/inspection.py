@@ -1,6 +1,6 @@
 """Reading a whole Postgres journal for a check, in one snapshot of the database."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -61,12 +61,11 @@ class PostgresInspection:
         verify(run, start, rows, held.tip)
         return rows
 
-    def records(self, run: str) -> list[Record[Any]]:
+    def records(self, run: str, chained: Sequence[Stored]) -> list[Record[Any]]:
         """As `Inspection.records`."""
         held = reading.held(self._cursor, run)
-        rows = self.check_chain(run)
         codec = codec_of(self._codecs, run, held.kind, held.format)
-        return decode(codec, run, rows, reading.texts_of(self._cursor, held, rows).get)
+        return decode(codec, run, chained, reading.texts_of(self._cursor, held, chained).get)
 
     def appends(self, run: str) -> list[int]:
         """As `Inspection.appends`."""

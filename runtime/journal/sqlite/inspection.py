@@ -4,7 +4,7 @@ A file of an earlier version is read from a copy that was upgraded. Nothing is r
 `JournalDamaged`, for the run that it belongs to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -92,11 +92,11 @@ class SqliteInspection:
             anchors.check(run, anchor, anchor.tip._replace(hash=rows[anchor.tip.seq - 1].hash))
         return rows
 
-    def records(self, run: str) -> list[Record[Any]]:
-        """Return the records of a run, verified with their texts. Raises `JournalDamaged`, `KindUnknown`."""
+    def records(self, run: str, chained: Sequence[Stored]) -> list[Record[Any]]:
+        """As `Inspection.records`."""
         held = statements.lease(self._connection, run)
         codec = codec_of(self._codecs, run, held.kind, held.format)
-        return decode(codec, run, self.check_chain(run), partial(statements.text, self._connection))
+        return decode(codec, run, chained, partial(statements.text, self._connection))
 
     def appends(self, run: str) -> list[int]:
         """Return the place of the last record of each append."""
