@@ -49,7 +49,7 @@ from runtime.journal.port import (
     RunRow,
     nobody,
 )
-from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite import anchors, hosts, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.appending import Booking, Written, extend_run
 from runtime.journal.sqlite.cursors import SqliteCursors
@@ -343,14 +343,14 @@ class _SqliteJournal(SqliteCursors, SqliteSlots, Generic[E]):
         check_text(owner, "owner")
         now = self._clock.now()
         row = HostRow(host, owner, now + ttl, kinds)
-        await self._writing.do(lambda connection: statements.announce(connection, row, now))
+        await self._writing.do(lambda connection: hosts.announce(connection, row, now))
 
     async def depart(self, host: str) -> None:
-        await self._writing.do(lambda connection: statements.depart(connection, host))
+        await self._writing.do(lambda connection: hosts.depart(connection, host))
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
         now = self._clock.now()
-        rows = await self._look(lambda connection: statements.present(connection, now))
+        rows = await self._look(lambda connection: hosts.present(connection, now))
         return [row for row in rows if not dead(row.owner)]
 
     async def spent_today(self, tenant: str = HOME) -> Amount:

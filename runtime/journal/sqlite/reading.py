@@ -17,7 +17,7 @@ from runtime.journal import folder
 from runtime.journal.chain import decode, verify
 from runtime.journal.kinds import Codecs, codec_of
 from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
-from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite import anchors, hosts, schema, statements
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.statements import RunLeaseRow
@@ -95,7 +95,7 @@ class FileReader(Generic[E]):
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
         """As `Journal.hosts`."""
-        rows = self._look(lambda connection: statements.present(connection, self._now()))
+        rows = self._look(lambda connection: hosts.present(connection, self._now()))
         return [row for row in rows if not dead(row.owner)]
 
     def _look(self, work: Callable[[apsw.Connection], T]) -> T:

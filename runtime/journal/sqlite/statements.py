@@ -23,7 +23,7 @@ from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, genesis, seal
 from runtime.journal.holding import check_driver
 from runtime.journal.kinds import Formats
-from runtime.journal.port import NEW, ORDINARY, Dead, Due, HostRow, InboxItem, Placement, RunFilter, RunRow
+from runtime.journal.port import NEW, ORDINARY, Dead, Due, InboxItem, Placement, RunFilter, RunRow
 from runtime.journal.sqlite.packing import pack
 from runtime.journal.validation import Entry, check_consumable
 
@@ -285,35 +285,6 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
     following: list[Any] = connection.execute(NEXT, bindings).fetchall()
     soonest = following[0][0] if following else None
     return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in unread), soonest)
-
-
-def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
-    """Enter a host as present, and delete those whose presence has ended."""
-    connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
-    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
-    kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
-    connection.execute(statement, (row.host, row.owner, row.until, kinds))
-
-
-def depart(connection: apsw.Connection, host: str) -> None:
-    """Delete a host."""
-    connection.execute("DELETE FROM hosts WHERE id = ?", (host,))
-
-
-def present(connection: apsw.Connection, now: float) -> list[HostRow]:
-    """Return the hosts whose presence has not ended."""
-    rows = connection.execute("SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id", (now,))
-    return [HostRow(host, owner, until, None if kinds is None else _kinds(kinds)) for host, owner, until, kinds in rows]
-
-
-def _kinds(stored: str) -> Formats:
-    try:
-        kinds = json.loads(stored)
-    except ValueError:
-        return {}  # Damaged: it is not known to drive anything.
-    if not isinstance(kinds, dict):
-        return {}
-    return {kind: format for kind, format in kinds.items() if isinstance(format, int)}
 
 
 def tip_before(connection: apsw.Connection, held: RunLeaseRow, seq: int) -> Tip:
