@@ -1,4 +1,4 @@
-"""The hosts that are present, in the SQLite file: each function is one query or one change, in its caller's transaction."""
+"""The hosts that are present, in the SQLite file: each function is one statement, in its caller's transaction."""
 
 import json
 
