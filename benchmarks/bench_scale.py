@@ -1,31 +1,52 @@
-"""Time per step of a thousand concurrent runs, compared with LangGraph and DBOS, and the storage of long runs.
+"""Scale: concurrent runs beside LangGraph and DBOS, long runs, and what commands cost in a home of thousands of runs.
 
-    python benchmarks/bench_scale.py [--rounds N] [--runs N] [--no-peers]
+    python benchmarks/bench_scale.py [--rounds N] [--runs N] [--home-runs N] [--waiting N] [--attempts N] [--no-peers]
+                                     [--only PART...]
 
-The same step as in bench_steps.py (generate + judge, instant model, everything durable on SQLite) in 1,000 concurrent
-runs of 5 steps, in interleaved rounds with the peers. For this project also: events per second, the latency of a
-durable append from the call to the commit, and the storage of a run of 8,000 steps compared with one of 4,000.
+- crowd: the same step as in bench_steps.py (generate + judge, instant model, everything durable on SQLite) in 1,000
+  concurrent runs of 5 steps, in interleaved rounds with the peers. For this project also: events per second, and the
+  latency of a durable append from the call to the commit.
+- growth: the storage of a run of 8,000 steps compared with one of 4,000.
+- attempts: the processor time of a step at the end of a run of 2,000 attempts, compared with its beginning.
+- home: a home of 20,000 runs of 15 records, of which 1,000 wait, in a file and in a database: what each command takes
+  beyond the same command in a home of 20 runs, and how many runs a second are copied and verified. The product makes
+  the runs, and the commands are the user's.
 
-Prints tables, writes results/scale.json.
+A part that is not measured keeps its results. Prints tables, writes results/scale.json.
 """
 
 import argparse
 import json
+import os
+import sys
 import tempfile
+from pathlib import Path
 
+import trio
 from bench_steps import TEXT_BYTES, stored
 from common import (
+    HERE,
+    RESULTS,
     SCRATCH,
+    commit,
     interleave,
+    machine,
     provenance_of,
     ratios,
     spread,
     spread_text,
     start_contestants,
     table,
+    today,
     verdict,
     write,
 )
+
+sys.path.insert(0, str(HERE.parent))
+
+import scale_home
+
+from tests.support.postgres import running_server
 
 STEPS = 5
 LONG = (4000, 8000)
@@ -33,24 +54,121 @@ GROWTH_GOAL = 2.1
 """The largest factor of the bytes for twice the steps."""
 
 
+OVER_GOAL = 0.3
+"""The seconds that a command may take beyond the same in a small home."""
+COPIED_GOAL, VERIFIED_GOAL = 200, 500
+"""The least runs a second."""
+LATE_GOAL = 1.2
+"""The largest factor of a step's processor time at the end of a long run."""
+PARTS = ("crowd", "growth", "attempts", "home")
+SERVER = {"shared_buffers": "256MB", "autovacuum": "on", "max_wal_size": "4GB"}
+
+
 def main():
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="rounds (3)")
     parser.add_argument("--runs", type=int, default=1000, help="concurrent runs (1000)")
+    parser.add_argument("--home-runs", type=int, default=20_000, help="runs of the home (20,000)")
+    parser.add_argument("--waiting", type=int, default=1000, help="those of them that wait (1000)")
+    parser.add_argument("--attempts", type=int, default=2000, help="attempts of the long run (2000)")
     parser.add_argument("--no-peers", action="store_true", help="measure only this project")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="measure only these parts")
     options = parser.parse_args()
-    contestants = start_contestants(peers=not options.no_peers)
-    results = {
-        **provenance_of(peers=not options.no_peers),
-        "crowd": crowds(contestants, options.runs, options.rounds),
-        "growth": growth(contestants["replan"]),
-    }
-    for contestant in contestants.values():
-        contestant.close()
+    SCRATCH.mkdir(exist_ok=True)
+    results = earlier()
+    if {"crowd", "growth"} & {*options.only}:
+        contestants = start_contestants(peers=not options.no_peers)
+        results |= provenance_of(peers=not options.no_peers)
+        if "crowd" in options.only:
+            results["crowd"] = crowds(contestants, options.runs, options.rounds)
+        if "growth" in options.only:
+            results["growth"] = growth(contestants["replan"])
+        for contestant in contestants.values():
+            contestant.close()
+    if "attempts" in options.only:
+        results["attempts"] = attempts(options.attempts, options.rounds)
+    if "home" in options.only:
+        results["home"] = homes(options.home_runs, options.waiting, options.rounds)
     results = json.loads(json.dumps(results))  # With the keys that the file has.
     print(tables(results))
     write("scale", results)
+
+
+def earlier():
+    """Return what was measured before, so that one part can be measured again."""
+    path = RESULTS / "scale.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def part_facts():
+    """Return the provenance of a part that is measured now."""
+    return {"commit": commit(), "date": today(), "load_before": round(os.getloadavg()[0], 1), "machine": machine()}
+
+
+def attempts(count, rounds):
+    """Return the processor time of an attempt in the first and in the last tenth of a long run, and their factor."""
+    facts, contestant = part_facts(), start_contestants(peers=False)["replan"]
+    measured = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+            answer = contestant.ask("late", scratch=folder, steps=count, text_bytes=TEXT_BYTES)
+        measured.append(answer)
+    contestant.close()
+    return {
+        **facts,
+        "attempts": count,
+        "first_us": spread([answer["first"] * 1e6 for answer in measured]),
+        "last_us": spread([answer["last"] * 1e6 for answer in measured]),
+        "factor": spread([answer["last"] / answer["first"] for answer in measured]),
+        "goal": LATE_GOAL,
+    }
+
+
+def homes(runs, waiting, rounds):
+    """Return what commands cost in a home of many runs, in a file and in a database."""
+    facts = {**part_facts(), "runs": runs, "waiting": waiting, "rounds": rounds}
+    asking = [name for name in scale_home.names(runs, waiting) if scale_home.is_asking(name)]
+    few_asking = [name for name in scale_home.names(scale_home.FEW, scale_home.FEW // 2) if scale_home.is_asking(name)]
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch, running_server(**SERVER) as server:
+        homes_of = {name: Path(scratch) / name for name in ("first", "few", "full")}
+        facts["fill_s"] = trio.run(scale_home.fill, homes_of["first"], runs, waiting)
+        trio.run(scale_home.fill, homes_of["few"], scale_home.FEW, scale_home.FEW // 2)
+        urls = {}
+        for name in ("few", "full"):
+            server.execute("postgres", f"CREATE DATABASE {name}_home")
+            urls[name] = server.url(f"{name}_home")
+        files = {name: scale_home.file_of(home) for name, home in homes_of.items()}
+        spare = Path(scratch) / "spare"
+        spare.mkdir(mode=0o700)
+        into_database = scale_home.copied(spare, files["first"], urls["full"])
+        scale_home.copied(spare, files["few"], urls["few"])
+        verified = {"database": scale_home.call(spare, urls["full"], "journal", "verify", urls["full"])}
+        places = [(spare, urls[name]) for name in ("few", "full")]
+        database = measured(places, (few_asking, asking), rounds)
+        into_file = scale_home.copied(spare, urls["full"], files["full"])
+        homes_of["few"] = Path(scratch) / "few_again"
+        scale_home.copied(spare, urls["few"], scale_home.file_of(homes_of["few"]))
+        verified["file"] = scale_home.call(homes_of["full"], "", "journal", "verify")
+        left = few_asking[rounds + 1 :], asking[rounds + 1 :]  # The others were answered.
+        places = [(homes_of[name], "") for name in ("few", "full")]
+        file = measured(places, left, rounds)
+    return {
+        **facts,
+        "copied_per_s": {"file to database": round(runs / into_database), "database to file": round(runs / into_file)},
+        "verified_per_s": {name: round(runs / seconds) for name, seconds in verified.items()},
+        "file": file,
+        "database": database,
+        "goals": {"over_s": OVER_GOAL, "copied_per_s": COPIED_GOAL, "verified_per_s": VERIFIED_GOAL},
+    }
+
+
+def measured(places, asking, rounds):
+    """Return the times of commands and of requests in a small and in a full home."""
+    few, full = ((*place, waiting) for place, waiting in zip(places, asking, strict=True))
+    found = {"commands": scale_home.commands(few, full, rounds)}
+    few_requests, full_requests = (scale_home.requests(home, url, max(3, rounds)) for home, url in places)
+    return found | {"requests": {"few_s": few_requests, "full_s": full_requests}}
 
 
 def crowds(contestants, runs, rounds):
@@ -101,11 +219,76 @@ def tables(results):
     ]
     (less, small), (more, large) = ((int(count), size) for count, size in grown["bytes"].items())
     lines = (f"{less:,} steps: {small / 1e6:.2f} MB", f"{more:,} steps: {large / 1e6:.2f} MB")
+    extra = [*late_lines(results), *home_lines(results)]
     title = f"{crowd['runs']:,} concurrent runs of {crowd['steps']} steps, {crowd['rounds']} rounds:"
     goal = verdict(grown["factor"], grown["goal"])
     grows = f"One run that gets long: {', '.join(lines)}; {grown['factor']:g} times the bytes ({goal})."
     times = table(("", "µs per step", "replan : the same work"), rows)
-    return "\n\n".join([title, times, table(("this project", ""), facts), grows])
+    return "\n\n".join([title, times, table(("this project", ""), facts), grows, *extra])
+
+
+def late_lines(results):
+    """Return what is said of the run of many attempts."""
+    if "attempts" not in results:
+        return []
+    late = results["attempts"]
+    text = (
+        f"A step of a run of {late['attempts']:,} attempts takes {spread_text(late['first_us'])} µs of processor time "
+        f"in the first tenth and {spread_text(late['last_us'])} in the last: {spread_text(late['factor'])} times as much "
+        f"({verdict(late['factor']['median'], late['goal'])}). {measured_at(late)}"
+    )
+    return [text]
+
+
+def home_lines(results):
+    """Return the tables of the home of many runs."""
+    if "home" not in results:
+        return []
+    home, lines = results["home"], []
+    lines.append(
+        f"Commands in a home of {home['runs']:,} runs, of which {home['waiting']:,} wait: seconds in a home of "
+        f"{scale_home.FEW} runs, in the full one, and the difference. {measured_at(home)}"
+    )
+    rows = []
+    for name in home["file"]["commands"]:
+        row = [f"`{name}`"]
+        for place in ("file", "database"):
+            times = home[place]["commands"][name]
+            over = times["over_s"]
+            row += [f"{times['few_s']['median']:g}", f"{times['full_s']['median']:g}"]
+            row.append(f"{spread_text(over)}: {'met' if over['median'] <= home['goals']['over_s'] else '**missed**'}")
+        rows.append(tuple(row))
+    for name in home["file"]["requests"]["few_s"]:
+        row = [name]
+        for place in ("file", "database"):
+            small, full = (home[place]["requests"][key][name]["median"] for key in ("few_s", "full_s"))
+            row += [f"{small:g}", f"{full:g}"]
+            row.append(f"{full - small:.2g}: {'met' if full - small <= home['goals']['over_s'] else '**missed**'}")
+        rows.append(tuple(row))
+    goal = f"over (at most {home['goals']['over_s']:g})"
+    lines.append(table(("", "file, few", "file, full", goal, "database, few", "database, full", goal), rows))
+    rows = [
+        *(
+            (f"copied, {way}", rate, least(rate, home["goals"]["copied_per_s"]))
+            for way, rate in home["copied_per_s"].items()
+        ),
+        *(
+            (f"verified, {way}", rate, least(rate, home["goals"]["verified_per_s"]))
+            for way, rate in home["verified_per_s"].items()
+        ),
+    ]
+    lines.append(table(("runs a second", "", "goal"), rows))
+    return lines
+
+
+def least(rate, goal):
+    """Return whether a goal was met, as text."""
+    return f"at least {goal}: {'met' if rate >= goal else '**missed**'}"
+
+
+def measured_at(part):
+    """Return when a part was measured."""
+    return f"Measured on {part['date']} at commit {part['commit']}, load {part['load_before']:g} before."
 
 
 if __name__ == "__main__":

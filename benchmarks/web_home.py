@@ -144,7 +144,7 @@ async def fill(home, *, runs, records):
         async def begin(number):
             async with slots:
                 problem = f"# Login {number} fails\n\nThe login fails with a timeout when the session store is slow.\n"
-                await engine.begin(_planning(engine, problem, RunOptions()), run=f"run{number:05}")
+                await engine.begin(planning(engine, problem, RunOptions()), run=f"run{number:05}")
 
         for number in range(runs - 2):
             nursery.start_soon(begin, number)
@@ -152,7 +152,7 @@ async def fill(home, *, runs, records):
         nursery.start_soon(_execution, engine, Path(home).parent, records // RECORDS_OF_STEP)
 
 
-def _planning(engine, problem, options):
+def planning(engine, problem, options):
     return prepare_run(
         problem,
         options,
@@ -168,12 +168,12 @@ def _planning(engine, problem, options):
 async def _search(engine, folder, attempts):
     """Drive the long search: strategy after strategy, as all plans are rejected. It has to ask before its cap."""
     problem = "# The long search\n\nThe login fails with a timeout when the session store is slow.\n"
-    await engine.begin(_planning(engine, problem, _long(folder, 2 * attempts)), run=SEARCH)
+    await engine.begin(planning(engine, problem, _long(folder, 2 * attempts)), run=SEARCH)
 
 
 async def live_run(engine, folder, attempts):
     """Record the start of a run with so many attempts; return its id, and a function that drives it to its end."""
-    prepared = _planning(engine, "# The live run\n\nThe login fails with a timeout.\n", _long(folder, attempts))
+    prepared = planning(engine, "# The live run\n\nThe login fails with a timeout.\n", _long(folder, attempts))
     run = await engine.admit(prepared, run=LIVE)
     return run, partial(engine.resume, run)
 

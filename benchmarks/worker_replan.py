@@ -196,12 +196,35 @@ async def retries(scratch, steps, text_bytes):
     return {"seconds": seconds, "steps": steps, "bytes": path.stat().st_size}
 
 
+class TimedModel(InstantModel):
+    """A model that notes the processor time of this process at each request."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self.times = []
+
+    async def complete(self, request):
+        self.times.append(time.process_time())
+        return await super().complete(request)
+
+
+async def late(scratch, steps, text_bytes):
+    """Return the seconds of processor time of an attempt in the first and in the last tenth of a run of attempts."""
+    config, model = pinned(1, steps), TimedModel(text_bytes)
+    async with open_sqlite(Path(scratch) / "journal.sqlite3", CODEC, SystemClock()) as journal:
+        await drive(journal, "run-000000", config, model, rejecting(steps))
+    tenth = steps // 10
+    first, last = model.times[: tenth + 1], model.times[-tenth - 1 :]
+    return {"first": (first[-1] - first[0]) / tenth, "last": (last[-1] - last[0]) / tenth}
+
+
 if __name__ == "__main__":
     tune()
     serve(
         {
             "crowd": lambda **keys: trio.run(partial(crowd, **keys)),
             "chains": lambda **keys: trio.run(partial(chains, **keys)),
+            "late": lambda **keys: trio.run(partial(late, **keys)),
             "retries": lambda **keys: trio.run(partial(retries, **keys)),
         }
     )

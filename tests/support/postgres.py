@@ -106,14 +106,14 @@ class Server:
     @contextmanager
     def changed(self, database, statement):
         """Change a database for the length of a block, and restore its tables of records, texts, runs and totals."""
-        tables = ("named_texts", "records", "inbox", "runs", "texts", "spending")
+        tables = ("named_texts", "records", "inbox", "asked", "runs", "texts", "spending")
         copies = [f"CREATE TABLE saved_{table} AS SELECT * FROM replan.{table}" for table in tables]
         self.execute(database, *copies, statement)
         try:
             yield
         finally:
             self.execute(database, *(f"DELETE FROM replan.{table}" for table in tables))
-            for table in ("texts", "runs", "inbox", "records", "named_texts", "spending"):
+            for table in ("texts", "runs", "asked", "inbox", "records", "named_texts", "spending"):
                 given = " OVERRIDING SYSTEM VALUE" if table == "runs" else ""
                 restore = f"INSERT INTO replan.{table}{given} SELECT * FROM saved_{table}"
                 self.execute(database, restore, f"DROP TABLE saved_{table}")

@@ -28,6 +28,7 @@ LONG_TEXT_ALLOWED = {
     "runtime/journal/postgres/archiving.py": "SQL",
     "runtime/journal/postgres/connecting.py": "SQL",
     "runtime/journal/postgres/reading.py": "SQL",
+    "runtime/journal/postgres/rows.py": "SQL",
     "runtime/journal/postgres/schema.py": "SQL",
     "runtime/journal/postgres/transaction.py": "SQL",
     "runtime/journal/postgres/transfer.py": "SQL",
