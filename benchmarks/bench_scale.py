@@ -234,8 +234,8 @@ def late_lines(results):
     late = results["attempts"]
     text = (
         f"A step of a run of {late['attempts']:,} attempts takes {spread_text(late['first_us'])} µs of processor time "
-        f"in the first tenth and {spread_text(late['last_us'])} in the last: {spread_text(late['factor'])} times as much "
-        f"({verdict(late['factor']['median'], late['goal'])}). {measured_at(late)}"
+        f"in the first tenth and {spread_text(late['last_us'])} in the last, {spread_text(late['factor'])} times as "
+        f"much ({verdict(late['factor']['median'], late['goal'])}). {measured_at(late)}"
     )
     return [text]
 

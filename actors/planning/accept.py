@@ -69,12 +69,8 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
 
 def _earlier(state: State, node: str, step: str, content: str, finish_reason: str) -> str | None:
     """Return the first attempt at the step, in the node's branch, that brought the same."""
-    content = content_made(state, step, content, finish_reason).content
-    for name in state.branch_of(node).attempts[step]:
-        artifact = state.nodes[name].artifact
-        if artifact is not None and artifact.content == content:
-            return name
-    return None
+    same = state.made.get((step, content_made(state, step, content, finish_reason).content), ())
+    return next((name for name in state.branch_of(node).attempts[step] if name in same), None) if same else None
 
 
 def _judged(state: State, message: Judged) -> VerdictReached | None:

@@ -92,7 +92,7 @@ def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced)
         notes=made.notes,
         used=node.used + used,
     )
-    config = state.config
+    config, content = state.config, (node.step, made.content)
     # Where no other guard judges, the person is asked at once.
     unseen = node.step in config.reviewed and config.workflow.effective_guard(node.step) == review.NAME
     difference = used.calls - state.run.ledger.reserved[event.request_id].calls
@@ -103,6 +103,7 @@ def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced)
         if difference
         else state.branches,
         nodes={**state.nodes, node.node: attempt},
+        made={**state.made, content: (*state.made.get(content, ()), node.node)},
         unjudged=state.unjudged if unseen else (*state.unjudged, node.node),
         reviews={**state.reviews, node.node: None} if unseen else state.reviews,
     )

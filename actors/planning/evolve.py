@@ -36,7 +36,7 @@ from actors.planning.events import (
     RunStarted,
     VerdictReached,
 )
-from actors.planning.prompt_context import explain
+from actors.planning.prompt_context import explain, rejected_for
 from actors.planning.state import Branch, Node, PlanningState, Revision, State, with_branch
 from actors.policy.decision import Decision, remembered
 from actors.policy.history import Past
@@ -166,10 +166,12 @@ def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) ->
         progress = accept(branch.progress, node.step, node.node)
     else:
         progress = mark(branch.progress, node.step, Phase.FAILED)
+    codes = frozenset[str]() if passed else frozenset(error.code for error in event.verdict.errors)
     judged = changed(
         node,
         verdict=event.verdict,
         rejection_text="" if passed else explain(event.verdict),
+        rejected_for=codes if passed else codes | rejected_for(state, branch, node.step),
         status="accepted" if passed else "rejected",
     )
     return changed(

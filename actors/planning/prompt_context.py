@@ -54,7 +54,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
         attachments=state.attachments,
         settings=settings,
         given=given,
-        rejected_for=_rejected_for(state, branch, step),
+        rejected_for=rejected_for(state, branch, step),
     )
 
 
@@ -93,10 +93,9 @@ def rendered(state: State, branch: Branch, step: str, context: Context | None = 
     return render(prompt, context or context_for(state, branch, step))
 
 
-def _rejected_for(state: State, branch: Branch, step: str) -> frozenset[str]:
+def rejected_for(state: State, branch: Branch, step: str) -> frozenset[str]:
     """Return the codes of the errors for which attempts at a step were rejected, whatever the window shows of them."""
-    verdicts = (node.verdict for node in state.attempts_at(branch, step) if node.rejection_text)
-    return frozenset(error.code for verdict in verdicts if verdict is not None for error in verdict.errors)
+    return next((node.rejected_for for node in state.attempts_at(branch, step) if node.rejection_text), frozenset())
 
 
 def retry_feedback(

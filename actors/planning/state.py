@@ -64,6 +64,8 @@ class Node:
     """The guard's verdict, or a person's in a review; None until there is one."""
     rejection_text: str = ""
     """The part of its rejection that prompts contain; empty where it was not rejected."""
+    rejected_for: frozenset[str] = frozenset()
+    """The codes of the errors for which it was rejected, and of those of its step's earlier attempts; else empty."""
     classification: FailureClassified | None = None
     """The classifier's reply about its rejection; None where no classifier was asked."""
     decision: Decision | None = None
@@ -163,6 +165,8 @@ class State:
     """The number of replans so far, in all branches."""
     nodes: dict[str, Node] = field(default_factory=dict)
     """All attempts by id, in the order in which they were made."""
+    made: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """The attempts that brought a content, by step and content; it follows from the nodes."""
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     """The open requests for verdicts by request id."""
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)

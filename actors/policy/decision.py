@@ -339,7 +339,7 @@ def _streak(failure: Failure, situation: Situation) -> int:
     """Return how many failures of the step in a row, this one included, have the same signature."""
     current = signature(failure.verdict)
     count = 1
-    for past in reversed([past for past in situation.history if past.step == failure.step]):
+    for past in (past for past in reversed(situation.history) if past.step == failure.step):
         if past.signature != current:
             break
         count += 1
