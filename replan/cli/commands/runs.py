@@ -6,7 +6,7 @@ from actors.values.lines import line
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.reading import reading
-from replan.cli.terminal.console import print_json, print_row
+from replan.cli.terminal.console import print_json, print_row, print_table
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from replan.views.rows import head_line, row_line, row_to_json
@@ -23,10 +23,8 @@ def list_runs(invocation: Invocation, *, waiting: bool, older_than: float | None
         return Exit.OK
     now = time.time()
     if rows:
-        print_row(head_line())
-    for row, status in rows:
-        print_row(row_line(row, status, now), cut=True)
-    if not rows:
+        print_table([head_line(), *(row_line(row, status, now) for row, status in rows)])
+    else:
         empty = "no run waits" if waiting else f"no runs yet: `{program()} run PROBLEM` starts one"
         print_row(line(empty, "dim"))
     return Exit.OK

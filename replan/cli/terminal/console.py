@@ -186,6 +186,15 @@ def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
         out().print(rich_text(row), soft_wrap=whole or None)
 
 
+def print_table(rows: Iterable[Line]) -> None:
+    """Print lines on stdout, of which one that is too long for a terminal ends in an ellipsis; thousands are quick."""
+    if not sys.stdout.isatty():
+        print_lines(rows)
+        return
+    for row in rows:
+        print_row(row, cut=True)
+
+
 def print_tree(tree: LineTree) -> None:
     """Print a tree of lines on stdout."""
     if sys.stdout.isatty():

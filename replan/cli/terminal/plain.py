@@ -58,8 +58,7 @@ def plain_line(row: Line) -> str:
 
 def print_lines(rows: Iterable[Line | str]) -> None:
     """Print lines on stdout, which is a pipe or a file."""
-    for row in rows:
-        print_text(f"{row if isinstance(row, str) else plain_line(row)}\n")
+    print_text("".join(f"{row if isinstance(row, str) else plain_line(row)}\n" for row in rows))
 
 
 def tree_lines(tree: LineTree, *, ascii_only: bool = False) -> Iterator[str]:
