@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="measure only these parts")
     options = parser.parse_args()
     SCRATCH.mkdir(exist_ok=True)
-    results = earlier()
+    results = {}
     if {"crowd", "growth"} & {*options.only}:
         contestants = start_contestants(peers=not options.no_peers)
         results |= provenance_of(peers=not options.no_peers)
@@ -90,7 +90,7 @@ def main():
         results["attempts"] = attempts(options.attempts, options.rounds)
     if "home" in options.only:
         results["home"] = homes(options.home_runs, options.waiting, options.rounds)
-    results = json.loads(json.dumps(results))  # With the keys that the file has.
+    results = json.loads(json.dumps(earlier() | results))  # With the keys that the file has.
     print(tables(results))
     write("scale", results)
 
