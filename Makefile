@@ -9,7 +9,7 @@ COUNT ?= 100
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak mutants lab lab-full bench peers docs pictures plots lock clean
+.PHONY: help setup run test lint conformance soak mutants lab lab-full bench peers docs pictures plots lock sbom clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -89,6 +89,9 @@ lock: ## resolve the dependencies anew into the two lock files (needs uv)
 	  --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links -q -o requirements.lock
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml $(DEPLOYED) --constraints requirements.lock --universal \
 	  --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate -q -o requirements-deploy.lock
+
+sbom: $(READY) ## write what a release is made of as a CycloneDX document, into build/sbom.cdx.json
+	@$(BIN)/python docs/sbom.py
 
 clean: ## remove .venv and all that tools have left
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

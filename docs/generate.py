@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 # So that the checkout is documented, whatever is installed; `page_parts` is in the folder of this script.
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
-from page_parts import asked, demands, experiments, http_api, mcp, quantities, requirements, tools  # noqa: E402
+from page_parts import asked, demands, dependencies, experiments, http_api, mcp, quantities, requirements, tools  # noqa: E402
 from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
@@ -196,6 +196,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
     "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
     "demands": demands.demands,
+    **dependencies.PARTS,
     "events": events,
     "execution-events": execution_events,
     "exit-codes": lambda: table(
