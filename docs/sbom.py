@@ -1,4 +1,4 @@
-"""Writes what a release is made of as a CycloneDX document: `make sbom`. It has no date: the same lock gives the same."""
+"""Writes what a release is made of as a CycloneDX document: `make sbom`. The same lock gives the same document."""
 # ruff: noqa: INP001, T201 -- a script, not a package
 
 import json

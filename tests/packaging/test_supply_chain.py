@@ -1,4 +1,4 @@
-"""What a release is made of: each locked package has hashes and an allowed licence, and the bill of materials has it."""
+"""What a release is made of: each locked package has hashes and an allowed licence, and is in the bill of materials."""
 
 import json
 import re
