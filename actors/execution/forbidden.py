@@ -2,15 +2,21 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
+from actors.guards.port import Guard, unread_verdict
 from actors.plans.constraints import FORBIDS
 from actors.plans.coverage import folded_name
 from actors.plans.formatting import printable
 from actors.plans.plan import Plan, Step
+from actors.plans.reader import read_draft
 from actors.tools.snapshot_texts import touched
 from actors.tools.uses import PersonUse, ToolSet, ToolUse
-from actors.values.findings import Code, Finding, ReasonTag
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.requirements import Requirement, RequirementKind
+from actors.values.verdict_limits import limited
+from runtime.core.total import total
 
 PATHS_SHOWN = 5
 """The changed paths that a finding names."""
@@ -19,10 +25,30 @@ FILES = frozenset({"files", "changed files", "files changed"})
 DAY_SECONDS = 86_400.0
 
 
-def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet) -> tuple[Finding, ...]:
+def keeping_to_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
+    """Return a guard that also rejects a plan that does what one of its own requirements forbids.
+
+    Without tools the names of the plan alone are compared; so they are where a name of it is not bound.
+    """
+
+    @total("the plan", partial(unread_verdict, "plan"))
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        verdict = proves(artifact, context)
+        plan = read_draft(artifact.parsed)[0] if verdict.passed else None
+        bound = None if plan is None or tools is None or tools.unbound(plan) else tools
+        broken = () if plan is None else tuple(broken_by_plan(plan, bound))
+        if not broken:
+            return verdict
+        update = {"passed": False, "score": 0.99, "findings": tuple(limited([*broken, *verdict.findings]))}
+        return verdict.model_copy(update=update)
+
+    return guard
+
+
+def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet | None) -> tuple[Finding, ...]:
     """Return a finding for each requirement that forbids what executes or checks a step.
 
-    The step's generator and guard are compared, and the names of the tools that they stand for.
+    The step's generator and guard are compared, and, with tools, the names of those that they stand for.
     """
     forbidding = [each for each in requirements if each.kind == RequirementKind.MUST_AVOID and each.tools]
     if not forbidding:
@@ -37,11 +63,13 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
     return tuple(found)
 
 
-def _used(step: Step, tools: ToolSet) -> Iterator[str]:
+def _used(step: Step, tools: ToolSet | None) -> Iterator[str]:
     """Yield the names of a step's generator and guard, and of what they stand for."""
     if step.guard:
         yield step.guard
     yield step.generator
+    if tools is None:
+        return
     for use in (tools.guard_use(step), tools.generator_use(step)):
         if use is None:
             continue
@@ -55,7 +83,7 @@ def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     return tuple(path for each in requirements if each.kind in FORBIDS for path in each.paths)
 
 
-def broken_by_plan(plan: Plan, tools: ToolSet) -> Iterator[Finding]:
+def broken_by_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
     """Yield what the steps of a plan do against its requirements, by their tools and by what their success changes."""
     forbidding = [item for item in plan.requirements if item.kind in FORBIDS and (item.tools or item.tokens)]
     for step in plan.steps if forbidding else ():

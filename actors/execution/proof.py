@@ -1,17 +1,12 @@
 """The guard that a plan passes before it is executed, at the start of a run and at every replan. Pure."""
 
-from functools import partial
-
 from actors.execution.config import ExecutionConfig
-from actors.execution.forbidden import broken_by_plan
+from actors.execution.forbidden import keeping_to_requirements
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from actors.guards.port import Guard, unread_verdict
-from actors.plans.reader import read_draft
+from actors.guards.port import Guard
 from actors.tools.uses import ToolSet
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
-from actors.values.verdict_limits import limited
-from runtime.core.total import total
 
 LEVELS = {
     "plan_minimal": plan_minimal.make,
@@ -27,18 +22,7 @@ def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
     A plan that does what one of its own requirements forbids does not pass; all its names are bound.
     """
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
-
-    @total("the plan", partial(unread_verdict, level))
-    def guard(artifact: Artifact, context: Context) -> Verdict:
-        verdict = proves(artifact, context)
-        plan = read_draft(artifact.parsed)[0] if verdict.passed else None
-        broken = () if plan is None or tools.unbound(plan) else tuple(broken_by_plan(plan, tools))
-        if not broken:
-            return verdict
-        update = {"passed": False, "score": 0.99, "findings": tuple(limited([*broken, *verdict.findings]))}
-        return verdict.model_copy(update=update)
-
-    return guard
+    return keeping_to_requirements(proves, tools)
 
 
 def plan_guard(config: ExecutionConfig) -> Guard:

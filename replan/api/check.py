@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from actors.execution.forbidden import keeping_to_requirements
 from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.plans.plan import Plan, plan_to_json
@@ -25,14 +26,16 @@ def check(
 ) -> Verdict:
     """Judge a plan (a typed plan, a JSON value, or text that holds one) at a level: minimal, medium or expansive.
 
-    A rejection is a value. `guard_catalog` are guard names that steps may use beside the default ones; `r_max` bounds
-    the plan's total budget; `assurance` is what expansive asks of the traces that do not escalate. Raises
-    `UsageProblem` for a level or a setting that does not exist.
+    A plan that does what one of its own requirements forbids is rejected, as far as names and tokens tell; what a name
+    is bound to, an execution compares. A rejection is a value. `guard_catalog` are guard names that steps may use
+    beside the default ones; `r_max` bounds the plan's total budget; `assurance` is what expansive asks of the traces
+    that do not escalate. Raises `UsageProblem` for a level or a setting that does not exist.
     """
     guard = BUILT_IN.get(f"plan_{level}")
     if guard is None:
         raise UsageProblem(f"there is no level {level!r}", place="level", hint="minimal, medium or expansive")
-    judge = guard({"assurance": assurance, "r_max": r_max, "guard_catalog": list(guard_catalog)})
+    proves = guard({"assurance": assurance, "r_max": r_max, "guard_catalog": list(guard_catalog)})
+    judge = keeping_to_requirements(proves, None)
     return judge(Artifact(artifact_id="plan", step="plan", content=_text(plan)), Context(specification=""))
 
 

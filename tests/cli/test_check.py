@@ -49,6 +49,42 @@ def test_a_rejected_plan_is_exit_3_with_its_findings(replan, plans):
     )
 
 
+FORBIDDEN = {
+    "tools": {"kind": "must_avoid", "text": "no G", "quote": "never use g", "source": "problem", "tools": ["G"]},
+    "a token that is made": {
+        "kind": "must_avoid",
+        "text": "x",
+        "quote": "x",
+        "source": "problem",
+        "tokens": ["unknown"],
+    },
+    "a token that must stay": {
+        "kind": "must_keep",
+        "text": "y",
+        "quote": "y",
+        "source": "problem",
+        "tokens": ["known"],
+    },
+}
+
+
+@pytest.mark.parametrize("requirement", FORBIDDEN.values(), ids=FORBIDDEN)
+@pytest.mark.parametrize("level", ["minimal", "medium", "expansive"])
+def test_a_plan_that_does_what_its_own_requirement_forbids_is_rejected(replan, tmp_path, requirement, level):
+    """It was valid here, and not proved where it was to be executed."""
+    steps = [{**step} for step in PLAN["steps"]]
+    if requirement["kind"] == "must_keep":
+        steps[-1]["delete_effects"] = ["known"]
+    elif "tokens" in requirement:
+        steps[0]["effects"] = [*steps[0]["effects"], "unknown"]
+    (tmp_path / "plan.json").write_text(json.dumps({**PLAN, "steps": steps, "requirements": [requirement]}))
+    result = replan("check", tmp_path / "plan.json", "--level", level, "--json")
+    shown = json.loads(result.stdout)
+    errors = [each["code"] for each in shown["findings"] if each["severity"] == "error"]
+    assert (result.exit_code, shown["valid"]) == (3, False)
+    assert set(errors) == {"requirement.violated"}
+
+
 def test_the_expansive_level_reports_assurance_and_escalations(replan, plans):
     shown = json.loads(replan("check", plans / "good.json", "--level", "expansive", "--json").stdout)
     assert shown["assurance"] == "strong"
