@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from actors.demands.open_values import open_value
 from actors.demands.passages import Passages, words_of
-from actors.demands.told import READING, Demands, Said, Told, demands_of, is_settled
+from actors.demands.user_texts import READING, Demands, StatedDemand, UserTexts, demands_of, is_settled
 from actors.plans.coverage import Checked, TokenChanges, checked
 from actors.plans.coverage import Standing as Coverage
 from actors.plans.plan import Plan
@@ -106,7 +106,7 @@ class DemandTable:
         return not self.unread and not self.in_no_step
 
 
-def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
+def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
     """Return the table of a plan, whose requirements include those of recon.
 
     A requirement that belongs to no demand has a row where the user has told it to the run, in whatever words, where
@@ -114,14 +114,14 @@ def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> Dema
     `paths_compared_by` names what compares the files that a requirement protects, such as an execution; empty where
     nothing does.
     """
-    demands = demands_of(told)
+    demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
-    standing_for = _matched(told, demands, plan.requirements)
+    standing_for = _matched(user, demands, plan.requirements)
     rows = [judged.row(each, standing_for.get(each.demand.id, ())) for each in demands.holding]
-    assumed = _assumed(told, demands, plan.requirements)
+    assumed = _assumed(user, demands, plan.requirements)
     matched = {item.id for items in standing_for.values() for item in items}
     alone = [item for item in plan.requirements if item.id not in matched]
-    read = [_bare(text) for _, text in told.texts] if alone and not demands.unread else []
+    read = [_bare(text) for _, text in user.texts] if alone and not demands.unread else []
     rows += [
         judged.own_row(item)
         for item in alone
@@ -133,24 +133,24 @@ def demand_table(told: Told, plan: Plan, *, paths_compared_by: str = "") -> Dema
     return DemandTable(tuple(marked), demands.unread)
 
 
-def _assumed(told: Told, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
+def _assumed(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
     """Return what is assumed of a demand or a requirement, by its id, where nobody has said what is meant."""
     found = {
         item.id: one_line(item.text)
         for item in stated
-        if item.ambiguous and not is_settled(told.clarified, READING, item.quote)
+        if item.ambiguous and not is_settled(user.clarified, READING, item.quote)
     }
     for one, other, _ in demands.unclear_pairs:
         for demand, beside in ((one, other), (other, one)):
             found.setdefault(demand.id, f"it holds beside '{one_line(beside.quote)}', and the stricter one decides")
     for said in demands.holding:
         words = open_value(said.demand)
-        if words and not is_settled(told.clarified, said.demand.quote):
+        if words and not is_settled(user.clarified, said.demand.quote):
             found.setdefault(said.demand.id, f"'{words}' stays open")
     return found
 
 
-def _matched(told: Told, demands: Demands, stated: Sequence[Requirement]) -> Mapping[str, list[Requirement]]:
+def _matched(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> Mapping[str, list[Requirement]]:
     """Return, by the id of a demand, the requirements that stand for it.
 
     Pairs are taken by how well their quotes agree: first each requirement and each demand once, then the requirements
@@ -158,7 +158,7 @@ def _matched(told: Told, demands: Demands, stated: Sequence[Requirement]) -> Map
     """
     said = (*demands.holding, *demands.replaced)
     by_id = {item.id: item for item in stated}
-    pairs = sorted(_overlaps(told, said, stated), reverse=True, key=lambda pair: pair[0])
+    pairs = sorted(_overlaps(user, said, stated), reverse=True, key=lambda pair: pair[0])
     found: dict[str, list[Requirement]] = defaultdict(list)
     used: set[str] = set()
     for further in (False, True):
@@ -169,14 +169,16 @@ def _matched(told: Told, demands: Demands, stated: Sequence[Requirement]) -> Map
     return found
 
 
-def _overlaps(told: Told, said: Iterable[Said], stated: Sequence[Requirement]) -> Iterator[tuple[float, str, str]]:
+def _overlaps(
+    user: UserTexts, said: Iterable[StatedDemand], stated: Sequence[Requirement]
+) -> Iterator[tuple[float, str, str]]:
     """Yield how well the quotes of a demand and a requirement agree, with their ids, where they agree enough."""
-    by_text: dict[int, list[Said]] = defaultdict(list)
+    by_text: dict[int, list[StatedDemand]] = defaultdict(list)
     for each in said:
         by_text[each.text].append(each)
     known = {item.id for item in stated}
     for number, here in by_text.items():
-        passages = Passages(told.texts[number][1])
+        passages = Passages(user.texts[number][1])
         places = {item.id: list(passages.find(item.quote)) for item in stated}
         for each in here:
             demand = each.demand
@@ -210,7 +212,7 @@ class _Judged:
             for name in step.satisfies if step.step_id not in idle else ():
                 self._satisfying[name].append(step.step_id)
 
-    def row(self, said: Said, items: Sequence[Requirement]) -> Row:
+    def row(self, said: StatedDemand, items: Sequence[Requirement]) -> Row:
         """Return the row of a demand, for which these requirements stand: the best of them counts."""
         demand = said.demand
         kind, source = str(demand.kind), str(demand.source)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from actors.demands.conclusion import Conclusion, conclusion
 from actors.demands.table import DemandTable, demand_table
-from actors.demands.told import told
+from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig
 from actors.plans.plan import Plan
 
@@ -16,7 +16,7 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
     """Return the table; `later` is what the user has told the execution. None where nobody has said anything."""
     if not (config.problem.strip() or later or plan.requirements):
         return None
-    said = told(config.problem, later)
+    said = user_texts(config.problem, later)
     return demand_table(said, plan, paths_compared_by=COMPARED_BY if config.snapshots else "")
 
 

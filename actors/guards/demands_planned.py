@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.demands.table import DemandTable, Row, demand_table
-from actors.demands.told import told_in
+from actors.demands.user_texts import user_texts_in
 from actors.guards.comparison import dependency, object_of, verdict_of
 from actors.guards.fields import check_settings
 from actors.guards.port import Guard
@@ -41,7 +41,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         if context.given is not None and context.given.initial_state is not None:
             # The plan goes on with an execution, which has done a part of the work and has a table of its own.
             return verdict_of(NAME, ())
-        table = demand_table(told_in(context), with_stated(plan, dependency(context, "recon")))
+        table = demand_table(user_texts_in(context), with_stated(plan, dependency(context, "recon")))
         return verdict_of(NAME, list(_missing(table)), len(table.rows))
 
     return guard

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from actors.demands.demand import Demand
 from actors.demands.open_values import open_value
-from actors.demands.told import BOTH, NEITHER, READING, demands_of, told_in
+from actors.demands.user_texts import BOTH, NEITHER, READING, demands_of, user_texts_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings
 from actors.guards.port import Guard
@@ -133,7 +133,7 @@ def _contradicting(stated: Sequence[Requirement], context: Context) -> list[tupl
     declared = {frozenset(map(same_name, (item.quote, *item.conflicts_with))) for item in stated if item.conflicts_with}
     ids = {item.id: same_name(item.quote) for item in stated}
     found = []
-    for pair in demands_of(told_in(context)).open_pairs:
+    for pair in demands_of(user_texts_in(context)).open_pairs:
         names = {same_name(demand.quote) for demand in pair}
         known = any(names <= {ids.get(name, name) for name in each} for each in declared)
         if not (known and names <= by_quote.keys()):
@@ -144,7 +144,7 @@ def _contradicting(stated: Sequence[Requirement], context: Context) -> list[tupl
 def _open_values(context: Context) -> list[tuple[str, Inquiry]]:
     """Return the ids of sentences of the user that leave a value open, with the questions; the new ones come first."""
     asked = []
-    for said in demands_of(told_in(context)).holding:
+    for said in demands_of(user_texts_in(context)).holding:
         if words := open_value(said.demand):
             text = f"What is to stand in place of '{words}' in the sentence below, which leaves it open?"
             asked.append((said.demand.id, inquiry(text, shown=one_line(said.demand.quote))))
@@ -160,7 +160,7 @@ def _ambiguous(stated: Sequence[Requirement], context: Context) -> Iterator[tupl
     two_values = [{one.quote, other.quote} for _, one, other, _ in _two_values(stated)]
     pairs = [
         (one.id, which_holds(one, other, why, can_both=True))
-        for one, other, why in demands_of(told_in(context)).unclear_pairs
+        for one, other, why in demands_of(user_texts_in(context)).unclear_pairs
         if {one.quote, other.quote} not in two_values
     ]
     yield from sorted(pairs, key=lambda pair: was_asked(context, pair[1].whole))[:CONTRADICTIONS_MAX]

@@ -9,7 +9,7 @@ from actors.config.model_spec import reads_text
 from actors.demands.conclusion import Conclusion, conclusion
 from actors.demands.table import DemandTable, demand_table
 from actors.demands.table_lines import table_texts
-from actors.demands.told import Told, told
+from actors.demands.user_texts import UserTexts, user_texts
 from actors.guards.recon import normalised
 from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
@@ -59,7 +59,7 @@ class Result(RunResult):
     """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
     needed: NeededAnswer | None = None
     """The question that the run needed an answer to and may not ask, since its parent asks for it; else None."""
-    told: Told | None = None
+    user: UserTexts | None = None
     """What the user has said, for the table of demands; None for a step of another run, whose table has it."""
     reads_text: bool = True
     """Whether the run's author reads the text, as a language model does."""
@@ -87,11 +87,11 @@ class Result(RunResult):
     def demands(self) -> DemandTable | None:
         """What the plan does about each demand of the user; None without a plan, and for a step of another run."""
         plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
-        if plan is None or self.told is None:
+        if plan is None or self.user is None:
             return None
         recon = (step.value for step in self.path if isinstance(step.value, Mapping) and "steps" not in step.value)
         return demand_table(
-            self.told, with_stated(plan, next((each for each in recon if each.get("requirements")), None))
+            self.user, with_stated(plan, next((each for each in recon if each.get("requirements")), None))
         )
 
     @cached_property
@@ -142,17 +142,17 @@ def result_of(view: RunView) -> Result:
         path=tuple(_path_steps(path)),
         tree=() if begun is None else tree_of(begun),
         findings=() if begun is None else _findings(begun, path, won=won),
-        told=None if begun is None or begun.run.child else said_to(begun),
+        user=None if begun is None or begun.run.child else said_to(begun),
         reads_text=begun is None or reads_text(begun.config.model),
         needed=None if begun is None or begun.end is None else begun.end.question,
         output_tokens=0 if begun is None or rejected is None else begun.config.steps[rejected.step].output_tokens_max,
     )
 
 
-def said_to(state: State) -> Told:
+def said_to(state: State) -> UserTexts:
     """Return what the user of a run has said: the problem, what was told to it later, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
-    return told(state.specification, later, state.run.clarifications)
+    return user_texts(state.specification, later, state.run.clarifications)
 
 
 def best_path(state: State) -> tuple[Node, ...]:

@@ -9,7 +9,7 @@ import yaml
 import replan
 from actors.demands.reader import read_demands
 from actors.demands.table import Standing
-from actors.demands.told import demands_of, told
+from actors.demands.user_texts import demands_of, user_texts
 from actors.values.requirements import RequirementKind, requirement_id
 from tests.cli.samples import ANALYSIS, STRATEGY, write_script
 
@@ -18,7 +18,7 @@ TEXTS = {
     each["id"]: each["text"]
     for name in ("held_out.yaml", "development.yaml")
     for each in yaml.safe_load((STATEMENTS / name).read_text(encoding="utf-8"))
-    if each["language"] == "english" and each.get("items") and not demands_of(told(each["text"])).open_pairs
+    if each["language"] == "english" and each.get("items") and not demands_of(user_texts(each["text"])).open_pairs
 }
 ISSUES = sorted(TEXTS, key=lambda name: -len(read_demands(TEXTS[name]).demands))[:10]
 FEW = ISSUES[::4]

@@ -4,7 +4,7 @@ import pytest
 
 from actors.demands.table import Standing, demand_table, standing_text
 from actors.demands.table_lines import table_lines
-from actors.demands.told import NEITHER, READING, demands_of, told
+from actors.demands.user_texts import NEITHER, READING, demands_of, user_texts
 from actors.plans.reader import read_plan
 from actors.values.artifacts import Clarified
 from actors.values.requirements import requirement_id
@@ -42,11 +42,11 @@ def plan(*requirements, satisfies=None):
 
 def standings(text, value, **more):
     """Return what the table says of each quote."""
-    return {row.quote: standing_text(row) for row in demand_table(told(text, **more), value).rows}
+    return {row.quote: standing_text(row) for row in demand_table(user_texts(text, **more), value).rows}
 
 
 def test_a_plan_without_requirements_leaves_every_demand_in_no_step():
-    table = demand_table(told(STACK), plan())
+    table = demand_table(user_texts(STACK), plan())
     assert [row.quote for row in table.in_no_step] == [RAISE, ROLLBACK, GOAL, FRIDAY]
     assert not table.complete
     assert {row.requirement for row in table.rows} == {None}
@@ -132,7 +132,7 @@ def test_the_statement_of_a_defect_is_no_demand():
     text = "The export is slow."
     value = plan(requirement("goal", "export is slow", tokens=["done"]), requirement("budget", "slow"), satisfies=[])
     assert standings(text, value) == {}
-    assert demand_table(told(text), value).complete
+    assert demand_table(user_texts(text), value).complete
 
 
 def test_a_requirement_of_the_user_has_a_row_whatever_its_words():
@@ -153,7 +153,7 @@ def test_people_read_first_what_the_plan_leaves_out():
     value = plan(
         requirement("goal", GOAL, tokens=["done"]), requirement("scope", ROLLBACK), satisfies=[requirement_id(GOAL)]
     )
-    table = demand_table(told(STACK), value)
+    table = demand_table(user_texts(STACK), value)
     assert [shown.plain for shown in table_lines(table)] == [
         "Demands of the text: 4, 2 in no step, 1 not checked",
         f"   in no step: {RAISE}",
@@ -189,34 +189,34 @@ LOG = "Log all request bodies. Never log request bodies."
 )
 def test_an_answer_to_a_contradiction_says_which_demand_is_left(answer, left):
     asked = Clarified("Which of the two holds?\n- Log all request bodies\n- Never log request bodies", answer)
-    read = demands_of(told(LOG, clarified=[asked]))
+    read = demands_of(user_texts(LOG, clarified=[asked]))
     assert [each.demand.quote for each in read.holding] == left
     assert len(read.open_pairs) == (0 if answer else 1)
 
 
 def test_a_text_in_another_language_is_never_complete():
-    table = demand_table(told("Der Export muss alle Zeilen enthalten und darf nie die letzte verlieren."), plan())
+    table = demand_table(user_texts("Der Export muss alle Zeilen enthalten und darf nie die letzte verlieren."), plan())
     assert table.unread
     assert not table.complete
 
 
 def test_two_hundred_demands_are_read_and_more_are_said_to_be_left():
     text = "\n".join(f"- The field number{n} must be exported." for n in range(250))
-    table = demand_table(told(text), plan())
+    table = demand_table(user_texts(text), plan())
     assert len(table.rows) == 200
     assert "more than 200" in table.unread[0]
 
 
 def test_a_text_that_demands_nothing_has_an_empty_table():
-    assert demand_table(told("It is raining today."), plan()).rows == ()
-    assert demand_table(told(""), plan()).complete
+    assert demand_table(user_texts("It is raining today."), plan()).rows == ()
+    assert demand_table(user_texts(""), plan()).complete
 
 
 def test_paths_are_checked_only_where_something_compares_them():
     text = "Do not touch src/legacy/."
     value = plan(requirement("must_avoid", text, paths=["src/legacy/"]), satisfies=[])
-    assert [row.standing for row in demand_table(told(text), value).rows] == [Standing.DECLARED]
-    (row,) = demand_table(told(text), value, paths_compared_by="the execution").rows
+    assert [row.standing for row in demand_table(user_texts(text), value).rows] == [Standing.DECLARED]
+    (row,) = demand_table(user_texts(text), value, paths_compared_by="the execution").rows
     assert standing_text(row) == "checked by the execution"
 
 
@@ -229,7 +229,7 @@ FAST, SLOW = (line[2:] for line in TWO_LIMITS.splitlines())
 )
 def test_two_limits_hold_side_by_side_as_an_assumption_until_the_user_has_said_which_is_meant(answer, left, assumed):
     asked = Clarified(f"Which of the two holds?\n- {FAST}\n- {SLOW}", answer, unanswered="" if answer else "declined")
-    table = demand_table(told(TWO_LIMITS, clarified=[asked]), plan())
+    table = demand_table(user_texts(TWO_LIMITS, clarified=[asked]), plan())
     assert [row.quote for row in table.rows] == left
     shown = [row.to_json().get("assumed", "") for row in table.rows]
     assert shown == [row.assumed for row in table.rows]
@@ -242,7 +242,7 @@ def test_a_value_that_nobody_has_given_is_shown_as_open():
     text = "The search must answer within TBD ms."
     for answer, assumed in (("", "'TBD' stays open"), ("200 ms", "")):
         asked = Clarified(f"What is to stand in place of 'TBD' in the sentence below?\n{text}", answer)
-        assert demand_table(told(text, clarified=[asked]), plan()).rows[0].assumed == assumed
+        assert demand_table(user_texts(text, clarified=[asked]), plan()).rows[0].assumed == assumed
 
 
 def test_a_reading_that_nobody_has_confirmed_is_shown_as_assumed():
@@ -250,13 +250,13 @@ def test_a_reading_that_nobody_has_confirmed_is_shown_as_assumed():
     for text in (GOAL, "The workers and their sessions."):
         item = requirement("goal", text.rstrip("."), tokens=["done"], readings=["after a task", "at the end"])
         item["text"] = "Release after each task"
-        (row,) = demand_table(told(text), plan(item)).rows
+        (row,) = demand_table(user_texts(text), plan(item)).rows
         assert row.assumed == "Release after each task"
-        lines = table_lines(demand_table(told(text), plan(item)))
+        lines = table_lines(demand_table(user_texts(text), plan(item)))
         assert any("(assumed: Release after each task)" in line.plain for line in lines)
         question = f"{READING}\n- {item['quote']}"
         for answer, assumed in (("at the end", ""), ("", row.assumed)):
-            given = demand_table(told(text, clarified=[Clarified(question, answer)]), plan(item)).rows
+            given = demand_table(user_texts(text, clarified=[Clarified(question, answer)]), plan(item)).rows
             assert [each.assumed for each in given if each.assumed] == ([assumed] if assumed else [])
     item["readings"] = ["the same", "the same"]
-    assert not any(row.assumed for row in demand_table(told(text), plan(item)).rows)
+    assert not any(row.assumed for row in demand_table(user_texts(text), plan(item)).rows)

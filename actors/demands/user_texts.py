@@ -14,7 +14,7 @@ from actors.demands.reader import read_demands
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
 
-TOLD_MAX = 500
+DEMANDS_MAX = 500
 """Demands of all texts together that are read."""
 NEITHER = "neither"
 """The answer that neither of two demands is asked for."""
@@ -29,8 +29,8 @@ _WORDS_COMPARED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The texts of a user."""
+class UserTexts:
+    """What the user of a run has written."""
 
     texts: tuple[tuple[RequirementSource, str], ...]
     """Each text with its source, in the order in which they hold: where two disagree, the later one is right."""
@@ -39,7 +39,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatedDemand:
     """One demand and the text that states it."""
 
     demand: Demand
@@ -52,9 +52,9 @@ class Said:
 class Demands:
     """What a user asks for."""
 
-    holding: tuple[Said, ...]
+    holding: tuple[StatedDemand, ...]
     """The demands that nothing said later replaces, each quote once, in the order of the texts."""
-    replaced: tuple[Said, ...]
+    replaced: tuple[StatedDemand, ...]
     """Those that a later text or an answer has replaced."""
     open_pairs: tuple[tuple[Demand, Demand], ...]
     """Those that contradict each other where nothing says which of the two holds."""
@@ -64,34 +64,34 @@ class Demands:
     """A sentence for each text of which a part was not read."""
 
 
-def told_in(context: Context) -> Told:
+def user_texts_in(context: Context) -> UserTexts:
     """Return what the user has said, from the context of a generator or a guard. Attached files are not read."""
-    return told(context.specification, (*context.requirements, *context.notes), context.clarifications)
+    return user_texts(context.specification, (*context.requirements, *context.notes), context.clarifications)
 
 
-def told(problem: str, later: Sequence[str] = (), clarified: Sequence[Clarified] = ()) -> Told:
+def user_texts(problem: str, later: Sequence[str] = (), clarified: Sequence[Clarified] = ()) -> UserTexts:
     """Return the texts of a user: the problem, what was told to the run later, and the answers to its questions."""
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
     texts += [(RequirementSource.ANSWER, each.answer) for each in clarified if each.answer]
-    return Told(tuple(texts), tuple(clarified))
+    return UserTexts(tuple(texts), tuple(clarified))
 
 
 @lru_cache(maxsize=16)  # A page asks again and again about the same run.
-def demands_of(told: Told) -> Demands:
-    """Return the demands of all texts, of which `TOLD_MAX` are read."""
-    latest: dict[str, Said] = {}
+def demands_of(user: UserTexts) -> Demands:
+    """Return the demands of all texts, of which `DEMANDS_MAX` are read."""
+    latest: dict[str, StatedDemand] = {}
     unread: list[str] = []
-    for number, (source, text) in enumerate(told.texts):
+    for number, (source, text) in enumerate(user.texts):
         reading = _read(text, source)
         if reading.unread:
             unread.append(reading.unread)
         for demand in reading.demands:
-            if len(latest) == TOLD_MAX and demand.id not in latest:
-                unread.append(f"Only the first {TOLD_MAX} demands of all texts are in this table.")
+            if len(latest) == DEMANDS_MAX and demand.id not in latest:
+                unread.append(f"Only the first {DEMANDS_MAX} demands of all texts are in this table.")
                 break
             latest.pop(demand.id, None)
-            latest[demand.id] = Said(demand, number)
+            latest[demand.id] = StatedDemand(demand, number)
     said = {each.demand.id: each for each in latest.values()}
     replaced: set[str] = set()
     every = [each.demand for each in latest.values()]
@@ -100,7 +100,7 @@ def demands_of(told: Told) -> Demands:
         pairs.setdefault(frozenset((one.id, other.id)), (one, other, why))
     left = []
     for one, other, why in pairs.values():
-        dropped = _dropped(said[one.id], said[other.id], told.clarified)
+        dropped = _dropped(said[one.id], said[other.id], user.clarified)
         replaced.update(dropped)
         if not dropped:
             left.append((one, other, why))
@@ -110,7 +110,7 @@ def demands_of(told: Told) -> Demands:
         replaced=tuple(each for each in said.values() if each.demand.id in replaced),
         open_pairs=tuple((one, other) for one, other, why in still if not why),
         unclear_pairs=tuple(
-            pair for pair in still if pair[2] and not is_settled(told.clarified, *(each.quote for each in pair[:2]))
+            pair for pair in still if pair[2] and not is_settled(user.clarified, *(each.quote for each in pair[:2]))
         ),
         unread=tuple(dict.fromkeys(unread)),
     )
@@ -121,7 +121,7 @@ def _read(text: str, source: RequirementSource) -> Reading:
     return read_demands(text, source)
 
 
-def _dropped(one: Said, other: Said, clarified: Sequence[Clarified]) -> set[str]:
+def _dropped(one: StatedDemand, other: StatedDemand, clarified: Sequence[Clarified]) -> set[str]:
     """Return the ids of those of two contradicting demands that no longer hold."""
     for each in clarified:
         if each.answer and all(_names(each.question, said.demand) for said in (one, other)):
