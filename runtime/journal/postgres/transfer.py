@@ -42,12 +42,17 @@ _COVER = (
 """Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
 
 
+TEXTS_KEPT = 16 * 1024 * 1024
+"""The bytes of texts above which those that were read are dropped."""
+
+
 class PostgresTransfer:
     """A database that runs are copied from or to."""
 
     def __init__(self, link: Link) -> None:
         """Take a link whose tables have been checked."""
         self._link, self._committer = link, Committer(HomeBudget())
+        self._texts: dict[bytes, bytes] = {}  # Those read last, which many runs share.
 
     def runs(self) -> list[str]:
         """As `Source.runs`."""
@@ -77,9 +82,43 @@ class PostgresTransfer:
         """Return all of a run, verified, or why it cannot be read."""
         try:
             with snapshot(self._link) as (cursor, now):
-                return _read(cursor, run, now)
+                return self._read(cursor, run, now)
         except JournalError as error:
             return error
+
+    def _read(self, cursor: Cursor, run: str, now: float) -> RunCopy:
+        held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
+        start, rows = reading.stored_after(cursor, held, 0)
+        verify(run, start, rows, held.tip)
+        ends = cursor.execute("SELECT seq FROM replan.records WHERE run = %s AND last", (held.id,)).fetchall()
+        return RunCopy(
+            run,
+            row.title,
+            held.kind,
+            held.format,
+            row.created,
+            row.updated,
+            row.summary,
+            held.epoch,
+            held.account,
+            held.placement,
+            rows,
+            frozenset(seq for (seq,) in ends),
+            reading.messages_after(cursor, run, 0),
+            self._texts_of(cursor, held),
+        )
+
+    def _texts_of(self, cursor: Cursor, held: HeldRow) -> dict[bytes, bytes]:
+        """Return the texts that a run names; those that a run before it has named are not read again."""
+        named = cursor.execute("SELECT hash FROM replan.named_texts WHERE run = %s", (held.id,)).fetchall()
+        hashes = [bytes(digest) for (digest,) in named]
+        missing = [digest for digest in hashes if digest not in self._texts]
+        if missing:
+            if sum(map(len, self._texts.values())) > TEXTS_KEPT:
+                self._texts, missing = {}, hashes
+            found = cursor.execute("SELECT hash, text FROM replan.texts WHERE hash = ANY(%s)", (missing,)).fetchall()
+            self._texts |= {bytes(digest): bytes(text) for digest, text in found}
+        return {digest: self._texts[digest] for digest in hashes if digest in self._texts}
 
     def keep(self, runs: Sequence[str], place: str) -> None:
         """As `Source.keep`."""
@@ -95,10 +134,10 @@ class PostgresTransfer:
         """As `Target.add`."""
 
         def add(cursor: Cursor, _: float) -> list[bool | Refused]:
-            results = list[bool | Refused]()
+            results, written = list[bool | Refused](), set[bytes]()
             for copy, spent in copies:
                 try:
-                    results.append(_add(cursor, copy, spent, source))
+                    results.append(_add(cursor, copy, spent, source, written))
                 except (RunExists, RunMoved) as error:
                     results.append(error)
             return results
@@ -122,30 +161,8 @@ def _undecided(_: Group) -> NoReturn:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _read(cursor: Cursor, run: str, now: float) -> RunCopy:
-    held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
-    start, rows = reading.stored_after(cursor, held, 0)
-    verify(run, start, rows, held.tip)
-    ends = cursor.execute("SELECT seq FROM replan.records WHERE run = %s AND last", (held.id,)).fetchall()
-    return RunCopy(
-        run,
-        row.title,
-        held.kind,
-        held.format,
-        row.created,
-        row.updated,
-        row.summary,
-        held.epoch,
-        held.account,
-        held.placement,
-        rows,
-        frozenset(seq for (seq,) in ends),
-        reading.messages_after(cursor, run, 0),
-        {bytes.fromhex(digest): text for digest, text in reading.texts_of(cursor, held, rows).items()},
-    )
-
-
-def _add(cursor: Cursor, copy: RunCopy, spent: Spent, source: str) -> bool:
+def _add(cursor: Cursor, copy: RunCopy, spent: Spent, source: str, written: set[bytes]) -> bool:
+    """Add a run unless it was received before; `written` are the texts that this transaction has, by hash."""
     found = cursor.execute(
         "SELECT owner, epoch, (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs"
         " WHERE run = %s FOR UPDATE",
@@ -168,7 +185,8 @@ def _add(cursor: Cursor, copy: RunCopy, spent: Spent, source: str) -> bool:
     insert = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
     messages = [(number, i.inbox, i.key.encode(), i.body.encode(), i.at, seal(copy.run, i)) for i in copy.inbox]
     records = [(number, *row[:4], row.seq in copy.ends, *row[4:]) for row in copy.records]
-    batch.add_for(insert.format(table="texts") + " ON CONFLICT DO NOTHING", sorted(copy.texts.items()), TEXT)
+    texts = sorted((digest, text) for digest, text in copy.texts.items() if digest not in written)
+    batch.add_for(insert.format(table="texts") + " ON CONFLICT DO NOTHING", texts, TEXT)
     batch.add_for(insert.format(table="inbox"), messages, MESSAGE)
     batch.add_for(insert.format(table="records"), records, RECORD)
     batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
@@ -180,6 +198,7 @@ def _add(cursor: Cursor, copy: RunCopy, spent: Spent, source: str) -> bool:
         for day, amount in sorted(spent.items()):
             batch.add(_SPEND, [tenant, day, amount.calls, amount.micro_usd])
     batch.run()
+    written |= copy.texts.keys()
     return True
 
 
