@@ -25,7 +25,7 @@ class PostgresInspection:
 
     def __init__(self, cursor: Cursor, codecs: Codecs, now: float) -> None:
         """Take a cursor in an open transaction."""
-        self._cursor, self._codecs, self._now = cursor, codecs, now
+        self._cursor, self._codecs, self._now, self._texts = cursor, codecs, now, reading.SharedTexts()
         found = cursor.execute("SELECT run, id FROM replan.runs ORDER BY id").fetchall()
         self._numbers: dict[str, int] = dict(found)
 
@@ -65,7 +65,8 @@ class PostgresInspection:
         """As `Inspection.records`."""
         held = reading.held(self._cursor, run)
         codec = codec_of(self._codecs, run, held.kind, held.format)
-        return decode(codec, run, chained, reading.texts_of(self._cursor, held, chained).get)
+        texts = self._texts.of(self._cursor, held)
+        return decode(codec, run, chained, lambda digest: texts.get(bytes.fromhex(digest)))
 
     def appends(self, run: str) -> list[int]:
         """As `Inspection.appends`."""

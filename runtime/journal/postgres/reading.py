@@ -34,6 +34,9 @@ _MESSAGES = (
     " WHERE run = (SELECT id FROM replan.runs WHERE run = %s) AND id > %s ORDER BY id"
 )
 
+SHARED_BYTES = 16 * 1024 * 1024
+"""The bytes of texts of other runs above which those that were read are dropped."""
+
 _DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
 DUE = (
@@ -110,6 +113,28 @@ def texts_of(cursor: Cursor, row: HeldRow, rows: Sequence[Stored]) -> Mapping[st
         return {}
     statement = "SELECT hash, text FROM replan.named_texts JOIN replan.texts USING (hash) WHERE run = %s"
     return {bytes(digest).hex(): bytes(text) for digest, text in cursor.execute(statement, (row.id,))}
+
+
+class SharedTexts:
+    """Reads the texts of many runs, and each that they share once: it is known by its hash, and never changes."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bytes] = {}
+        self._size = 0
+
+    def of(self, cursor: Cursor, row: HeldRow) -> dict[bytes, bytes]:
+        """Return the texts that a run names, by hash."""
+        named = cursor.execute("SELECT hash FROM replan.named_texts WHERE run = %s", (row.id,)).fetchall()
+        hashes = [bytes(digest) for (digest,) in named]
+        if self._size > SHARED_BYTES:
+            self._known, self._size = {}, 0
+        missing = [digest for digest in hashes if digest not in self._known]
+        if missing:
+            statement = "SELECT hash, text FROM replan.texts WHERE hash = ANY(%s)"
+            found = {bytes(digest): bytes(text) for digest, text in cursor.execute(statement, (missing,))}
+            self._known |= found
+            self._size += sum(map(len, found.values()))
+        return {digest: self._known[digest] for digest in hashes if digest in self._known}
 
 
 def messages_after(cursor: Cursor, run: str, after: int, *, last: bool = False) -> list[InboxItem]:

@@ -42,17 +42,13 @@ _COVER = (
 """Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
 
 
-TEXTS_KEPT = 16 * 1024 * 1024
-"""The bytes of texts above which those that were read are dropped."""
-
-
 class PostgresTransfer:
     """A database that runs are copied from or to."""
 
     def __init__(self, link: Link) -> None:
         """Take a link whose tables have been checked."""
         self._link, self._committer = link, Committer(HomeBudget())
-        self._texts: dict[bytes, bytes] = {}  # Those read last, which many runs share.
+        self._texts = reading.SharedTexts()
 
     def runs(self) -> list[str]:
         """As `Source.runs`."""
@@ -105,20 +101,8 @@ class PostgresTransfer:
             rows,
             frozenset(seq for (seq,) in ends),
             reading.messages_after(cursor, run, 0),
-            self._texts_of(cursor, held),
+            self._texts.of(cursor, held),
         )
-
-    def _texts_of(self, cursor: Cursor, held: HeldRow) -> dict[bytes, bytes]:
-        """Return the texts that a run names; those that a run before it has named are not read again."""
-        named = cursor.execute("SELECT hash FROM replan.named_texts WHERE run = %s", (held.id,)).fetchall()
-        hashes = [bytes(digest) for (digest,) in named]
-        missing = [digest for digest in hashes if digest not in self._texts]
-        if missing:
-            if sum(map(len, self._texts.values())) > TEXTS_KEPT:
-                self._texts, missing = {}, hashes
-            found = cursor.execute("SELECT hash, text FROM replan.texts WHERE hash = ANY(%s)", (missing,)).fetchall()
-            self._texts |= {bytes(digest): bytes(text) for digest, text in found}
-        return {digest: self._texts[digest] for digest in hashes if digest in self._texts}
 
     def keep(self, runs: Sequence[str], place: str) -> None:
         """As `Source.keep`."""
