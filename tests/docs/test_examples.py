@@ -12,11 +12,14 @@ from tests.docs.blocks import FENCE, ROOT, Block, blocks, pages, rendered
 from tests.docs.reader import RUN_ID, Reader, difference
 from tests.docs.warm import warm_commands
 from tests.support.openai_server import Answer, by_step, serve
+from tests.support.question_form import breaches_below
 
 FOLLOWED = [page for page in pages() if any(block.language == "sh" for block in blocks(page))]
 TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-to") or page.name == "README.md"]
 """The pages that people begin with."""
 LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
+ASKING = {"talk-to-a-run.md": 2, "fill-a-schema.md": 1}
+"""The least number of questions that a page asks, which have the form; so the test sees them."""
 PROCESSES = dict.fromkeys(
     ("deploy.md", "host.md", "send-webhooks.md", "use-the-web-page.md", "connect-an-mcp-client.md"),
     "a command must be a process of its own to be ended by a signal",
@@ -150,11 +153,17 @@ REPLIES = {
 
 @pytest.mark.parametrize("page", [page for page in FOLLOWED if page.name not in ELSEWHERE], ids=name_of)
 def test_a_page_can_be_followed_as_it_is_rendered(page, request, empty, server):
-    """All commands are pasted, in order; each succeeds or says its exit code, and prints what the page shows."""
+    """All commands are pasted, in order; each succeeds or says its exit code, and prints what the page shows.
+
+    Every question that a run of the page has asked has the form of questions.
+    """
     commands = request.getfixturevalue("processes" if page.name in PROCESSES else "commands")
     with Reader(empty, commands, server.base_url) as reader:
         for block in blocks(page):
             reader.follow(block)
+    breaches, asked = breaches_below(empty)
+    assert breaches == []
+    assert asked >= ASKING.get(page.name, 0)
 
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=name_of)

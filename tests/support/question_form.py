@@ -2,10 +2,14 @@
 
 import re
 
+import trio
+
 from actors.run.questions import ClarificationRequested
 from actors.values.answers import kind_of, options_of
 from actors.values.asked import WITHOUT, AskedForm
 from actors.values.findings import Code
+from replan.api.home import at_home
+from replan.runs.run_ids import ALL
 
 _CODES = re.compile(r"(?<![\w.])(" + "|".join(re.escape(code) for code in Code) + r")(?![\w.])")
 _NODE = re.compile(r"\b\w+/(r\d+\.)?v\d+\.a\d+\b")
@@ -39,9 +43,25 @@ def breaches(form):
 
 def breaches_in(events):
     """Return the breaches of all questions among events, and how many questions there are."""
+    events = list(events)
     asked = [event for event in events if isinstance(event, ClarificationRequested)]
     asked += [event.question for event in events if isinstance(getattr(event, "question", None), AskedForm)]
     return [breach for event in asked for breach in breaches(event)], len(asked)
+
+
+def breaches_below(folder):
+    """Return the breaches of all questions of all runs in homes below a folder, and how many questions there are."""
+    found = [_breaches_at(journal.parent) for journal in sorted(folder.rglob("journal.sqlite3"))]
+    return [breach for breaches, _ in found for breach in breaches], sum(count for _, count in found)
+
+
+def _breaches_at(home):
+    async def read(engine):
+        rows = await engine.journal.runs(ALL)
+        records = [record for row in rows for record in await engine.journal.read(row.run)]
+        return breaches_in(record.event for record in records)
+
+    return trio.run(at_home, home, read)
 
 
 def _says_without(text):

@@ -1,0 +1,34 @@
+"""Every question of a shipped example, problem and profile has the form; what asks none is counted too."""
+
+import pytest
+
+from replan.setup.data_files import data_root
+from tests.docs.blocks import ROOT
+from tests.support.question_form import breaches_below
+
+PROBLEMS = sorted((data_root() / "configs" / "problems").glob("*.md"))
+DOCUMENTS = ROOT / "docs" / "examples"
+COMMANDS = {
+    **{f"problem {path.stem}": (("run", path, "-m", "rules", "--no-input"), 0) for path in PROBLEMS},
+    **{f"example {name}": (("execute", "--example", name, "--workspace", "work"), 0) for name in ("detour", "repair")},
+    "market": (("acquire", "market_size", "EV charging in Portugal", "--docs", DOCUMENTS / "market", "-m", "rules"), 1),
+    "cloud": (("acquire", "cloud_cost", "A shop", "--docs", DOCUMENTS / "cloud", "-m", "rules"), 1),
+}
+ANSWERS = 12
+"""The most answers that one run is given."""
+
+
+@pytest.mark.parametrize(("command", "least"), COMMANDS.values(), ids=COMMANDS)
+def test_every_question_of_a_shipped_example_has_the_form(replan, tmp_path, monkeypatch, command, least):
+    """Each question is declined in turn, so that all that follow are asked too."""
+    monkeypatch.chdir(tmp_path)
+    result = replan(*command, *([] if "--no-input" in command or "execute" in command else ["--no-input"]))
+    for _ in range(ANSWERS):
+        if result.exit_code != 6:
+            break
+        assert replan("answer", "--last", "--decline").exit_code == 0
+        result = replan("resume", "--last", "--no-input")
+    assert result.exit_code in (0, 3)
+    breaches, asked = breaches_below(tmp_path)
+    assert breaches == []
+    assert asked >= least
