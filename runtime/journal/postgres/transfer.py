@@ -1,17 +1,17 @@
 """Copying runs out of a Postgres journal and into one (`runtime.journal.copying`)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import psycopg
 
 from runtime.core.daily_budget import NO_LIMIT, HomeBudget
 from runtime.core.errors import JournalError, RunExists, RunMoved
-from runtime.journal.chain import Tip, seal, verify
+from runtime.journal.chain import Stored, seal, verify
 from runtime.journal.copying import Refused, RunCopy, Spent, check_received
 from runtime.journal.holding import MOVED_UNTIL, check_movable, moved_to, place_moved_to
-from runtime.journal.port import Dead
+from runtime.journal.port import Dead, RunRow
 from runtime.journal.postgres import reading, schema
 from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.batch import Batch
@@ -19,7 +19,7 @@ from runtime.journal.postgres.committing import Committer
 from runtime.journal.postgres.connecting import Cursor, Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Group, Work
-from runtime.journal.postgres.rows import CHANGING, HeldRow
+from runtime.journal.postgres.rows import CHANGING, COLUMNS, LISTED, HeldRow, held_row, listed_row
 from runtime.journal.postgres.transaction import ASKED, MESSAGE, NAMED, RECORD, TEXT, snapshot
 
 T = TypeVar("T")
@@ -40,6 +40,39 @@ _COVER = (
     " micro_usd = greatest(total.micro_usd, excluded.micro_usd)"
 )
 """Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
+
+
+_OF_RUNS = "IN (SELECT id FROM replan.runs WHERE run = ANY(%s))"
+_HELD_RUNS = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id"
+_LISTED_RUNS = f"SELECT {LISTED.format(now='%(now)s', asks='true')} FROM replan.runs WHERE run = ANY(%(runs)s)"
+_RECORDS_OF = (
+    f"SELECT run, seq, at, epoch, inbox, body, hash, last FROM replan.records WHERE run {_OF_RUNS} ORDER BY run, seq"
+)
+_MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
+_RECEIVED = (
+    "SELECT run, owner, epoch, (SELECT hash FROM replan.records WHERE records.run = runs.id AND records.seq = tip)"
+    " FROM replan.runs JOIN unnest(%s::text[], %s::bigint[]) AS copied (name, tip) ON run = name"
+    " ORDER BY id FOR UPDATE OF runs"
+)
+
+READ_AT_ONCE = 20
+"""Runs that are read together."""
+
+
+class _Stored(NamedTuple):
+    """What was read of some runs."""
+
+    listed: dict[str, RunRow]
+    records: dict[int, list[Sequence[Any]]]
+    inbox: dict[int, list[Sequence[Any]]]
+
+
+def _by_run(rows: Iterable[Sequence[Any]]) -> dict[int, list[Sequence[Any]]]:
+    """Return rows without their first value, the number of a run, by that."""
+    found = dict[int, list[Sequence[Any]]]()
+    for number, *values in rows:
+        found.setdefault(number, []).append(values)
+    return found
 
 
 class PostgresTransfer:
@@ -71,24 +104,40 @@ class PostgresTransfer:
             return failed
 
         failed = self._do(Work(decide, tuple(runs)))
-        for run in runs:
-            yield run, failed.get(run) or self._copy(run)
+        here = [run for run in runs if run not in failed]
+        for begin in range(0, len(here), READ_AT_ONCE):
+            failed_or_read = self._read(here[begin : begin + READ_AT_ONCE])
+            yield from failed_or_read.items()
+        yield from failed.items()
 
-    def _copy(self, run: str) -> RunCopy | JournalError:
-        """Return all of a run, verified, or why it cannot be read."""
+    def _read(self, runs: Sequence[str]) -> dict[str, RunCopy | JournalError]:
+        """Return all of some runs, verified, each or why it cannot be read; in few messages, for which others wait."""
+        with snapshot(self._link) as (cursor, now):
+            batch = Batch(cursor.connection)
+            listed = batch.add(_LISTED_RUNS, {"runs": [*runs], "now": now})
+            held, records, inbox = (batch.add(each, [[*runs]]) for each in (_HELD_RUNS, _RECORDS_OF, _MESSAGES_OF))
+            batch.run()
+            stored = _Stored(
+                {row.run: row for row in map(listed_row, listed.rows)}, _by_run(records.rows), _by_run(inbox.rows)
+            )
+            return {values[1]: self._copy(cursor, values, stored) for values in held.rows}
+
+    def _copy(self, cursor: Cursor, values: Sequence[Any], stored: "_Stored") -> RunCopy | JournalError:
+        """Return a run, verified, or why it cannot be read."""
         try:
-            with snapshot(self._link) as (cursor, now):
-                return self._read(cursor, run, now)
+            held = held_row(values)
+            found = stored.records.get(held.id, [])
+            rows = [
+                Stored(seq, at, epoch, consumed, bytes(body), bytes(digest))
+                for seq, at, epoch, consumed, body, digest, _ in found
+            ]
+            verify(held.run, held.start, rows, held.tip)
+            inbox = [reading.message(held.run, each) for each in stored.inbox.get(held.id, [])]
         except JournalError as error:
             return error
-
-    def _read(self, cursor: Cursor, run: str, now: float) -> RunCopy:
-        held, row = reading.held(cursor, run), reading.run_row(cursor, run, now)
-        start, rows = reading.stored_after(cursor, held, 0)
-        verify(run, start, rows, held.tip)
-        ends = cursor.execute("SELECT seq FROM replan.records WHERE run = %s AND last", (held.id,)).fetchall()
+        row = stored.listed[held.run]
         return RunCopy(
-            run,
+            held.run,
             row.title,
             held.kind,
             held.format,
@@ -99,8 +148,8 @@ class PostgresTransfer:
             held.account,
             held.placement,
             rows,
-            frozenset(seq for (seq,) in ends),
-            reading.messages_after(cursor, run, 0),
+            frozenset(each[0] for each in found if each[6]),
+            inbox,
             self._texts.of(cursor, held),
         )
 
@@ -116,17 +165,7 @@ class PostgresTransfer:
 
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
         """As `Target.add`."""
-
-        def add(cursor: Cursor, _: float) -> list[bool | Refused]:
-            results, written = list[bool | Refused](), set[bytes]()
-            for copy, spent in copies:
-                try:
-                    results.append(_add(cursor, copy, spent, source, written))
-                except (RunExists, RunMoved) as error:
-                    results.append(error)
-            return results
-
-        return self._do(Work(_undecided, alone=add))
+        return self._do(Work(_undecided, alone=lambda cursor, _: _add(cursor, copies, source)))
 
     def close(self) -> None:
         """Forget the writer, and close the connection."""
@@ -145,45 +184,66 @@ def _undecided(_: Group) -> NoReturn:
     raise AssertionError("a job of its own does not decide in a group")
 
 
-def _add(cursor: Cursor, copy: RunCopy, spent: Spent, source: str, written: set[bytes]) -> bool:
-    """Add a run unless it was received before; `written` are the texts that this transaction has, by hash."""
-    found = cursor.execute(
-        "SELECT owner, epoch, (SELECT hash FROM replan.records WHERE run = id AND seq = %s) FROM replan.runs"
-        " WHERE run = %s FOR UPDATE",
-        (copy.tip.seq, copy.run),
-    ).fetchall()
-    for owner, epoch, digest in found:
-        check_received(copy, owner, epoch, has_tip=digest is not None and Tip(copy.tip.seq, bytes(digest)) == copy.tip)
+def _add(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]], source: str) -> list[bool | Refused]:
+    """Add runs as `Target.add`, in three messages, for each of which other processes wait."""
+    by_name, results = {copy.run: copy for copy, _ in copies}, dict[str, bool | Refused]()
+    tips = [*by_name], [copy.tip.seq for copy in by_name.values()]
+    for run, owner, epoch, digest in cursor.execute(_RECEIVED, tips).fetchall():
+        copy = by_name[run]
+        has_tip = digest is not None and bytes(digest) == copy.tip.hash
+        try:
+            check_received(copy, owner, epoch, has_tip=has_tip)
+        except (RunExists, RunMoved) as error:
+            results[run] = error
+            continue
+        results[run] = False
         if source and place_moved_to(owner) == source:
-            cursor.execute("UPDATE replan.runs SET owner = NULL, lease_end = 0 WHERE run = %s", (copy.run,))
-        return False
+            cursor.execute("UPDATE replan.runs SET owner = NULL, lease_end = 0 WHERE run = %s", (run,))
+    _add_new(cursor, [(copy, spent) for copy, spent in copies if copy.run not in results])
+    return [results.get(copy.run, True) for copy, _ in copies]
+
+
+def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
+    """Add runs that are not there."""
+    if not copies:
+        return
+    batch = Batch(cursor.connection)
+    added = [batch.add(_ADD, _values(copy)) for copy, _ in copies]
+    batch.run()
+    numbered = [(answer.rows[0][0], copy) for answer, (copy, _) in zip(added, copies, strict=True)]
+    batch, insert = Batch(cursor.connection), "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
+    texts = {digest: text for copy, _ in copies for digest, text in copy.texts.items()}
+    messages = [
+        (number, i.inbox, i.key.encode(), i.body.encode(), i.at, seal(copy.run, i))
+        for number, copy in numbered
+        for i in copy.inbox
+    ]
+    records = [(number, *row[:4], row.seq in copy.ends, *row[4:]) for number, copy in numbered for row in copy.records]
+    named = [(digest, number) for number, copy in numbered for digest in sorted(copy.texts)]
+    asked = [(number, copy.summary.asks) for number, copy in numbered if copy.summary.asks]
+    batch.add_for(insert.format(table="texts") + " ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
+    batch.add_for(insert.format(table="inbox"), messages, MESSAGE)
+    batch.add_for(insert.format(table="records"), records, RECORD)
+    batch.add_for(insert.format(table="named_texts"), named, NAMED)
+    batch.add_for(insert.format(table="asked"), asked, ASKED)
+    for copy, spent in copies:
+        for tenant in NO_LIMIT.of(copy.placement.tenant):
+            if spent is None:
+                batch.add(_COVER, {"tenant": tenant, "day": copy.account.day})
+                continue
+            for day, amount in sorted(spent.items()):
+                batch.add(_SPEND, [tenant, day, amount.calls, amount.micro_usd])
+    batch.run()
+
+
+def _values(copy: RunCopy) -> tuple[Any, ...]:
+    """Return the values of `_ADD`."""
     row = HeldRow(
         *(0, copy.run, copy.kind, copy.format, copy.updated, copy.summary, copy.tip, copy.last_posted),
         *(copy.last_consumed, None, 0.0, copy.epoch, copy.account, copy.placement),
     )
     title = copy.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    values = (copy.run, title, copy.kind, copy.format, copy.created, *copy.placement, *row.changing())
-    number = cursor.execute(_ADD, values).fetchall()[0][0]
-    connection = cursor.connection
-    batch = Batch(connection)
-    insert = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
-    messages = [(number, i.inbox, i.key.encode(), i.body.encode(), i.at, seal(copy.run, i)) for i in copy.inbox]
-    records = [(number, *row[:4], row.seq in copy.ends, *row[4:]) for row in copy.records]
-    texts = sorted((digest, text) for digest, text in copy.texts.items() if digest not in written)
-    batch.add_for(insert.format(table="texts") + " ON CONFLICT DO NOTHING", texts, TEXT)
-    batch.add_for(insert.format(table="inbox"), messages, MESSAGE)
-    batch.add_for(insert.format(table="records"), records, RECORD)
-    batch.add_for(insert.format(table="named_texts"), [(digest, number) for digest in sorted(copy.texts)], NAMED)
-    batch.add_for(insert.format(table="asked"), [(number, copy.summary.asks)] if copy.summary.asks else [], ASKED)
-    for tenant in NO_LIMIT.of(copy.placement.tenant):
-        if spent is None:
-            batch.add(_COVER, {"tenant": tenant, "day": copy.account.day})
-            continue
-        for day, amount in sorted(spent.items()):
-            batch.add(_SPEND, [tenant, day, amount.calls, amount.micro_usd])
-    batch.run()
-    written |= copy.texts.keys()
-    return True
+    return (copy.run, title, copy.kind, copy.format, copy.created, *copy.placement, *row.changing())
 
 
 @contextmanager
