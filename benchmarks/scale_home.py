@@ -161,10 +161,11 @@ def served(home, url):
         os.environ["REPLAN_JOURNAL"] = url
     try:
         with serving(home, "--no-host") as (_, address):
-            base = address.partition("/sign-in")[0]
+            host = address.partition("//")[2].partition("/")[0]  # A name that only browsers resolve.
+            headers = {"Authorization": f"Bearer {token}", "Host": host}
 
             def get(path):
-                request = urllib.request.Request(f"{base}{path}", headers={"Authorization": f"Bearer {token}"})
+                request = urllib.request.Request(f"http://127.0.0.1:{host.rpartition(':')[2]}{path}", headers=headers)
                 begun = time.perf_counter()
                 with urllib.request.urlopen(request) as response:
                     response.read()
