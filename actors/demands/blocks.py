@@ -86,8 +86,10 @@ class Block(NamedTuple):
     """Whether a list item is numbered."""
     checked: bool = False
     """Whether the box of a list item is ticked: it is done."""
-    table: int = 0
-    """The number of the row of a cell."""
+    row: int = 0
+    """The row of a cell in its table, from 0."""
+    column: int = 0
+    """The column of a cell, from 0."""
 
 
 class _Line(NamedTuple):
@@ -125,6 +127,7 @@ class _Cutter:
     callout: bool = False
     """Whether the quoted lines above are a call-out."""
     row: int = 0
+    """The row of the table that the next line may belong to."""
     signed: bool = False
     """Whether the line before a signature has come."""
 
@@ -136,6 +139,8 @@ class _Cutter:
 
     def take(self, line: _Line, head: str, following: str) -> Iterator[Block]:
         """Take a line, and yield the blocks that are complete with it."""
+        if not head.lstrip().startswith("|"):
+            self.row = 0
         if self.fence or _FENCE.match(head):
             yield from self.close()
             self._take_fence(head)
@@ -154,8 +159,8 @@ class _Cutter:
             yield Block(form, line.start + heading[0], line.start + heading[1], depth=_level(head))
         elif head.lstrip().startswith("|"):
             yield from self.close()
-            self.row += 1
             yield from _cells(line, self.row)
+            self.row += 1
         elif item := _ITEM.match(head):
             yield from self.close()
             name = head[item.end() :].strip()
@@ -240,9 +245,9 @@ def _level(head: str) -> int:
 
 
 def _cells(line: _Line, row: int) -> Iterator[Block]:
-    for match in _CELL.finditer(line.text[:LINE_LENGTH_MAX]):
+    for column, match in enumerate(_CELL.finditer(line.text[:LINE_LENGTH_MAX])):
         if match[0].strip(" \t-:"):
-            yield Block(Form.CELL, line.start + match.start(), line.start + match.end(), table=row)
+            yield Block(Form.CELL, line.start + match.start(), line.start + match.end(), row=row, column=column)
 
 
 def _item(line: _Line, head: str, item: re.Match[str]) -> Block:

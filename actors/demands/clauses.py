@@ -16,7 +16,7 @@ CLAUSE_LENGTH_MIN = 12
 _JOINT = re.compile(
     r"; +(?=\S)|,? +(?:-|\u2013|\u2014|--) +(?=\S)|, (?:and|but|or|so(?! that)|yet|plus) |,? but "
     r"|,? and (?=(?:please|do not|don't|never|must|it must|we must|no |keep |leave |make sure|ensure|avoid )\b)"
-    r"|, (?=(?:(?:do not|don't|never|please|without)\b|no ))|(?P<bare>, (?=[a-z]))"
+    r"|, (?=(?:(?:do not|don't|never|please(?= \w)|without)\b|no ))|(?P<bare>, (?=[a-z]))"
 )
 
 

@@ -26,6 +26,8 @@ _OTHERS = (
     r"|someone|somebody|people|experts?|consultants?|articles?|blog posts?|papers?)"
 )
 GREETING = any_of(
+    r"^(?:(?:any |more )?(?:opinions?|thoughts|ideas|feedback|comments|help|suggestions?)(?: (?:is|are))? (?:very |most )?"
+    r"(?:welcome|appreciated)|(?:ok |so |and |well )*(?:what|how|why|when|where|who) (?:do|does|did|is|are) )",
     r"^(?:(?:please|pls|plz|kindly|thanks?|thx|cheers|so|very|much|a lot)[ ,.!]*)+$",
     r"^(?:(?:and|so|then|anyway),? )?(?:have|enjoy|wishing you|wish you|i wish you) (?:you )?(?:all )?(?:a "
     r"|an |your |the"
@@ -33,7 +35,7 @@ GREETING = any_of(
     r"|weekend|day|evening|holiday|vacation|christmas|trip|flight|lunch)\b",
     r"^(?:take care|stay (?:safe|healthy|tuned|well)|keep well|get well|be well|talk (?:to you )?(?:soon"
     r"|later)|see you"
-    r"|see ya|catch you|speak soon|many thanks|(?:best|kind|warm) (?:regards|wishes)|all the best|happy (?:new year"
+    r"|see ya|catch you|speak soon|many thanks|(?:yours?,?|with|best|kind|warm|warmest|kindest) (?:(?:best|kind|warm|many) )?(?:regards|wishes|greetings|sincerely|faithfully|truly)|thank you|thanks|thx|cheers|sorry|all the best|happy (?:new year"
     r"|holidays|friday|monday|easter|birthday)|merry christmas|congrat\w*|welcome|good (?:morning|afternoon"
     r"|evening|job"
     r"|work|luck)|well done|great (?:job|work)|nice work|keep up|(?:i'm|i am|i'll be|i will be|we're|he's"
@@ -43,10 +45,12 @@ GREETING = any_of(
 )
 """A sentence of politeness."""
 TOLD_BY_OTHERS = any_of(
-    rf"\b{_OTHERS} (?:also |recently |already |just )?(?:found|shows?|showed|reveal(?:s|ed)?|discovered|noticed"
-    r"|complain(?:s|ed)?|claim(?:s|ed)?|thinks?|thought|believe[sd]?|argue[sd]?|reported|confirm(?:s|ed)?"
-    r"|mention(?:s|ed)?"
-    r"|wrote|replied|told|said|says)(?: out)?(?: to us| us)?(?: that\b|,|:)[^;]*",
+    rf"\b{_OTHERS} (?:also |recently |already |just )?(?:shows?|reveals?|thinks?|believes?|argues?|confirms?|says)"
+    r"(?: out)?(?: to us| us)?(?: that\b|,|:)[^;]*",
+    r"^(?!.*\b(?:asked|as discussed|we agreed)\b)(?:[^,;:]{1,60} )??(?!(?:i|we|be|is|are|been|being|gets?|to|must|should|shall) )[\w.'-]+ "
+    r"(?:also |recently |already |just |all |even )?(?:found|showed|revealed|discovered|noticed|complain(?:s|ed)"
+    r"|claim(?:s|ed)|thought|argued|reported|mentioned|wrote|replied|told|said|phoned|pointed out|warn(?:s|ed)"
+    r"|acknowledged|reckon(?:s|ed)?|swears?)\b(?! (?:by|in the|with) [^;]*\b(?:must|shall)\b)[^;]*",
     r"\b(?:was|were|am|are|been|got) (?:also |just |already )?told\b[^;]*",
     r"\b(?:i|we) (?:think|believe|guess) (?:that )?(?:it|this|that) (?:must|should|has to) be\b",
     r"\b(?:the|an?|our|my) (?:[\w-]+ )?(?:app|importer|tool|library|package|driver|build|browser|installer"
@@ -204,7 +208,7 @@ BURDENED = any_of(
     (
         r"\b(?:every (?:time|day|night|week|morning|single|month|release|few|deploy|other)|each (?:time|day"
         r"|night|week|morning|month|release)|manually|by hand|currently|today|at the moment|right now|nowadays"
-        r"|always|again|still|twice|otherwise|because|so (?:we|i|they|users|people|customers)|which means"
+        r"|always|again|still|twice|otherwise|because|(?:so|then) (?:we|i|they|users|people|customers)|which means"
         r"|this means|meaning|that's why|as a result|workaround|until now|at present|several times"
         r"|constantly)\b"
     ),

@@ -47,7 +47,7 @@ _ASKED = (
     (
         RequirementKind.DEADLINE,
         (
-            r"(?:deadlines?|due(?: dates?)?|dates|schedule|when|milestones|time ?frame|timing|by when"
+            r"(?:deadlines?|due(?: dates?)?|dates|schedule|when|milestones|time ?frame|timing|by when|windows?|(?:change|maintenance|time) window"
             r"|target dates?|delivery)"
         ),
     ),
@@ -75,7 +75,8 @@ _ASKED = (
             r"|changes (?:needed|required|wanted|requested))"
             r"|(?:what|which|how) (?:i|we|you|it|the \w+|users?|customers|they) (?:(?:would|'d) like|wants?"
             r"|needs?|should|must|expects?|expected|ask(?:s|ed)? for|has to|have to|are asking for"
-            r"|is looking for)\b.*"
+            r"|is looking for|hopes? for)\b.*"
+            r"|what (?:i|we|they)(?:'re| are|'m| am) (?:after|looking for|hoping for|asking for)\b.*"
             r"|what (?:is|'s) (?:needed|wanted|required|expected|missing)|what (?:should|must|has to"
             r"|needs to) (?:happen|change|be done|work|be true|hold)\b.*|what done (?:looks like|means)"
             r"|expected(?: behaviou?r| results?| outcome| output)?(?: behaviou?r)?|desired (?:behaviou?r|state"
@@ -87,7 +88,7 @@ _ASKED = (
             r"follow.?ups?|wish(?:es)?|principles|what|how it should be|"
             r"functional|non-?functional|technical|organi[sz]ational|operational|"
             r"please note|(?:to )?keep in mind|also note|"
-            r"(?:required|requested|desired|wanted|needed|expected|mandatory|acceptance) \w+(?: \w+)?|"
+            r"(?:required|requested|desired|wanted|needed|expected|mandatory|acceptance) (?!by\b|from\b|at\b)\w+(?: \w+)?|"
             r"(?:i|we) (?:want|need|expect|ask|require|would like)(?: you)?(?: to)?(?: have| see"
             r"| get)?(?: the following.*)?|(?:the )?following (?:must|should|has to|needs to).*)"
         ),

@@ -80,7 +80,7 @@ def _imperative(small: str) -> bool:
         return True
     if second in {"and", "or"} and len(words) > 2 and (words[2] in PLAIN_VERBS or words[2] in NOUN_VERBS):
         second = words[3] if len(words) > 3 else ""
-    if second in {"it", "them"} and first not in PLAIN_VERBS and first not in NOUN_VERBS:
+    if second in {"it", "them", "me", "us"} and first not in PLAIN_VERBS and first not in NOUN_VERBS:
         return _unknown_verb(first) and not _has_verb(words[2:8])
     if first in PLAIN_VERBS:
         return second not in AUXILIARIES and not _finite(first, words)

@@ -8,32 +8,31 @@ from actors.demands.instructions import instructs
 from actors.demands.patterns import DATES, NEEDLESS
 from actors.values.requirements import RequirementKind
 
-COSTS = any_of(
-    r"\bbudget(?:s|ed)?\b(?! (?:alert|page|report|module|service|app|table|field|view|feature|owner|line))",
-    r"\b(?:person|man|engineer|developer|dev)[- ]?(?:days?|weeks?|months?|hours?)\b",
-    r"\bstory points?\b",
-    (
-        r"\b(?:costs?|spend|spending|afford|pay|invest|expenses?|bill)\b.{0,40}(?:[$€£] ?\d|\d[\d.,]* ?k?(?:€"
-        r"|\$|£|usd|eur|euros?|dollars?|pounds|chf))"
-    ),
-    (
-        r"\b(?:at most|no more than|less than|under|below|up to|max(?:imum)?(?: of)?|not exceed|cap(?:ped)? at"
-        r"|limit(?:ed)? to|within) (?:\S+ ){0,3}(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd|eur|euros?|dollars?"
-        r"|pounds|chf))"
-    ),
-    r"[$€£] ?\d[\d.,]*k? ?(?:a|per|/) ?(?:month|year|mo|week)",
-    (
-        r"\bwe (?:only )?have (?:only |just |about |roughly |exactly )?(?:one|two|three|four|five|six|a"
-        r"|\d+)(?: \w+)? (?:engineers?|developers?|people|persons|contractors?|weeks?|days?|months?|sprints?"
-        r"|hours)\b"
-    ),
-    (
-        r"\b(?:one|two|three|\d+) (?:engineers?|developers?|people|persons|contractors?) (?:is|are|can|for"
-        r"|will be|available|on (?:it|this))\b"
-    ),
-    r"\bmoney for\b",
-    r"\bhead ?count\b",
+_COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
+_MONEY = (
+    r"(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds\b|quid\b|bucks\b|chf\b|aud\b"
+    r"|francs\b|crowns\b))"
 )
+_HANDS = (
+    r"(?:engineers?|developers?|devs|people|persons?|contractors?|consultants?|translators?|testers?|designers?|students?"
+    r"|photographers?|editors?|volunteers?|colleagues?|hands|[\w-]*man|[\w-]*men|positions?)"
+)
+_SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
+COSTS = any_of(
+    r"\bbudget(?:s|ed)?\b(?! (?:alert|page|report|module|service|app|table|field|view|feature|owner|line\b(?! \w+s)))",
+    r"\b(?:person|man|engineer|developer|dev)[- ]?(?:days?|weeks?|months?|hours?)\b|\bstory points?\b|\bhead ?count\b",
+    rf"\b(?:costs?|spend|spending|afford|pay|invest|expenses?|bill|at most|no more than|less than|under|below|up to|max"
+    rf"|maximum|exceed|capped|limit(?:ed)?|within|allows?|grants?|fee|price of|come to|'ve got|has got|there(?:'s| is| are))"
+    rf"\b.{{0,40}}?{_MONEY}",
+    rf"{_MONEY} ?(?:a|per|/) ?(?:month|year|mo|week|head)\b"
+    rf"|{_MONEY}.{{0,30}}\b(?:max(?:imum)?|tops|at most|in total|total|all in|available|left|per head|not more|no more)\b",
+    r"\bmoney for\b|\bno (?:more |further )?(?:money|funds|funding)\b|\bper head max",
+    rf"\bwe (?:only )?(?:have|'ve got) (?:only |just |about |roughly |exactly )?{_COUNT}(?: \w+)? (?:{_HANDS}|{_SPAN})\b",
+    rf"\b{_COUNT}(?: [\w-]+)? {_HANDS} (?:is|are|can|will be|available|on (?:it|this|site))\b"
+    rf"|\b{_COUNT}(?: [\w-]+)? {_HANDS}(?:,| for) {_COUNT} {_SPAN}\b",
+    rf"^[^,;:]{{1,40}} (?:has|have|is given|gets?|can (?:give|spend)|may spend) {_COUNT} {_SPAN}\b(?! ago)",
+)
+"""What may be spent: money, people or time."""
 _DATED = re.compile(
     r"\bdeadline\b|\bdue (?:by|on|date|next|this|in|at)\b|\basap\b|\bas soon as possible\b"
     r"|\bno later than\b|\burgent(?:ly)?\b|\b(?:by|before|until|till|no later than|not later than"

@@ -17,7 +17,7 @@ _NOBODY = r"(?:no|nothing|nobody|no one|no-one|none|neither|not (?:a|one)(?: sin
 POLITE = any_of(
     (
         r"(?:^|[,;:.!-] |\b(?:and|but|so|also|then|ok|hi|hey|hello|team|all|folks) )(?:can|could|would"
-        r"|will) (?:you|we|someone|somebody|anyone|anybody|it|the \w+|this|i)\b(?! (?:think|know|confirm this"
+        r"|will) (?:you|u|we|someone|somebody|anyone|anybody|it|the \w+|this|i|an? \w+)\b(?! (?:think|know|be (?:that|the|an?|because|due)\b|confirm this"
         r"|have any))"
     ),
     (
@@ -99,7 +99,7 @@ CANNOT = any_of(
     r"\b(?:is|are) (?:not a|no) (?:real |good |valid )?(?:solution|choice|answer|fix)\b",
     r"\b(?:just|simply) (?:\w+ing) .{1,60}\b(?:is|are) (?:not|no) ",
     (
-        r"\b(?:is|are) (?:not|no longer|no) (?:possible|an option|option|acceptable|feasible|allowed|permitted"
+        r"\b(?:is|are) (?:not|no longer|no) (?:possible(?! anyway)|an option|option|acceptable|feasible|allowed|permitted"
         r"|negotiable|up for)\b(?! (?:to (?:log|save|open|see|click|connect|use|get|start|install|upload"
         r"|download|select|find|enter|reach|reproduce|tell))\b)(?!.*\b(?:since|after|anymore|any more"
         r"|any longer|when)\b)"
@@ -155,19 +155,35 @@ WISH = any_of(
     r"\bwe(?:'ll| will) (?:only )?accept\b",
     r"\b(?:needed|required|wanted|mandatory)[.!]*$",
 )
-NEEDLESS = any_of(
-    (
-        r"\b(?:no need (?:to|for)|(?:is|are) not (?:needed|required|necessary|wanted|in scope|part of"
-        r"|important)|(?:isn't|aren't) (?:needed|required|necessary|in scope|part of)|(?:do|does|need"
-        r"|needs) not (?:need|have) to|(?:don't|doesn't) (?:need|have) to|(?:don't|doesn't|do not"
-        r"|does not) (?:care|need|require|want) |needn't|need not|(?:can|may) be (?:ignored|skipped|left out"
-        r"|dropped)|can wait|(?:not|isn't|aren't) (?:part of|in) (?:the |this |our )?(?:scope|ticket|task"
-        r"|issue|work|change|project|story|pr|request)|out of scope|non-?goal|not a goal|(?:is"
-        r"|are) a separate (?:ticket|issue|story|task|project|pr)|(?:handled|done|covered|comes?|tracked"
-        r"|follows?) (?:in a |in another |in the |separately|elsewhere|later|next)\w*|leave \w+ for later"
-        r"|does not matter|doesn't matter|no longer (?:needed|required))\b"
-    ),
+_PART = (
+    r"(?:scope|ticket|task|issue|work|change|project|story|pr|request|stage|phase|step|release|matter|topic|rfc|team"
+    r"|discussion|schedule|document|contract|order|job)"
 )
+NEEDLESS = any_of(
+    r"\bno need (?:to|for)\b|\bout of scope\b|\bnon-?goal\b|\bnot a goal\b|\bcan wait\b|\bleave \w+ for later\b",
+    r"\b(?:is|are) not (?:needed|required|necessary|wanted|important)\b|\bno longer (?:needed|required)\b",
+    r"\b(?:do|does|needs?) not (?:need|have) to\b|\b(?:don't|doesn't) (?:need|have) to\b|\bneedn't\b|\bneed not\b"
+    r"|\b(?:don't|doesn't|do not|does not) (?:care|need|require|want) |\b(?:does not|doesn't) matter\b",
+    r"\b(?:can|may) be (?:ignored|skipped|left out|dropped)\b",
+    rf"\bnot (?:a )?(?:part|subject|object|in) (?:of )?(?:the |this |our |that )?(?:[\w'-]+ )?{_PART}\b"
+    rf"|\bno (?:part|subject) of (?:the |this ){_PART}\b",
+    rf"\b(?:is|are|in|has|have|gets?|follows?|belongs? (?:in|to)|needs?|deserves?|for|on) (?:a |an |its |their |some )?"
+    rf"(?:own|separate|different|another|later|other)(?: \w+)? {_PART}\b",
+    r"\b(?:handled|done|covered|comes?|tracked|follows?|looked at|dealt with|treated|planned|discussed) (?:in a "
+    r"|in another |in the (?:next|second|later)|separately|elsewhere|later|next)\b",
+    r"(?:^|[,;] |\b(?:and|but) )(?:i'm |we're |i am |we are |am |are )?not (?:asking|trying|looking|proposing|planning"
+    r"|suggesting|aiming) (?:for|to|any|a|an|the)\b",
+    r"\b(?:do not|don't|dont|never) (?:bother|worry|think|care) (?:with|about)\b",
+    r"\bnot (?:(?:your|our|my|their|his|her|[\w-]+'s) (?:job|task|business|concern|problem|department|topic)"
+    r"|(?:ours|yours|mine|theirs))\b",
+    r"\b(?:will not|won't) be (?:\w+ed|done|built|part|rewritten|shown|dealt)\b"
+    r"|\b(?:is|are) not (?:handled|included|covered|considered|planned|addressed|translated|backported|reimbursed"
+    r"|replaced|migrated|touched|looked at|dealt with)\b",
+    r"\b(?:is|are|gets?|stays?|remains?) left (?:to the |to our |to their |for (?!the\b))",
+    r"\b(?:but|just) not (?:here|now|yet|today|this time|in this)\b|: not (?:now|yet|here|this time)\b"
+    r"|\bphase (?:2|3|two|three|ii)\b|\b(?:stays?|remains?|left) out of (?:it|this)\b",
+)
+"""What is left out, or left to others."""
 STAYS = any_of(
     (
         r"\b(?:stays?|remains?) (?:exactly )?(?:as (?:it|they) (?:is|are|does|do)|untouched|intact|(?:fully "
@@ -238,7 +254,7 @@ RESTRICTS = any_of(
 LIMITS = any_of(
     r"^(?:we|you|i) (?:only |still )?(?:have|get|can spend|may spend|can use) (?:about |around |only |up to "
     r"|another )?"
-    r"[$€£]?\d[\d.,]*k? ?(?:€|euros?|eur|usd|dollars?|chf|pounds?|hours|days|weeks|months)\b(?! (?:a|per|ago)\b)",
+    r"[$€£]?\d[\d.,]*k? ?(?:€|euros?|eur|usd|dollars?|chf|pounds?|hours|days|weeks|months)\b(?! (?:a|per|ago|of)\b)",
     r"^(?:only|just) (?!(?:happens?|works?|fails?)\b).*\bfor (?:now|the moment|a start|starters"
     r"|the time being)[.!]*$",
     r"\b(?:is|are|stays?|remains?) (?:strictly |hard[- ]|to be )?(?:limited|restricted|confined|capped|bounded)"
@@ -275,8 +291,8 @@ REQUESTS = any_of(
     r"\b(?:wanna|gotta|gonna need)\b|^(?:would|'d) (?:really |also )?(?:love|like|prefer) to\b",
     r"\b(?:i'm|i am|we're|we are) (?:really |just )?(?:after|hoping for|in need of)\b",
     r"^any chance (?:of|to|you|we|that|for)\b",
-    r"^(?:also |still )?(?:needs?|want|looking for) (?:someone|somebody|a|an|the|to|more|one|some|it|this)\b",
-    r"^(?:i|we)\b[^,;:]* and (?:need|want) (?:someone|somebody|an?|the|some)\b",
+    r"(?:^|^(?:got|have|i|we)\b[^,;:]* and |\bso )(?:also |still |i |we )*(?:needs?|want|looking for)"
+    r" (?!to (?:know|see|say|ask)\b|you|what)[a-z\d\"]",
     r"^(?:starting |beginning )?(?:from now on|from (?:the )?(?:next|this) \w+ on|in (?:the )?future|henceforth),? ",
     r"^we (?:keep|leave) [^,;:.?]{1,80} until\b",
     r"\b(?:is|are) (?:our|the|my) (?:goal|target|aim|limit|maximum|minimum)\b[.!]*$",

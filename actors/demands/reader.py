@@ -126,12 +126,16 @@ class _Reader:
     """What the lines that introduce the lists around an item say, by the depth of these lines."""
     listed: _Part | None = None
     """How the list is read whose items are being read, where nothing above it says so."""
+    columns: dict[int, _Part] = field(default_factory=dict)
+    """How the columns of a table are read, by their names."""
     task: bool = False
     """Whether the title says what to do."""
     introduced: bool = False
     """Whether the paragraph before introduces what follows it: "these pipelines are affected:"."""
     asked_before: bool = False
     """Whether the paragraph before asks for something."""
+    asked: bool = False
+    """Whether the block before does, or the line that introduces it."""
     titled: bool = False
     """Whether the title or the paragraph before asks for something new."""
     proposal: bool = False
@@ -151,30 +155,53 @@ class _Reader:
             if self.read > SENTENCES_MAX:
                 return
             following = every[number + 1] if number + 1 < len(every) else None
-            match block.form:
-                case Form.HEADING | Form.LABEL:
-                    yield from self._of_heading(block, following, title=number == 0)
-                case Form.ITEM:
-                    yield from self._of_item(every, number, following)
-                case Form.PROSE | Form.TITLE | Form.CELL:
-                    part, self.label = self.label or self.heading, None
-                    self.leads.clear()
-                    self.listed = None
-                    self.asked_before = False
-                    self.introduced = self.text[block.end - 1] == ":"
-                    self.new = False
-                    for demand in self._of_block(block, part, following):
-                        self.asked_before = True
-                        self.task = self.task or number == 0
-                        yield demand
-                    self.titled = self.titled or self.new
-                    if number == 0 and block.form is not Form.CELL:
-                        small = sentence_at(
-                            self.text, block.start, min(block.end, block.start + TITLE_LENGTH_MAX)
-                        ).small
-                        self.titled, self.named = self.titled or announces(small), names(small)
-                    else:
-                        self.named = False
+            asked = False
+            for demand in self._of_any(every, number, following):
+                asked = True
+                yield demand
+            if block.form not in {Form.HEADING, Form.LABEL}:
+                self.asked = asked
+
+    def _of_any(self, every: list[Block], number: int, following: Block | None) -> Iterator[Demand]:
+        block = every[number]
+        match block.form:
+            case Form.HEADING | Form.LABEL:
+                yield from self._of_heading(block, following, title=number == 0)
+            case Form.ITEM:
+                yield from self._of_item(every, number, following)
+            case Form.CELL:
+                yield from self._of_cell(block)
+            case Form.PROSE | Form.TITLE:
+                yield from self._of_prose(block, following, title=number == 0)
+            case _ as never:
+                assert_never(never)
+
+    def _of_prose(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
+        part, self.label = self.label or self.heading, None
+        self.leads.clear()
+        self.listed = None
+        self.asked_before = False
+        self.introduced = self.text[block.end - 1] == ":"
+        self.new = False
+        for demand in self._of_block(block, part, following):
+            self.asked_before = True
+            self.task = self.task or title
+            yield demand
+        self.titled = self.titled or self.new
+        small = sentence_at(self.text, block.start, min(block.end, block.start + TITLE_LENGTH_MAX)).small
+        self.titled, self.named = self.titled or (title and announces(small)), title and names(small)
+
+    def _of_cell(self, block: Block) -> Iterator[Demand]:
+        """Yield the demands of a cell, which is read as the name of its column says."""
+        if block.row == 0:
+            role, kind = role_of(self.text[block.start : block.end])
+            self.columns[block.column] = self.heading if role is Role.NEUTRAL else _Part(role, kind)
+            if role is not Role.NEUTRAL:
+                return
+        part = self.columns.get(block.column, self.heading)
+        if part.role is Role.ASKED and part is not self.heading:
+            block = block._replace(form=Form.ITEM)
+        yield from self._of_block(block, part, None)
 
     def _of_heading(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
         self.leads.clear()
@@ -183,6 +210,8 @@ class _Reader:
         role, kind = role_of(sentence.written)
         if title and role is Role.ASKED and ":" in sentence.written:
             role, kind = Role.NEUTRAL, None  # "Proposal: use Kafka" is the title of the whole text.
+        if role is not Role.NEUTRAL:
+            self.asked = role is Role.ASKED
         if block.form is Form.LABEL:
             lead = self._lead(sentence, self.heading)
             if following is not None and following.form is Form.ITEM:
@@ -266,11 +295,11 @@ class _Reader:
                     continue
             found = list(self._of_sentence(sentence, part, block))
             between = follows and place + 1 < len(every) and _force(every[place + 1].small) is not Force.NONE
-            around = Surroundings(titled=titled, new=new, follows=follows, asking=asking and begun, between=between)
+            around = Surroundings(titled=titled, new=new, follows=follows, asking=asking and begun, between=between, after=self.asked)
             if not found and plain:
                 if self._adds(sentence, around):
                     found = list(self._demand(sentence, kind_of(sentence.small)))
-                elif titled or begun:
+                elif titled or begun or self.asked:
                     left.append((sentence, around))
             begun = begun or bool(found)
             planned = not found and plans(sentence.small)
@@ -288,6 +317,8 @@ class _Reader:
         """Tell whether a sentence belongs to the demand before it, or to a paragraph of demands."""
         label = _LABEL.match(sentence.small)
         if label and role_of(label["label"])[0] not in {Role.NEUTRAL, Role.ASKED}:
+            return False
+        if label and label["colon"] == ":" and label["label"] not in _ORDER:
             return False
         cut = label.end() if label and label["label"] in _ORDER else 0
         small, written = sentence.small[cut:], sentence.written[cut:]

@@ -18,6 +18,8 @@ from actors.values.requirements import RequirementKind
 
 WEIGHT_MIN = 3
 """The weight of the evidence from which on a statement is a demand."""
+WORDS_MIN = 4
+"""Words of a statement; fewer are a name, a signature or an aside."""
 NAME_WORDS_MAX = 5
 """Words of a line that only names a thing."""
 
@@ -35,6 +37,8 @@ class Surroundings(NamedTuple):
     """Whether so is the sentence before, and the one after it asks for something too."""
     asking: bool = False
     """Whether half of the paragraph are demands."""
+    after: bool = False
+    """Whether what stands before the paragraph are demands, or a line that introduces some."""
 
 
 _RULE = any_of(
@@ -80,6 +84,11 @@ _TELLS = any_of(
 )
 """Words of a main clause that tells how things are or were: a hedge, a judgement, a fault, the past."""
 _CLAUSE = re.compile(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
+_ASIDE = re.compile(
+    r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|although|though|whereas|whilst?)\b|, (?:as|so|which|who) "
+    r"| [-\u2013\u2014]{1,2} |; ).*"
+)
+"""What is added to a rule: a reason, a contrast, a remark."""
 _NEW = any_of(
     r"\b(?:i|we|they|users?|customers?|people|team|\w+s)(?: would|'d)? (?:\w+ly |also |still |just )?(?:need|want|like"
     r"|propose|suggest|request|wish|plan|are looking for|am looking for)\b",
@@ -128,12 +137,15 @@ def shall_be(small: str, written: str, around: Surroundings) -> bool:
     name = _NAMED.search(written)
     of_a_name = name is not None and not _NOUN.match((name["name"] or "").lower())
     of_a_rule = _RULE.search(small) or _VALUE.match(written) or (around.asking and notes(small))
+    if not of_a_rule and len(small.split()) < WORDS_MIN:
+        return False
     return sum(around) + (2 if of_a_rule else 1) - (2 if of_a_name else 0) >= WEIGHT_MIN
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
 def tells(small: str) -> bool:
     """Tell whether a statement says how things are or were, or why."""
+    small = _ASIDE.sub("", small)
     if _REASONS.search(small) or TOLD_BY_OTHERS.search(small):
         return True
     main = _CLAUSE.sub("", small)
