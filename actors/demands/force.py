@@ -21,7 +21,7 @@ from actors.demands.facts import (
     TOLD_BY_OTHERS,
 )
 from actors.demands.instructions import instructs, states
-from actors.demands.kinds import COSTS
+from actors.demands.kinds import AVAILABLE, COSTS
 from actors.demands.patterns import (
     AS_BEFORE,
     ASKS,
@@ -84,7 +84,8 @@ def force_of(small: str) -> Force:
     if STRICT.search(without) or CANNOT.search(without) or RESTRICTS.search(without):
         return Force.STRICT
     if reported:
-        return Force.WISH if WISH.search(without) or instructs(without.strip(" ,;:")) else Force.NONE
+        wanted = WISH.search(without) or NEEDLESS.search(without)
+        return Force.WISH if wanted or instructs(without.strip(" ,;:")) else Force.NONE
     if instructs(small):
         return Force.STRICT
     if any(pattern.search(without) for pattern in (WISH, NEEDLESS, STAYS, REQUESTS, CONTINUES, AS_BEFORE)):
@@ -103,10 +104,7 @@ def force_of(small: str) -> Force:
     if (
         COSTS.search(small)
         and not PAST.search(small)
-        and (
-            not states(small)
-            or re.search(r"\bbudget\b|\bwe (?:only )?(?:have|can spend|may spend|can pay|can afford|get)\b", small)
-        )
+        and (not states(small) or AVAILABLE.search(small))
     ):
         return Force.WISH
     return Force.NONE

@@ -33,6 +33,11 @@ COSTS = any_of(
     rf"^[^,;:]{{1,40}} (?:has|have|is given|gets?|can (?:give|spend)|may spend) {_COUNT} {_SPAN}\b(?! ago)",
 )
 """What may be spent: money, people or time."""
+AVAILABLE = re.compile(
+    r"\bbudget\b|\b(?:we|i)(?: only)? (?:have|get)\b|'ve got\b|\b(?:is|are) (?:available|left)\b"
+    r"|\bthere(?:'s| is| are| will be)\b|^[^,;:]{1,40} (?:has|can|may|allows?|come to) "
+)
+"""Words that say of a sum or a time that it may be spent, where a sentence has a verb."""
 _DATED = re.compile(
     r"\bdeadline\b|\bdue (?:by|on|date|next|this|in|at)\b|\basap\b|\bas soon as possible\b"
     r"|\bno later than\b|\burgent(?:ly)?\b|\b(?:by|before|until|till|no later than|not later than"

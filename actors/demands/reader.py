@@ -17,7 +17,7 @@ from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
 from actors.demands.sentences import Sentence, sentence_at, sentences
-from actors.demands.statements import Surroundings, announces, asks_for_new, asks_how, names, offers, plans, shall_be
+from actors.demands.statements import Surroundings, announces, asks_for_new, asks_how, names, plans, rules, shall_be, tells
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 READ_LENGTH_MAX = 200_000
@@ -259,7 +259,7 @@ class _Reader:
         if len(items) > 1 and every[number].ordered and 2 * sum(bool(_UI.match(item)) for item in items) > len(items):
             return _Part(Role.OBSERVED)
         asking = sum(_force(item) is not Force.NONE for item in items)
-        if asking > 1 and 2 * asking >= len(items):
+        if (asking > 1 and 2 * asking >= len(items)) or self._specifies(items):
             return _Part(Role.ASKED, RequirementKind.GOAL)
         named = sum(bool(_VERSION.search(item)) for item in items)
         if (
@@ -270,6 +270,15 @@ class _Reader:
             return _Part(Role.ASKED, RequirementKind.GOAL)
         return part
 
+    def _specifies(self, every: list[str]) -> bool:
+        """Tell whether the items of a list, or the sentences below a mere name, say how something is to be.
+
+        They are judged together: some ask or have the form of a rule, and none tells how things are.
+        """
+        asking = sum(_force(small) is not Force.NONE or rules(small) for small in every)
+        told = sum(_force(small) is Force.NONE and (tells(small) or describes(small)) for small in every)
+        return len(every) > 1 and not told and 2 * asking >= len(every)
+
     def _of_block(self, block: Block, part: _Part, following: Block | None) -> Iterator[Demand]:
         every = list(sentences(self.text, block.start, block.end))
         introduces = following is not None and following.form is Form.ITEM
@@ -279,7 +288,7 @@ class _Reader:
             terse = sum(sentence.written[:1].islower() for sentence in every)
             if asking and 2 * terse > len(every):
                 part = _Part(Role.LISTED, RequirementKind.GOAL)
-        titled = self.titled or (self.named and any(offers(sentence.small) for sentence in every[:2]))
+        titled = self.titled or (self.named and any(rules(sentence.small) for sentence in every[:2]))
         plain = part.role in {Role.NEUTRAL, Role.TOLD} and block.form in {Form.PROSE, Form.ITEM}
         begun, follows, new = False, False, block.form is Form.ITEM and self.asked_before
         demands: list[Demand] = []

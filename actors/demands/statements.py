@@ -112,7 +112,6 @@ _PLANS = re.compile(
     r"|rolling out|changing|adding|launching|opening)\b|\bwe (?:will|'ll|plan to|intend to) \w+"
     r"|^(?:starting|beginning) (?:with|from|on|in)\b"
 )
-_OFFERS = re.compile(r"(?:the |an? |each |every |all |both )?(?:[\w'-]+ ){1,3}(?:can|may|will be able to) (?!not\b)")
 _PROPOSAL = re.compile(
     r"\W*(?:proposal|proposed|feature(?: request)?|(?:user )?story|rfc|spec|specification|epic|idea|wish|concept"
     r"|change request|enhancement)\b[\w -]{0,10}[:\])-]"
@@ -176,9 +175,9 @@ def plans(small: str) -> bool:
     return bool(_PLANS.search(small))
 
 
-def offers(small: str) -> bool:
-    """Tell whether a sentence says what somebody can do: below a mere name, it says what the name stands for."""
-    return bool(_OFFERS.match(small)) and not tells(small)
+def rules(small: str) -> bool:
+    """Tell whether a statement has the form of a rule: below a mere name, it says what the name stands for."""
+    return bool(_RULE.search(small)) and not tells(small)
 
 
 def names(small: str) -> bool:
