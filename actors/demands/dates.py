@@ -13,6 +13,6 @@ DATE = (
     r"|demo|holidays?|go-?live|freeze|fair|sale|season|certification|migration window"
     r"|summer|winter|spring|autumn|school year|board meeting|deadline|cutover|cut-over|review|christmas"
     r"|easter|black friday|new year|code freeze|year.?s? end|year-end|q[1-4]\b|eod\b|eob\b|cob\b|eow\b|eom\b"
-    r"|20\d\d\b(?:-\d\d(?:-\d\d)?)?|\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?|\d{1,2}:\d\d|\d{1,2} ?(?:am|pm)\b)"
+    r"|20\d\d\b(?:-\d\d(?:-\d\d)?)?|\d{1,2}\.\d{1,2}\.(?:\d{2,4})?|\d{1,2}/\d{1,2}(?:/\d{2,4})?|\d{1,2}:\d\d|\d{1,2} ?(?:am|pm)\b)"
 )
 """A pattern for lower-case text: a day, a date, or the end of a period, after a word such as `by`."""

@@ -161,7 +161,7 @@ NOT_ASKED = any_of(
     r"|must))\b(?=.*\b(?:is|are|was)\b)",
     r"\b(?:no|not a) (?:rush|hurry|worries|problem at all)\b",
     (
-        r"\bwant(?:s|ed)? to (?:know|understand|see (?:why|how|whether|if)|ask|find out|check|say|thank|raise"
+        r"\bwant(?:s|ed)? to (?:know|understand|see (?:why|how|whether|if)|ask|check|say|thank|raise"
         r"|point|share|discuss|talk|report)\b"
     ),
     r"\bneeds? to (?:know|understand|be (?:discussed|seen|said))\b",
@@ -192,6 +192,7 @@ NOT_ASKED = any_of(
     r"^note that (?:this|the|it|we) (?:is|was|happens|only)\b",
     r"^(?:look|looking) (?:at|into|like)\b",
     r"^given that\b",
+    r"\b(?:that's|that is|this is) (?:because|why)\b.*",
     r"^say (?:i|we|you|a|that)\b",
     r"^(?:suppose|imagine|assume|assuming|consider) (?:i|we|you|a|an|the|that|two|three)\b",
 )

@@ -48,6 +48,11 @@ NOTE_WORDS_MIN = 3
 """Words of a fragment that says what is wanted."""
 
 
+_NEEDS = re.compile(r"(?:also |and |so )?(?:i |we )?(?:still |also )?(?:need|want)\b")
+_DECIDED = re.compile(
+    r"(?:\b(?:but|and|as) )?\bwe(?:'ve| have)?(?: all)? (?:said|agreed|decided|settled)(?: on| that)? (?!to\b|by\b)"
+)
+"""A decision of the writer's own: what follows holds."""
 _HEAD = re.compile(r"[(,;]")
 
 
@@ -64,9 +69,9 @@ class Force(IntEnum):
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
 def force_of(small: str) -> Force:
     """Return how surely a sentence of lower-case text asks for something by its own words."""
-    small = spelled(small)
+    small = _DECIDED.sub("", spelled(small))
     if ASKS.search(small):
-        polite = POLITE.search(small) and not NOT_ASKED.search(small)
+        polite = (POLITE.search(small) or _NEEDS.match(small)) and not NOT_ASKED.search(small)
         return (
             Force.STRICT
             if polite and not re.match(r"(?:why|how|what|when|which|where|should)\b", small)
@@ -112,7 +117,7 @@ def force_of(small: str) -> Force:
 
 def describes(small: str) -> bool:
     """Tell whether a sentence below a heading that asks for something only describes how things are, or were."""
-    if ASKS.search(small):
+    if ASKS.search(small) or GREETING.match(small):
         return True
     if STRICT.search(small) or WISH.search(small):
         return bool(NOT_ASKED.search(small)) and force_of(small) is Force.NONE

@@ -40,8 +40,12 @@ _COMPOUND = re.compile(
 """Endings of a noun that follows a noun: "cache invalidation", "report page"."""
 
 
+_NUMBER = re.compile(r"\d{3,}$")
+"""The number of a thing: "order 88213"."""
 _ARTICLES = frozenset(("a", "an", "the", "its", "their", "our", "it", "them"))
 """Words before which a verb in the third person is hardly a plural noun."""
+_DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
+"""Words that hardly follow another word at the beginning of a sentence than a verb."""
 _OCCUR = word_set(
     "appear arrive blink bounce come crash differ disappear exist expire fail flicker grow happen hang jump leak look",
     "misbehave occur overlap pile recur seem stack take vanish don't",
@@ -83,20 +87,20 @@ def _imperative(small: str) -> bool:
     if second in {"it", "them", "me", "us"} and first not in PLAIN_VERBS and first not in NOUN_VERBS:
         return _unknown_verb(first) and not _has_verb(words[2:8])
     if first in PLAIN_VERBS:
-        return second not in AUXILIARIES and not _finite(first, words)
+        return bool(second) and second not in AUXILIARIES and not _finite(first, words)
     again = first.startswith("re") and first[2:].lstrip("-") in PLAIN_VERBS | NOUN_VERBS
     if (first in NOUN_VERBS or again) and second:
         bare = small.split(maxsplit=2)[1]
         objects = (
             second in OBJECT_WORDS
             or bare[0] in "`\"'*/<[("
-            or bare[0].isdigit()
+            or (bare[0].isdigit() and not _NUMBER.match(bare))
             or any(sign in second for sign in "._/-")
         )
         plural = second.endswith("s") and not second.endswith("ss") and len(words) > 2
         plain = len(words) > 3 and not _COMPOUND.match(second) and second not in NOUN_VERBS and second != "of"
         return (objects or plural or plain) and second not in AUXILIARIES and not _finite(first, words)
-    return False
+    return second in _DETERMINERS and _unknown_verb(first) and not _has_verb(words[2:8])
 
 
 def _finite(first: str, words: list[str]) -> bool:

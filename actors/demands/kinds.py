@@ -27,7 +27,7 @@ COSTS = any_of(
     rf"{_MONEY} ?(?:a|per|/) ?(?:month|year|mo|week|head)\b"
     rf"|{_MONEY}.{{0,30}}\b(?:max(?:imum)?|tops|at most|in total|total|all in|available|left|per head|not more|no more)\b",
     r"\bmoney for\b|\bno (?:more |further )?(?:money|funds|funding)\b|\bper head max",
-    rf"\bwe (?:only )?(?:have|'ve got) (?:only |just |about |roughly |exactly )?{_COUNT}(?: \w+)? (?:{_HANDS}|{_SPAN})\b",
+    rf"\bwe (?:only )?(?:have|'ve got) (?:only |just |about |roughly |exactly )?{_COUNT}(?: \w+)? (?:{_HANDS}|{_SPAN})\b(?! (?:of|ago)\b)",
     rf"\b{_COUNT}(?: [\w-]+)? {_HANDS} (?:is|are|can|will be|available|on (?:it|this|site))\b"
     rf"|\b{_COUNT}(?: [\w-]+)? {_HANDS}(?:,| for) {_COUNT} {_SPAN}\b",
     rf"^[^,;:]{{1,40}} (?:has|have|is given|gets?|can (?:give|spend)|may spend) {_COUNT} {_SPAN}\b(?! ago)",

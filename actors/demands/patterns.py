@@ -44,7 +44,7 @@ STRICT = any_of(
     r"\bunder no circumstances?\b|\bat all costs?\b|\bno matter what\b",
     r"\bno[- ]?go\b|\boff[- ]limits\b|\bout of the question\b|\boff the table\b|\bhands off\b",
     r"\bnot (?:an|really an) option\b|\b(?:is|are) no option\b|\bnot up for (?:debate|discussion)\b",
-    rf"\b(?:needs?|has|have|ought|got) {NEED}to\b",
+    rf"\b(?:needs?|has|have|ought|got) {NEED}to\b(?! \d)",
     r"\b(?:is|are) to be\b|\b(?:is|are) not to\b",
     r"\b(?:out of|not in|not part of (?:the|this)) scope\b|\bnon-?goal\b",
     r"\bnot part of this (?:ticket|task|issue|work|change|project|story|pr|request)\b",
@@ -187,7 +187,7 @@ NEEDLESS = any_of(
 STAYS = any_of(
     (
         r"\b(?:stays?|remains?) (?:exactly )?(?:as (?:it|they) (?:is|are|does|do)|untouched|intact|(?:fully "
-        r"|backwards?.?)?compatible|in place|where (?:it|they) (?:is|are)|alone|off limits|out of (?:it|this)"
+        r"|backwards?.?)?compatible|in (?:place|use|force|operation|service)|where (?:it|they) (?:is|are)|alone|off limits|out of (?:it|this)"
         r"|mandatory|supported)\b"
     ),
     r"\b(?:is|are) (?:left|kept) (?:as (?:it|they)|untouched|alone|unchanged)\b",
@@ -197,7 +197,7 @@ STAYS = any_of(
 )
 NO_NOUN = any_of(
     (
-        r"^(?:(?:absolutely|also|and|but|plus|definitely|ideally|please,?) )?(?:no|zero|not a single|nothing"
+        r"^(?:(?:absolutely|also|and|but|plus|definitely|ideally|please|pls|then|so|oh|just),? )*(?:no|zero|not a single|nothing"
         r"|without) (?!(?:error|errors|idea|clue|luck|response|output|result|results|logs?|stack|stacktrace"
         r"|traceback|exceptions?|warnings?|messages?|problem|problems|answer|reply|effect|success|difference"
         r"|rush|worries|hurry|update|updates|one|way|matter|wonder|doubt|crash|crashes|thanks|need|longer|news"
@@ -212,7 +212,7 @@ ONLY = re.compile(
 )
 BY_DATE = re.compile(
     r"^(?!.*\byou can\b)(?!.*\b(?:is|are) (?:an? |open|valid|closed|available|free|away|out|on)\b).*"
-    r"\b(?:by|before|until|no later than|from|starting|not before|not until|as of) " + DATE
+    r"\b(?:by|before|until|no later than|from(?! 20\d\d\b)|starting|not before|not until|as of) " + DATE
 )
 LIMIT = any_of(
     (
@@ -280,11 +280,16 @@ DATES = any_of(
     rf"^(?:the )?(?:submission|registration|tender|call|vote|ballot|review) (?:closes|ends|is due) (?:on|at"
     rf"|in) {DATE}",
     r"^(?:but |and )?not before\b",
+    rf"\b(?:first|last|final|opening|launch|posting|hand-?over|hand-?in|delivery) (?:[\w'-]+ ){{0,5}}?(?:is|are|would be"
+    rf"|will be|falls) (?:the one |due )?(?:of |on |in |at )?{DATE}",
+    rf"\b(?:picks? up|collects?|goes? (?:to|out)) [^,;]{{0,50}}\bon {DATE}",
+    r"^(?:ready|done|live|finished|online|running|delivered|in place) (?:for|by|before|in time for) "
+    r"|^(?:before|in time for|ahead of) (?:the |our |next |my )?[\w'-]+(?: [\w'-]+){0,4}[.!]*$",
     rf"\b(?:ships|launches|goes out|is released|are released|is launched) (?:on|in|by|before) {DATE}",
 )
 """A date by which something is to be done, in the words of a plan."""
 REQUESTS = any_of(
-    r"^(?:(?:hey|hi|hello|ok|okay|so|and|also|team|folks|all|guys|then),? )*(?:can|could|would|will) (?:you|u"
+    r"^(?:[\w ]{1,20}, )?(?:(?:hey|hi|hello|ok|okay|so|and|also|team|folks|all|guys|then),? )*(?:can|could|would|will) (?:you|u"
     r"|ya|someone"
     r"|somebody|anyone|anybody|we (?:please |pls |also |maybe |just )?(?:get|have|add|make|change|fix|move|use"
     r"|drop))\b",
@@ -301,7 +306,7 @@ REQUESTS = any_of(
 CONTINUES = any_of(
     r"^(?!.*\b(?:but|although|yet|error|so far|still|fine)\b).*\b(?:keeps?|continues?) (?:on )?(?:to (?:work"
     r"|function|be|run"
-    r"|respond|return|accept|have|see|exist)|working|functioning|running|responding)\b",
+    r"|respond|return|accept|have|see|exist|receive|get|sell|be)|(?:in|as|under|through|until|unchanged|by) |working|functioning|running|responding)\b",
     r"^(?!.*\b(?:but|although|when|if|after|even)\b).* (?:do|does)(?: not|n't) change(?: (?:for|in"
     r"|at all)\b.*)?[.!]*$",
 )

@@ -56,6 +56,7 @@ _ORDER = frozenset(("then", "first", "next", "later", "finally", "immediately", 
 """Labels that say when something is to be done."""
 _TIMED = re.compile(r"\d{1,2}:\d\d\b")
 """The beginning of an item that says what happened when."""
+_REPEATS = re.compile(r"(?:steps )?to (?:reproduce|repeat|trigger)\b")
 _LINK_ONLY = re.compile(r"^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 
 
@@ -294,7 +295,9 @@ class _Reader:
         demands: list[Demand] = []
         left: list[tuple[Sentence, Surroundings]] = []
         for place, sentence in enumerate(every):
-            if introduces and place == len(every) - 1 and sentence.small.endswith(":"):
+            if introduces and place == len(every) - 1 and (
+                sentence.small.endswith(":") or (len(every) == 1 and is_name(sentence.written))
+            ):
                 self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
                 if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):
                     continue
@@ -327,7 +330,7 @@ class _Reader:
         label = _LABEL.match(sentence.small)
         if label and role_of(label["label"])[0] not in {Role.NEUTRAL, Role.ASKED}:
             return False
-        if label and label["colon"] == ":" and label["label"] not in _ORDER:
+        if label and label["colon"] == ":" and label["label"] not in _ORDER and not states(label["label"]):
             return False
         cut = label.end() if label and label["label"] in _ORDER else 0
         small, written = sentence.small[cut:], sentence.written[cut:]
@@ -366,7 +369,7 @@ class _Reader:
         if self.last_foreign:
             self.foreign += 1
             return
-        if part.role is Role.SILENT or _LINK_ONLY.match(sentence.written):
+        if part.role is Role.SILENT or _LINK_ONLY.match(sentence.written) or _REPEATS.match(sentence.small):
             return
         label = _LABEL.match(sentence.written)
         if label:

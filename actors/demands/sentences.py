@@ -25,6 +25,8 @@ _ABBREVIATIONS = word_set(
     "e.g i.e eg ie vs approx cf mr mrs ms dr st no nr fig sec incl excl max min resp ca viz al ver v p pp ch art",
     "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp",
 )
+_BEFORE_NUMBERS = frozenset(("no", "nr", "min", "max", "sec"))
+"""Short forms that end a sentence unless a number follows."""
 _LOWER_AFTER = frozenset(("etc", "a.m", "p.m", "u.s", "eng", "ref", "esp", "misc", "temp", "avg", "std", "dev", "prod"))
 """Short forms that end no sentence unless a capital follows."""
 _EDGE = " \t*_~>\"'"
@@ -75,8 +77,7 @@ def _ends(part: str) -> Iterator[int]:
         before = _BEFORE.search(part, max(0, match.start() - 40), match.start())
         word = before["word"].lower() if before else ""
         if part[match.start()] == "." and not part.startswith("..", match.start()):
-            counted = word in {"min", "sec"} and part[match.start() - 5 : match.start() - 3].strip().isdigit()
-            if word in _ABBREVIATIONS and not counted and not (word == "no" and match["next"].isupper()):
+            if word in _ABBREVIATIONS and (word not in _BEFORE_NUMBERS or match["next"].isdigit()):
                 continue
             unit = part[max(0, match.start() - 3) : max(0, match.start() - 2)].isdigit()
             if len(word) == 1 and word.isalpha() and match["next"].isupper() and word != "i" and not unit:
