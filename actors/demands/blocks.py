@@ -31,6 +31,8 @@ _ITEM = re.compile(
     r"|\d{1,3}\.\d{1,3}(?:\.\d{1,3})?"
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|#\.|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
+_INITIAL = re.compile(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
+"""A name with an initial, as below a letter."""
 _BOX = re.compile(r"\[(?P<mark>[ xX*-]?)\]\s+")
 _RULE = re.compile(r"\s{0,3}(?:[-*_=] ?){3,}\s*$")
 _TRACE = re.compile(
@@ -161,7 +163,7 @@ class _Cutter:
             yield from self.close()
             yield from _cells(line, self.row)
             self.row += 1
-        elif item := _ITEM.match(head):
+        elif (item := _ITEM.match(head)) and not _INITIAL.fullmatch(head):
             yield from self.close()
             name = head[item.end() :].strip()
             if item["number"] and not item["indent"] and name[-1:].isalpha() and self._names(name, following):

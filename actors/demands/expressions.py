@@ -15,4 +15,4 @@ def any_of(*patterns: str) -> re.Pattern[str]:
 
 def spelled(small: str) -> str:
     """Return a sentence of lower-case text with "is not" for "isn't", so that patterns need one form of it."""
-    return small.replace("isn't", "is not").replace("aren't", "are not")
+    return small.replace("'ve got", " have").replace("isn't", "is not").replace("aren't", "are not")

@@ -47,7 +47,7 @@ GREETING = any_of(
 TOLD_BY_OTHERS = any_of(
     rf"\b{_OTHERS} (?:also |recently |already |just )?(?:shows?|reveals?|thinks?|believes?|argues?|confirms?|says)"
     r"(?: out)?(?: to us| us)?(?: that\b|,|:)[^;]*",
-    r"^(?!.*\b(?:asked|as discussed|we agreed)\b)(?:[^,;:]{1,60} )??(?!(?:i|we|be|is|are|been|being|gets?|to|must|should|shall) )[\w.'-]+ "
+    r"(?:^|; )(?!.*\b(?:asked|as discussed|we agreed)\b)(?:[^,;:]{1,60} )??(?!(?:i|we|be|is|are|been|being|gets?|to|must|should|shall) )[\w.'-]+ "
     r"(?:also |recently |already |just |all |even )?(?:found|showed|revealed|discovered|noticed|complain(?:s|ed)"
     r"|claim(?:s|ed)|thought|argued|reported|mentioned|wrote|replied|told|said|phoned|pointed out|warn(?:s|ed)"
     r"|acknowledged|reckon(?:s|ed)?|swears?)\b(?! (?:by|in the|with) [^;]*\b(?:must|shall)\b)[^;]*",
@@ -63,7 +63,7 @@ TOLD_BY_OTHERS = any_of(
     r" (?:us |me |support )*(?:for|about|if|whether|why|when|how|that|support)?\b[^;,]*",
     r"\b(?:find|know|see|understand|get|tell|guess|say|pick|buy|click) what (?:they|you|we|users|people|customers)"
     r" (?:need|want)s?\b",
-    r"(?<=[a-z:,] )[\"\u201c][^\"\u201c\u201d]{12,300}[\"\u201d]",
+    r"(?:^|(?<=[a-z:,] ))[\"\u201c][^\"\u201c\u201d]{12,300}[\"\u201d]",
 )
 """What somebody else said, found or asks for."""
 FACT = any_of(

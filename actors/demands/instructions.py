@@ -40,12 +40,19 @@ _COMPOUND = re.compile(
 """Endings of a noun that follows a noun: "cache invalidation", "report page"."""
 
 
+_PAUSE = re.compile(r"(?<=\w{3})[,;] (?!(?:and|or)\b)(?=(?:there|it|they|we|i|he|she|the|this|that|otherwise|our|my)\b)")
+"""Where a second main clause begins, whose verbs say nothing about the first."""
 _NUMBER = re.compile(r"\d{3,}$")
 """The number of a thing: "order 88213"."""
 _ARTICLES = frozenset(("a", "an", "the", "its", "their", "our", "it", "them"))
 """Words before which a verb in the third person is hardly a plural noun."""
 _DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
 """Words that hardly follow another word at the beginning of a sentence than a verb."""
+_NO_VERBS = word_set(
+    "love hate like enjoy hope guess miss wonder thank half quite plus minus despite beside per via till amid save",
+    "maybe perhaps besides inside outside",
+)
+"""Words before an object that ask for nothing: the writer's own feelings, prepositions."""
 _OCCUR = word_set(
     "appear arrive blink bounce come crash differ disappear exist expire fail flicker grow happen hang jump leak look",
     "misbehave occur overlap pile recur seem stack take vanish don't",
@@ -71,7 +78,7 @@ def follows_lead_in(small: str) -> bool:
 
 
 def _imperative(small: str) -> bool:
-    words = _WORD.findall(small[:300])
+    words = _WORD.findall(_PAUSE.split(small[:300])[0] or small[:300])
     begin = small.lstrip("*_([\"'")
     if words[0:1] and words[0] in NOUN_VERBS and words[-1] == "instead" and not states(small):
         return True
@@ -126,7 +133,7 @@ def _finite(first: str, words: list[str]) -> bool:
 
 def _unknown_verb(word: str) -> bool:
     """Tell whether an unknown word before "it" or "them" is a verb: "reskin it", not "hopefully it works"."""
-    known = word in CLAUSE_WORDS or word in AUXILIARIES or word in OBJECT_WORDS or word in THIRD_PERSON
+    known = word in _NO_VERBS or word in CLAUSE_WORDS or word in AUXILIARIES or word in OBJECT_WORDS or word in THIRD_PERSON
     return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
 
 

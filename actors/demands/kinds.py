@@ -10,7 +10,7 @@ from actors.values.requirements import RequirementKind
 
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _MONEY = (
-    r"(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds\b|quid\b|bucks\b|chf\b|aud\b"
+    r"(?:[$€£] ?\d|\b\d[\d.,]*k\b|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds\b|quid\b|bucks\b|chf\b|aud\b"
     r"|francs\b|crowns\b))"
 )
 _HANDS = (
@@ -27,7 +27,7 @@ COSTS = any_of(
     rf"{_MONEY} ?(?:a|per|/) ?(?:month|year|mo|week|head)\b"
     rf"|{_MONEY}.{{0,30}}\b(?:max(?:imum)?|tops|at most|in total|total|all in|available|left|per head|not more|no more)\b",
     r"\bmoney for\b|\bno (?:more |further )?(?:money|funds|funding)\b|\bper head max",
-    rf"\bwe (?:only )?(?:have|'ve got) (?:only |just |about |roughly |exactly )?{_COUNT}(?: \w+)? (?:{_HANDS}|{_SPAN})\b(?! (?:of|ago)\b)",
+    rf"\bwe (?:only )?(?:have|'ve got) (?:only |just |about |roughly |exactly )?{_COUNT}(?: \w+)? (?:{_HANDS}|{_SPAN})\b(?! (?:of|ago|\w+ing|who|that)\b)",
     rf"\b{_COUNT}(?: [\w-]+)? {_HANDS} (?:is|are|can|will be|available|on (?:it|this|site))\b"
     rf"|\b{_COUNT}(?: [\w-]+)? {_HANDS}(?:,| for) {_COUNT} {_SPAN}\b",
     rf"^[^,;:]{{1,40}} (?:has|have|is given|gets?|can (?:give|spend)|may spend) {_COUNT} {_SPAN}\b(?! ago)",

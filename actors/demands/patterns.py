@@ -166,7 +166,7 @@ NEEDLESS = any_of(
     r"|\b(?:don't|doesn't|do not|does not) (?:care|need|require|want) |\b(?:does not|doesn't) matter\b",
     r"\b(?:can|may) be (?:ignored|skipped|left out|dropped)\b",
     rf"\bnot (?:a )?(?:part|subject|object|in) (?:of )?(?:the |this |our |that )?(?:[\w'-]+ )?{_PART}\b"
-    rf"|\bno (?:part|subject) of (?:the |this ){_PART}\b",
+    rf"|\b(?:not|no) (?:a )?(?:part|subject) of (?:(?:the |this ){_PART}|this|it)\b",
     rf"\b(?:is|are|in|has|have|gets?|follows?|belongs? (?:in|to)|needs?|deserves?|for|on) (?:a |an |its |their |some )?"
     rf"(?:own|separate|different|another|later|other)(?: \w+)? {_PART}\b",
     r"\b(?:handled|done|covered|comes?|tracked|follows?|looked at|dealt with|treated|planned|discussed) (?:in a "
@@ -176,7 +176,7 @@ NEEDLESS = any_of(
     r"\b(?:do not|don't|dont|never) (?:bother|worry|think|care) (?:with|about)\b",
     r"\bnot (?:(?:your|our|my|their|his|her|[\w-]+'s) (?:job|task|business|concern|problem|department|topic)"
     r"|(?:ours|yours|mine|theirs))\b",
-    r"\b(?:will not|won't) be (?:\w+ed|done|built|part|rewritten|shown|dealt)\b"
+    r"\b(?:will not|won't) be (?:(?!renewed|needed)\w+ed|done|built|part|rewritten|shown|dealt)\b"
     r"|\b(?:is|are) not (?:handled|included|covered|considered|planned|addressed|translated|backported|reimbursed"
     r"|replaced|migrated|touched|looked at|dealt with)\b",
     r"\b(?:is|are|gets?|stays?|remains?) left (?:to the |to our |to their |for (?!the\b))",
@@ -212,7 +212,7 @@ ONLY = re.compile(
 )
 BY_DATE = re.compile(
     r"^(?!.*\byou can\b)(?!.*\b(?:is|are) (?:an? |open|valid|closed|available|free|away|out|on)\b).*"
-    r"\b(?:by|before|until|no later than|from(?! 20\d\d\b)|starting|not before|not until|as of) " + DATE
+    r"\b(?:by|before|until|no later than|from(?= \d+\b(?!\d{3}))|starting|not before|not until|as of) " + DATE
 )
 LIMIT = any_of(
     (
@@ -283,7 +283,8 @@ DATES = any_of(
     rf"\b(?:first|last|final|opening|launch|posting|hand-?over|hand-?in|delivery) (?:[\w'-]+ ){{0,5}}?(?:is|are|would be"
     rf"|will be|falls) (?:the one |due )?(?:of |on |in |at )?{DATE}",
     rf"\b(?:picks? up|collects?|goes? (?:to|out)) [^,;]{{0,50}}\bon {DATE}",
-    r"^(?:ready|done|live|finished|online|running|delivered|in place) (?:for|by|before|in time for) "
+    r"^(?:ready|done|live|finished|online|running) for |\b(?:ready|done|live|finished|online|running|in place)"
+    r" (?:by|before|in time for) (?!the way|hand)"
     r"|^(?:before|in time for|ahead of) (?:the |our |next |my )?[\w'-]+(?: [\w'-]+){0,4}[.!]*$",
     rf"\b(?:ships|launches|goes out|is released|are released|is launched) (?:on|in|by|before) {DATE}",
 )

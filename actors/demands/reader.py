@@ -52,7 +52,7 @@ _UI = re.compile(
 )
 _VERSION = re.compile(r"^\W*[a-z][\w .+/-]{1,30}[ :=]+v?\d+(?:\.\d+)+|^\W*\w[\w ]{0,20}: ?\S+$")
 """An item about an environment, such as "Debian 12.1" or "arch: arm64"."""
-_ORDER = frozenset(("then", "first", "next", "later", "finally", "immediately", "afterwards", "now", "step", "fix"))
+_ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "immediately", "afterwards", "now", "step", "fix"))
 """Labels that say when something is to be done."""
 _TIMED = re.compile(r"\d{1,2}:\d\d\b")
 """The beginning of an item that says what happened when."""
@@ -296,7 +296,7 @@ class _Reader:
         left: list[tuple[Sentence, Surroundings]] = []
         for place, sentence in enumerate(every):
             if introduces and place == len(every) - 1 and (
-                sentence.small.endswith(":") or (len(every) == 1 and is_name(sentence.written))
+                sentence.small.endswith(":") or (block.form is Form.PROSE and len(every) == 1 and is_name(sentence.written))
             ):
                 self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
                 if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from actors.demands.expressions import any_of
-from actors.demands.facts import FACT, FAULTS, GREETING, PAST, TOLD_BY_OTHERS
+from actors.demands.facts import FACT, FAULTS, GREETING, NARRATED, PAST, TOLD_BY_OTHERS
 from actors.demands.force import Force, force_of, notes
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
@@ -62,7 +62,8 @@ _REASONS = any_of(
 )
 """What speaks of the present day, of a reason or of something measured, wherever it stands."""
 _TELLS = any_of(
-    r"^(?:and |but )?(?:most|many|some|half|few|several|a few)\b|\blives? in\b|\bdivided\b",
+    r"^(?:and |but )?(?:most|many|half|few) (?!.*\b(?:can|may) )|\blives? in\b|\bdivided\b|\bon average\b"
+    r"|\b(?:people|users|customers|they|parents|guests|members|readers|players) (?:write|say|tell|complain|report|mention)\b",
     r"\b(?:usually|often|sometimes|normally|mostly|rarely|probably|perhaps|maybe|might|would|could|likely"
     r"|again and again|last \w+|already|now|yet)\b|^(?!.*\b(?:can|may|nobody)\b).*\b(?:manually|by hand)\b",
     r"^(?!if |when |where |unless |once ).*\b(?:can't|cannot|can not) (?!be )",
@@ -76,7 +77,7 @@ _TELLS = any_of(
     r"|exists?|attached|times out|piles? up|blows? up|stuck|wastes?|errors? out|slows?|overlaps?)\b",
     r"\bthere(?: is|'s| are) (?!a (?:button|link|switch|limit|page)\b)|^like \w+",
     r"\b(?:is|are|lies?|sits?|lives?) (?:in|under|near|on|behind|inside) (?:the |our |`)",
-    r"\b(?:written in|based on|made by|built (?:on|with)|owned by|comes? from|consists? of|handles)\b",
+    r"\b(?:(?:is|are) written in|based on|made by|built (?:on|with)|owned by|comes? from|consists? of|handles)\b",
     r"^(?:that|this|it|which)(?:'s| is| are| has| makes| takes| happens| works)\b"
     r"(?! (?:\w+ed|shown|sent|kept|valid)\b)",
     r"^(?!(?:\S+ ){0,5}?(?:is|are|be|been|gets?|has|have|can|may|must|should|shall|will|that|which|who) )"
@@ -87,7 +88,7 @@ _TELLS = any_of(
 _CLAUSE = re.compile(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 _ASIDE = re.compile(
     r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|although|though|whereas|whilst?)\b|, (?:as|so|which|who) "
-    r"| [-\u2013\u2014]{1,2} |; ).*"
+    r"| [-\u2013\u2014]{1,2} ).*"
 )
 """What is added to a rule: a reason, a contrast, a remark."""
 _NEW = any_of(
@@ -149,7 +150,7 @@ def tells(small: str) -> bool:
     if _REASONS.search(small) or TOLD_BY_OTHERS.search(small):
         return True
     main = _CLAUSE.sub("", small)
-    return bool(_TELLS.search(main) or PAST.search(main) or FACT.search(small))
+    return bool(_TELLS.search(main) or NARRATED.match(small) or PAST.search(main) or FACT.search(small))
 
 
 def asks_how(small: str) -> bool:
