@@ -26,7 +26,8 @@ _OTHERS = (
     r"|someone|somebody|people|experts?|consultants?|articles?|blog posts?|papers?)"
 )
 GREETING = any_of(
-    r"^(?:(?:any |more )?(?:opinions?|thoughts|ideas|feedback|comments|help|suggestions?)(?: (?:is|are))? (?:very |most )?"
+    r"^(?:(?:any |more )?(?:opinions?|thoughts|ideas|feedback|comments|help|suggestions?)(?: (?:is|are))? (?:very "
+    r"|most )?"
     r"(?:welcome|appreciated)|(?:ok |so |and |well )*(?:what|how|why|when|where|who) (?:do|does|did|is|are) )",
     r"^(?:(?:please|pls|plz|kindly|thanks?|thx|cheers|so|very|much|a lot)[ ,.!]*)+$",
     r"^(?:(?:and|so|then|anyway),? )?(?:have|enjoy|wishing you|wish you|i wish you) (?:you )?(?:all )?(?:a "
@@ -35,7 +36,9 @@ GREETING = any_of(
     r"|weekend|day|evening|holiday|vacation|christmas|trip|flight|lunch)\b",
     r"^(?:take care|stay (?:safe|healthy|tuned|well)|keep well|get well|be well|talk (?:to you )?(?:soon"
     r"|later)|see you"
-    r"|see ya|catch you|speak soon|many thanks|(?:yours?,?|with|best|kind|warm|warmest|kindest) (?:(?:best|kind|warm|many) )?(?:regards|wishes|greetings|sincerely|faithfully|truly)|thank you|thanks|thx|cheers|sorry|all the best|happy (?:new year"
+    r"|see ya|catch you|speak soon|many thanks|(?:yours?,?|with|best|kind|warm|warmest|kindest) (?:(?:best|kind|warm"
+    r"|many) )?(?:regards|wishes|greetings|sincerely|faithfully|truly)|thank you|thanks|thx|cheers|sorry"
+    r"|all the best|happy (?:new year"
     r"|holidays|friday|monday|easter|birthday)|merry christmas|congrat\w*|welcome|good (?:morning|afternoon"
     r"|evening|job"
     r"|work|luck)|well done|great (?:job|work)|nice work|keep up|(?:i'm|i am|i'll be|i will be|we're|he's"
@@ -47,7 +50,8 @@ GREETING = any_of(
 TOLD_BY_OTHERS = any_of(
     rf"\b{_OTHERS} (?:also |recently |already |just )?(?:shows?|reveals?|thinks?|believes?|argues?|confirms?|says)"
     r"(?: out)?(?: to us| us)?(?: that\b|,|:)[^;]*",
-    r"(?:^|; )(?!.*\b(?:asked|as discussed|we agreed)\b)(?:[^,;:]{1,60} )??(?!(?:i|we|be|is|are|been|being|gets?|to|must|should|shall) )[\w.'-]+ "
+    r"(?:^|; )(?!.*\b(?:asked|as discussed|we agreed)\b)(?:[^,;:]{1,60} )??(?!(?:i|we|be|is|are|been|being|gets?|to"
+    r"|must|should|shall) )[\w.'-]+ "
     r"(?:also |recently |already |just |all |even )?(?:found|showed|revealed|discovered|noticed|complain(?:s|ed)"
     r"|claim(?:s|ed)|thought|argued|reported|mentioned|wrote|replied|told|said|phoned|pointed out|warn(?:s|ed)"
     r"|acknowledged|reckon(?:s|ed)?|swears?)\b(?! (?:by|in the|with) [^;]*\b(?:must|shall)\b)[^;]*",

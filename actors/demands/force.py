@@ -106,11 +106,7 @@ def force_of(small: str) -> Force:
         return Force.WISH
     if LIMIT.search(small) and not CLAUSE.match(small) and not states(small) and not PAST.search(small):
         return Force.WISH
-    if (
-        COSTS.search(small)
-        and not PAST.search(small)
-        and (not states(small) or AVAILABLE.search(small))
-    ):
+    if COSTS.search(small) and not PAST.search(small) and (not states(small) or AVAILABLE.search(small)):
         return Force.WISH
     return Force.NONE
 

@@ -47,7 +47,8 @@ _ASKED = (
     (
         RequirementKind.DEADLINE,
         (
-            r"(?:deadlines?|due(?: dates?)?|dates|schedule|when|milestones|time ?frame|timing|by when|windows?|(?:change|maintenance|time) window"
+            r"(?:deadlines?|due(?: dates?)?|dates|schedule|when|milestones|time ?frame|timing|by when|windows?"
+            r"|(?:change|maintenance|time) window"
             r"|target dates?|delivery)"
         ),
     ),
@@ -88,7 +89,8 @@ _ASKED = (
             r"follow.?ups?|wish(?:es)?|principles|what|how it should be|"
             r"functional|non-?functional|technical|organi[sz]ational|operational|"
             r"please note|(?:to )?keep in mind|also note|"
-            r"(?:required|requested|desired|wanted|needed|expected|mandatory|acceptance) (?!by\b|from\b|at\b)\w+(?: \w+)?|"
+            r"(?:required|requested|desired|wanted|needed|expected|mandatory|acceptance) (?!by\b|from\b"
+            r"|at\b)\w+(?: \w+)?|"
             r"(?:i|we) (?:want|need|expect|ask|require|would like)(?: you)?(?: to)?(?: have| see"
             r"| get)?(?: the following.*)?|(?:the )?following (?:must|should|has to|needs to).*)"
         ),

@@ -40,7 +40,9 @@ _COMPOUND = re.compile(
 """Endings of a noun that follows a noun: "cache invalidation", "report page"."""
 
 
-_PAUSE = re.compile(r"(?<=\w{3})[,;] (?!(?:and|or)\b)(?=(?:there|it|they|we|i|he|she|the|this|that|otherwise|our|my)\b)")
+_PAUSE = re.compile(
+    r"(?<=\w{3})[,;] (?!(?:and|or)\b)(?=(?:there|it|they|we|i|he|she|the|this|that|otherwise|our|my)\b)"
+)
 """Where a second main clause begins, whose verbs say nothing about the first."""
 _NUMBER = re.compile(r"\d{3,}$")
 """The number of a thing: "order 88213"."""
@@ -133,7 +135,9 @@ def _finite(first: str, words: list[str]) -> bool:
 
 def _unknown_verb(word: str) -> bool:
     """Tell whether an unknown word before "it" or "them" is a verb: "reskin it", not "hopefully it works"."""
-    known = word in _NO_VERBS or word in CLAUSE_WORDS or word in AUXILIARIES or word in OBJECT_WORDS or word in THIRD_PERSON
+    known = (
+        word in _NO_VERBS or word in CLAUSE_WORDS or word in AUXILIARIES or word in OBJECT_WORDS or word in THIRD_PERSON
+    )
     return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
 
 

@@ -5,16 +5,18 @@ import re
 from actors.demands.dates import DATE
 from actors.demands.expressions import any_of, spelled
 from actors.demands.instructions import instructs
-from actors.demands.patterns import DATES, NEEDLESS
+from actors.demands.patterns import DATES, NEEDLESS, NO_NOUN
 from actors.values.requirements import RequirementKind
 
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _MONEY = (
-    r"(?:[$€£] ?\d|\b\d[\d.,]*k\b|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds\b|quid\b|bucks\b|chf\b|aud\b"
+    r"(?:[$€£] ?\d|\b\d[\d.,]*k\b|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds\b|quid\b|bucks\b"
+    r"|chf\b|aud\b"
     r"|francs\b|crowns\b))"
 )
 _HANDS = (
-    r"(?:engineers?|developers?|devs|people|persons?|contractors?|consultants?|translators?|testers?|designers?|students?"
+    r"(?:engineers?|developers?|devs|people|persons?|contractors?|consultants?|translators?|testers?|designers?"
+    r"|students?"
     r"|photographers?|editors?|volunteers?|colleagues?|hands|[\w-]*man|[\w-]*men|positions?)"
 )
 _SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
@@ -22,12 +24,15 @@ COSTS = any_of(
     r"\bbudget(?:s|ed)?\b(?! (?:alert|page|report|module|service|app|table|field|view|feature|owner|line\b(?! \w+s)))",
     r"\b(?:person|man|engineer|developer|dev)[- ]?(?:days?|weeks?|months?|hours?)\b|\bstory points?\b|\bhead ?count\b",
     rf"\b(?:costs?|spend|spending|afford|pay|invest|expenses?|bill|at most|no more than|less than|under|below|up to|max"
-    rf"|maximum|exceed|capped|limit(?:ed)?|within|allows?|grants?|fee|price of|come to|'ve got|has got|there(?:'s| is| are))"
+    rf"|maximum|exceed|capped|limit(?:ed)?|within|allows?|grants?|fee|price of|come to|'ve got|has got|there(?:'s"
+    rf"| is| are))"
     rf"\b.{{0,40}}?{_MONEY}",
     rf"{_MONEY} ?(?:a|per|/) ?(?:month|year|mo|week|head)\b"
-    rf"|{_MONEY}.{{0,30}}\b(?:max(?:imum)?|tops|at most|in total|total|all in|available|left|per head|not more|no more)\b",
+    rf"|{_MONEY}.{{0,30}}\b(?:max(?:imum)?|tops|at most|in total|total|all in|available|left|per head|not more"
+    rf"|no more)\b",
     r"\bmoney for\b|\bno (?:more |further )?(?:money|funds|funding)\b|\bper head max",
-    rf"\bwe (?:only )?(?:have|'ve got) (?:only |just |about |roughly |exactly )?{_COUNT}(?: \w+)? (?:{_HANDS}|{_SPAN})\b(?! (?:of|ago|\w+ing|who|that)\b)",
+    rf"\bwe (?:only )?(?:have|'ve got) (?:only |just |about |roughly |exactly )?{_COUNT}(?: \w+)? (?:{_HANDS}"
+    rf"|{_SPAN})\b(?! (?:of|ago|\w+ing|who|that)\b)",
     rf"\b{_COUNT}(?: [\w-]+)? {_HANDS} (?:is|are|can|will be|available|on (?:it|this|site))\b"
     rf"|\b{_COUNT}(?: [\w-]+)? {_HANDS}(?:,| for) {_COUNT} {_SPAN}\b",
     rf"^[^,;:]{{1,40}} (?:has|have|is given|gets?|can (?:give|spend)|may spend) {_COUNT} {_SPAN}\b(?! ago)",
@@ -71,7 +76,9 @@ _DATE_ONLY = any_of(
         r"|all of (?:this|it))\b"
     ),
 )
-_REASON = re.compile(r"(?<=.{12})(?:,? so that\b|,? because\b|, since\b|, as (?:it|we|they|the)\b|, which\b).*")
+_ONLY = re.compile(r"^(?:please )?only (?!.{60})(?!.*\b(?:may|must|can|should)\b)|^[^,;:]{1,30} only[.!]*$")
+"""What is restricted to a part."""
+_REASON = re.compile(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, as (?:it|we|they|the)\b|, which\b).*")
 """Why something is asked for: its words do not say what."""
 _FORBIDS = any_of(
     r"\b(?:must|may|shall|should|ought)(?: not|n't| never| no longer| under no)\b",
@@ -115,11 +122,10 @@ _KEEPS = any_of(
         r"(?:^|[,;:] |\b(?:and|but|please|to|always) )(?:keep|leave|preserve|retain|maintain|respect|honou?r"
         r"|stay|stick) "
     ),
-    (
-        r"\b(?:stays?|remains?) (?:as (?:it|they) (?:is|are|does|do)|untouched|intact|(?:fully "
-        r"|backwards?.?)?compatible|in place|valid|unchanged|the same|identical|available|supported|green"
-        r"|stable|alone|where|exactly|on \w+|at|below|under|within|readable|reachable|working|up)\b"
-    ),
+    r"\b(?:stays?|remains?|untouched|unchanged|unmodified)\b|^(?!.*\bkeep(?:ing)? (?:track|an eye)).*\bkeeps? "
+    r"(?:its?|their|the|his|her|all|every|working|on)\b|\b(?:continues?|(?:go|goes) on) (?:to (?!be \w+ed)|in|as|under"
+    r"|\w+ing)|\bas (?:(?:it|they) (?:is|are|does|do)|before|(?:today|now|usual)[.!]*$)|\b(?:do|does) not change\b"
+    r"|\bthe same \w+(?: \w+){0,4} as\b|\bidentical (?:to|before)\b|\bleft alone\b",
     r"\bbackwards?[- ]compatib",
     (
         r"\b(?:must|may|should|shall|can)(?: not|n't| never|not) (?:be )?(?:change|alter|break|touch|affect"
@@ -136,20 +142,26 @@ _KEEPS = any_of(
 )
 
 
+DATED_WORDS_MAX = 8
+"""Words of a demand with a date up to which the date is what it says."""
+
+
 def kind_of(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
     """Return the kind of a demand by its words; `default` where they show none but that something is asked for."""
     small = _REASON.sub("", spelled(small))
-    if NEEDLESS.search(small):
+    if NEEDLESS.search(small) or _ONLY.search(small):
         return RequirementKind.SCOPE
     if _KEEPS.search(small):
         return RequirementKind.MUST_KEEP
     if DATES.search(small):
         return RequirementKind.DEADLINE
     dated, costs = _DATED.search(small), COSTS.search(small)
-    if dated and (_DATE_ONLY.search(small) or len(small.split()) <= 6) and not _FORBIDS.search(small):
+    if dated and (_DATE_ONLY.search(small) or len(small.split()) <= DATED_WORDS_MAX) and not _FORBIDS.search(small):
         return RequirementKind.DEADLINE
     if costs:
         return RequirementKind.BUDGET
+    if NO_NOUN.match(small):
+        return RequirementKind.MUST_AVOID
     if _FORBIDS.search(small) and (_PROHIBITION.search(small) or not instructs(small)):
         return RequirementKind.MUST_AVOID
     return default

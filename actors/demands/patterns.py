@@ -17,7 +17,8 @@ _NOBODY = r"(?:no|nothing|nobody|no one|no-one|none|neither|not (?:a|one)(?: sin
 POLITE = any_of(
     (
         r"(?:^|[,;:.!-] |\b(?:and|but|so|also|then|ok|hi|hey|hello|team|all|folks) )(?:can|could|would"
-        r"|will) (?:you|u|we|someone|somebody|anyone|anybody|it|the \w+|this|i|an? \w+)\b(?! (?:think|know|be (?:that|the|an?|because|due)\b|confirm this"
+        r"|will) (?:you|u|we|someone|somebody|anyone|anybody|it|the \w+|this|i|an? \w+)\b(?! (?:think|know"
+        r"|be (?:that|the|an?|because|due)\b|confirm this"
         r"|have any))"
     ),
     (
@@ -99,7 +100,8 @@ CANNOT = any_of(
     r"\b(?:is|are) (?:not a|no) (?:real |good |valid )?(?:solution|choice|answer|fix)\b",
     r"\b(?:just|simply) (?:\w+ing) .{1,60}\b(?:is|are) (?:not|no) ",
     (
-        r"\b(?:is|are) (?:not|no longer|no) (?:possible(?! anyway)|an option|option|acceptable|feasible|allowed|permitted"
+        r"\b(?:is|are) (?:not|no longer|no) (?:possible(?! anyway)|an option|option|acceptable|feasible|allowed"
+        r"|permitted"
         r"|negotiable|up for)\b(?! (?:to (?:log|save|open|see|click|connect|use|get|start|install|upload"
         r"|download|select|find|enter|reach|reproduce|tell))\b)(?!.*\b(?:since|after|anymore|any more"
         r"|any longer|when)\b)"
@@ -160,7 +162,8 @@ _PART = (
     r"|discussion|schedule|document|contract|order|job)"
 )
 NEEDLESS = any_of(
-    r"\bno need (?:to|for)\b|\bout of scope\b|\bnon-?goal\b|\bnot a goal\b|\bcan wait\b|\bleave \w+ for later\b",
+    r"\bno need (?:to|for)\b|\bout of scope\b|\bnon-?goal\b|\bnot a goal\b|\bcan wait\b|\bleave [\w ]{1,40} for "
+    r"|\b(?:is|are) (?:left out|excluded|exempt)\b",
     r"\b(?:is|are) not (?:needed|required|necessary|wanted|important)\b|\bno longer (?:needed|required)\b",
     r"\b(?:do|does|needs?) not (?:need|have) to\b|\b(?:don't|doesn't) (?:need|have) to\b|\bneedn't\b|\bneed not\b"
     r"|\b(?:don't|doesn't|do not|does not) (?:care|need|require|want) |\b(?:does not|doesn't) matter\b",
@@ -187,7 +190,8 @@ NEEDLESS = any_of(
 STAYS = any_of(
     (
         r"\b(?:stays?|remains?) (?:exactly )?(?:as (?:it|they) (?:is|are|does|do)|untouched|intact|(?:fully "
-        r"|backwards?.?)?compatible|in (?:place|use|force|operation|service)|where (?:it|they) (?:is|are)|alone|off limits|out of (?:it|this)"
+        r"|backwards?.?)?compatible|in (?:place|use|force|operation|service)|where (?:it|they) (?:is|are)|alone"
+        r"|off limits|out of (?:it|this)"
         r"|mandatory|supported)\b"
     ),
     r"\b(?:is|are) (?:left|kept) (?:as (?:it|they)|untouched|alone|unchanged)\b",
@@ -197,7 +201,8 @@ STAYS = any_of(
 )
 NO_NOUN = any_of(
     (
-        r"^(?:(?:absolutely|also|and|but|plus|definitely|ideally|please|pls|then|so|oh|just),? )*(?:no|zero|not a single|nothing"
+        r"^(?:(?:absolutely|also|and|but|plus|definitely|ideally|please|pls|then|so|oh|just),? )*(?:no|zero"
+        r"|not a single|nothing"
         r"|without) (?!(?:error|errors|idea|clue|luck|response|output|result|results|logs?|stack|stacktrace"
         r"|traceback|exceptions?|warnings?|messages?|problem|problems|answer|reply|effect|success|difference"
         r"|rush|worries|hurry|update|updates|one|way|matter|wonder|doubt|crash|crashes|thanks|need|longer|news"
@@ -280,7 +285,8 @@ DATES = any_of(
     rf"^(?:the )?(?:submission|registration|tender|call|vote|ballot|review) (?:closes|ends|is due) (?:on|at"
     rf"|in) {DATE}",
     r"^(?:but |and )?not before\b",
-    rf"\b(?:first|last|final|opening|launch|posting|hand-?over|hand-?in|delivery) (?:[\w'-]+ ){{0,5}}?(?:is|are|would be"
+    rf"\b(?:first|last|final|opening|launch|posting|hand-?over|hand-?in|delivery) (?:[\w'-]+ ){{0,5}}?(?:is|are"
+    rf"|would be"
     rf"|will be|falls) (?:the one |due )?(?:of |on |in |at )?{DATE}",
     rf"\b(?:picks? up|collects?|goes? (?:to|out)) [^,;]{{0,50}}\bon {DATE}",
     r"^(?:ready|done|live|finished|online|running) for |\b(?:ready|done|live|finished|online|running|in place)"
@@ -290,7 +296,8 @@ DATES = any_of(
 )
 """A date by which something is to be done, in the words of a plan."""
 REQUESTS = any_of(
-    r"^(?:[\w ]{1,20}, )?(?:(?:hey|hi|hello|ok|okay|so|and|also|team|folks|all|guys|then),? )*(?:can|could|would|will) (?:you|u"
+    r"^(?:[\w ]{1,20}, )?(?:(?:hey|hi|hello|ok|okay|so|and|also|team|folks|all|guys|then),? )*(?:can|could|would"
+    r"|will) (?:you|u"
     r"|ya|someone"
     r"|somebody|anyone|anybody|we (?:please |pls |also |maybe |just )?(?:get|have|add|make|change|fix|move|use"
     r"|drop))\b",
@@ -307,7 +314,8 @@ REQUESTS = any_of(
 CONTINUES = any_of(
     r"^(?!.*\b(?:but|although|yet|error|so far|still|fine)\b).*\b(?:keeps?|continues?) (?:on )?(?:to (?:work"
     r"|function|be|run"
-    r"|respond|return|accept|have|see|exist|receive|get|sell|be)|(?:in|as|under|through|until|unchanged|by) |working|functioning|running|responding)\b",
+    r"|respond|return|accept|have|see|exist|receive|get|sell|be)|(?:in|as|under|through|until|unchanged|by) |working"
+    r"|functioning|running|responding)\b",
     r"^(?!.*\b(?:but|although|when|if|after|even)\b).* (?:do|does)(?: not|n't) change(?: (?:for|in"
     r"|at all)\b.*)?[.!]*$",
 )

@@ -17,7 +17,17 @@ from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
 from actors.demands.sentences import Sentence, sentence_at, sentences
-from actors.demands.statements import Surroundings, announces, asks_for_new, asks_how, names, plans, rules, shall_be, tells
+from actors.demands.statements import (
+    Surroundings,
+    announces,
+    asks_for_new,
+    asks_how,
+    names,
+    plans,
+    rules,
+    shall_be,
+    tells,
+)
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 READ_LENGTH_MAX = 200_000
@@ -52,7 +62,9 @@ _UI = re.compile(
 )
 _VERSION = re.compile(r"^\W*[a-z][\w .+/-]{1,30}[ :=]+v?\d+(?:\.\d+)+|^\W*\w[\w ]{0,20}: ?\S+$")
 """An item about an environment, such as "Debian 12.1" or "arch: arm64"."""
-_ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "immediately", "afterwards", "now", "step", "fix"))
+_ORDER = frozenset(
+    ("so", "then", "first", "next", "later", "finally", "immediately", "afterwards", "now", "step", "fix")
+)
 """Labels that say when something is to be done."""
 _TIMED = re.compile(r"\d{1,2}:\d\d\b")
 """The beginning of an item that says what happened when."""
@@ -295,8 +307,13 @@ class _Reader:
         demands: list[Demand] = []
         left: list[tuple[Sentence, Surroundings]] = []
         for place, sentence in enumerate(every):
-            if introduces and place == len(every) - 1 and (
-                sentence.small.endswith(":") or (block.form is Form.PROSE and len(every) == 1 and is_name(sentence.written))
+            if (
+                introduces
+                and place == len(every) - 1
+                and (
+                    sentence.small.endswith(":")
+                    or (block.form is Form.PROSE and len(every) == 1 and is_name(sentence.written))
+                )
             ):
                 self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
                 if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):
@@ -307,7 +324,9 @@ class _Reader:
                     continue
             found = list(self._of_sentence(sentence, part, block))
             between = follows and place + 1 < len(every) and _force(every[place + 1].small) is not Force.NONE
-            around = Surroundings(titled=titled, new=new, follows=follows, asking=asking and begun, between=between, after=self.asked)
+            around = Surroundings(
+                titled=titled, new=new, follows=follows, asking=asking and begun, between=between, after=self.asked
+            )
             if not found and plain:
                 if self._adds(sentence, around):
                     found = list(self._demand(sentence, kind_of(sentence.small)))

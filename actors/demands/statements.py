@@ -57,13 +57,15 @@ _VALUE = re.compile(r"(?:The )?[\w-]+ (?:is|are) (?:[A-Z\d`\"$])")
 _REASONS = any_of(
     r"\b(?:because|since|currently|today|nowadays|at present|at the moment|so far|until now|these days|ago|otherwise"
     r"|therefore|means|meaning|reason|though|although|however|anyway|apparently|unfortunately|actually)\b",
-    r"\b(?:about|around|roughly|approximately|nearly|almost|some|~) ?\d|\b\d[\d.,]* ?% (?:of|full|free|used)\b|\bhas \d",
+    r"\b(?:about|around|roughly|approximately|nearly|almost|some|~) ?\d|\b\d[\d.,]* ?% (?:of|full|free|used)\b"
+    r"|\bhas \d",
     r"\bthe (?:current|present|legacy|provider|vendor|supplier|manufacturer|upstream)\b",
 )
 """What speaks of the present day, of a reason or of something measured, wherever it stands."""
 _TELLS = any_of(
     r"^(?:and |but )?(?:most|many|half|few) (?!.*\b(?:can|may) )|\blives? in\b|\bdivided\b|\bon average\b"
-    r"|\b(?:people|users|customers|they|parents|guests|members|readers|players) (?:write|say|tell|complain|report|mention)\b",
+    r"|\b(?:people|users|customers|they|parents|guests|members|readers|players) (?:write|say|tell|complain|report"
+    r"|mention)\b",
     r"\b(?:usually|often|sometimes|normally|mostly|rarely|probably|perhaps|maybe|might|would|could|likely"
     r"|again and again|last \w+|already|now|yet)\b|^(?!.*\b(?:can|may|nobody)\b).*\b(?:manually|by hand)\b",
     r"^(?!if |when |where |unless |once ).*\b(?:can't|cannot|can not) (?!be )",
@@ -179,7 +181,7 @@ def plans(small: str) -> bool:
 
 def rules(small: str) -> bool:
     """Tell whether a statement has the form of a rule: below a mere name, it says what the name stands for."""
-    return bool(_RULE.search(small)) and not tells(small)
+    return len(small.split()) >= WORDS_MIN and bool(_RULE.search(small)) and not tells(small)
 
 
 def names(small: str) -> bool:

@@ -9,7 +9,8 @@ from tests.demands.evaluation import FOLDER, measured, sets, shares, texts
 LEAST = {
     "development": (0.95, 0.95),
     "second_development": (0.96, 0.96),
-    "third_development": (0.94, 0.95),
+    "third_development": (0.95, 0.95),
+    "fourth_development": (0.95, 0.94),
     "held_out": (0.9, 0.9),
 }
 """The least recall and precision of each set."""
