@@ -135,7 +135,8 @@ _SILENT = any_of(
     r"(?:open |unresolved |remaining )?questions?.*|references?|links?|related(?: issues| work| tickets)?|see also",
     r"prior art|further reading|glossary|appendix.*|changelog|credits|contacts?|participants|cc|who",
     r"(?:for )?examples?|e\.g\.|such as|example (?:request|response|output|input|usage)",
-    r"checklist|self.?check|before submitting|pros|cons|advantages|drawbacks|disadvantages|pros and cons|trade.?offs",
+    r"(?:type|kind|category) of (?:change|issue|request|pr|pull request)s?|checklist|self.?check|before submitting"
+    r"|pros|cons|advantages|drawbacks|disadvantages|pros and cons|trade.?offs",
 )
 _TOLD = any_of(
     (

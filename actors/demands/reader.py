@@ -5,18 +5,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import assert_never
 
 from actors.demands.blocks import Block, Form, blocks
 from actors.demands.clauses import clauses
 from actors.demands.demand import DEMANDS_MAX, Demand, Reading
 from actors.demands.expressions import any_of
-from actors.demands.force import Force, describes, force_of, is_modal, notes
+from actors.demands.force import Force, force_of
 from actors.demands.headings import Role, is_abstract, is_name, is_of_proposal, role_of
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
 from actors.demands.sentences import Sentence, sentence_at, sentences
+from actors.demands.standing import LABEL, UI, VERSION, is_asked, specifies, standing_force, without_label
 from actors.demands.statements import (
     Surroundings,
     announces,
@@ -26,7 +26,6 @@ from actors.demands.statements import (
     plans,
     rules,
     shall_be,
-    tells,
 )
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
@@ -44,9 +43,6 @@ LIST_LENGTH_MAX = 40
 """Items at the beginning of a list by which it is decided how the list is read."""
 
 _EDGES = " \t\r\n.;,*_"
-_LABEL = re.compile(
-    r"^[*_]{0,2}(?P<label>[A-Za-z][\w '/&-]{1,40}?)[*_]{0,2}(?P<colon>:| - | \u2013 | \u2014 )[*_]{0,2} *(?=\S)"
-)
 _BARE_LEAD = any_of(
     (
         r"(?:\b(?:following|these|this|that|to|must|should|need|needs|want|things?|requirements?|constraints?"
@@ -55,13 +51,6 @@ _BARE_LEAD = any_of(
         r"|cover|covers|ensure|support)) ?:$"
     ),
 )
-_UI = re.compile(
-    r"^(?:then )?(?:open|click|go to|log in|login|sign in|see|observe|scroll|type|press|navigate|select"
-    r"|choose|enter|wait|start|visit|launch|run|create a|upload a|reload|refresh|notice|tap|hit|switch to"
-    r"|close|have a)\b"
-)
-_VERSION = re.compile(r"^\W*[a-z][\w .+/-]{1,30}[ :=]+v?\d+(?:\.\d+)+|^\W*\w[\w ]{0,20}: ?\S+$")
-"""An item about an environment, such as "Debian 12.1" or "arch: arm64"."""
 _ORDER = frozenset(
     ("so", "then", "first", "next", "later", "finally", "immediately", "afterwards", "now", "step", "fix")
 )
@@ -172,8 +161,7 @@ class _Reader:
             for demand in self._of_any(every, number, following):
                 asked = True
                 yield demand
-            if block.form not in {Form.HEADING, Form.LABEL}:
-                self.asked = asked
+            self.asked = self.asked if block.form in {Form.HEADING, Form.LABEL} else asked
 
     def _of_any(self, every: list[Block], number: int, following: Block | None) -> Iterator[Demand]:
         block = every[number]
@@ -186,8 +174,6 @@ class _Reader:
                 yield from self._of_cell(block)
             case Form.PROSE | Form.TITLE:
                 yield from self._of_prose(block, following, title=number == 0)
-            case _ as never:
-                assert_never(never)
 
     def _of_prose(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
         part, self.label = self.label or self.heading, None
@@ -269,12 +255,12 @@ class _Reader:
         if number == 0 and every[0].ordered and after is not None and after.form is Form.PROSE:
             return _Part(Role.OBSERVED)  # Steps that come before anything is said lead to what is observed.
         items = [sentence_at(self.text, block.start, block.end).small for block in group]
-        if len(items) > 1 and every[number].ordered and 2 * sum(bool(_UI.match(item)) for item in items) > len(items):
+        if len(items) > 1 and every[number].ordered and 2 * sum(bool(UI.match(item)) for item in items) > len(items):
             return _Part(Role.OBSERVED)
-        asking = sum(_force(item) is not Force.NONE for item in items)
-        if (asking > 1 and 2 * asking >= len(items)) or self._specifies(items):
+        asking = sum(standing_force(item) is not Force.NONE for item in items)
+        if (asking > 1 and 2 * asking >= len(items)) or specifies(items):
             return _Part(Role.ASKED, RequirementKind.GOAL)
-        named = sum(bool(_VERSION.search(item)) for item in items)
+        named = sum(bool(VERSION.search(item)) for item in items)
         if (
             (self.asked_before or (self.task and not self.introduced))
             and not named
@@ -283,21 +269,12 @@ class _Reader:
             return _Part(Role.ASKED, RequirementKind.GOAL)
         return part
 
-    def _specifies(self, every: list[str]) -> bool:
-        """Tell whether the items of a list, or the sentences below a mere name, say how something is to be.
-
-        They are judged together: some ask or have the form of a rule, and none tells how things are.
-        """
-        asking = sum(_force(small) is not Force.NONE or rules(small) for small in every)
-        told = sum(_force(small) is Force.NONE and (tells(small) or describes(small)) for small in every)
-        return len(every) > 1 and not told and 2 * asking >= len(every)
-
     def _of_block(self, block: Block, part: _Part, following: Block | None) -> Iterator[Demand]:
         every = list(sentences(self.text, block.start, block.end))
         introduces = following is not None and following.form is Form.ITEM
         asking = False
         if block.form is Form.PROSE and part.role in {Role.NEUTRAL, Role.TOLD} and len(every) >= TERSE_MIN:
-            asking = 2 * sum(_force(sentence.small) is not Force.NONE for sentence in every) >= len(every)
+            asking = 2 * sum(standing_force(sentence.small) is not Force.NONE for sentence in every) >= len(every)
             terse = sum(sentence.written[:1].islower() for sentence in every)
             if asking and 2 * terse > len(every):
                 part = _Part(Role.LISTED, RequirementKind.GOAL)
@@ -323,7 +300,7 @@ class _Reader:
                 if ":" not in sentence.written[:-1] and is_name(sentence.written.rstrip(".:")):
                     continue
             found = list(self._of_sentence(sentence, part, block))
-            between = follows and place + 1 < len(every) and _force(every[place + 1].small) is not Force.NONE
+            between = follows and place + 1 < len(every) and standing_force(every[place + 1].small) is not Force.NONE
             around = Surroundings(
                 titled=titled, new=new, follows=follows, asking=asking and begun, between=between, after=self.asked
             )
@@ -346,7 +323,7 @@ class _Reader:
 
     def _adds(self, sentence: Sentence, around: Surroundings) -> bool:
         """Tell whether a sentence belongs to the demand before it, or to a paragraph of demands."""
-        label = _LABEL.match(sentence.small)
+        label = LABEL.match(sentence.small)
         if label and role_of(label["label"])[0] not in {Role.NEUTRAL, Role.ASKED}:
             return False
         if label and label["colon"] == ":" and label["label"] not in _ORDER and not states(label["label"]):
@@ -359,7 +336,7 @@ class _Reader:
         """Return what the name at the beginning of a paragraph says: "**Motivation.** ...", "Constraints: ..."."""
         name = sentence.written.rstrip(".:")
         bold = self.text.startswith(("**", "__"), block.start) and is_name(name)
-        label = None if bold else _LABEL.match(sentence.written)
+        label = None if bold else LABEL.match(sentence.written)
         if not bold and (label is None or label["colon"] != ":"):
             return None
         role, kind = role_of(label["label"] if label else name)
@@ -390,7 +367,7 @@ class _Reader:
             return
         if part.role is Role.SILENT or _LINK_ONLY.match(sentence.written) or _REPEATS.match(sentence.small):
             return
-        label = _LABEL.match(sentence.written)
+        label = LABEL.match(sentence.written)
         if label:
             role, kind = role_of(label["label"])
             if role in {Role.SILENT, Role.OBSERVED}:
@@ -406,8 +383,8 @@ class _Reader:
 
     def _judged(self, sentence: Sentence, part: _Part, block: Block, quoted: Sentence) -> Iterator[Demand]:
         small = sentence.small
-        force, body = _force(small), _without_label(small)
-        if _is_asked(part.role, block.form, small, force):
+        force, body = standing_force(small), without_label(small)
+        if is_asked(part.role, block.form, small, force):
             default = part.kind if part.kind is not None and part.role is Role.ASKED else RequirementKind.GOAL
             kind = RequirementKind.SCOPE if default is RequirementKind.SCOPE else kind_of(body, default)
             yield from self._demand(quoted, kind)
@@ -421,31 +398,3 @@ class _Reader:
         quote = " ".join(self.text[start:end].split())
         if any(sign.isalnum() for sign in quote):
             yield Demand(requirement_id(quote), kind, quote, self.source, start, end)
-
-
-def _without_label(small: str) -> str:
-    label = _LABEL.match(small)
-    return small[label.end() :] if label else small
-
-
-def _force(small: str) -> Force:
-    """Return how surely a sentence, or what follows its label, asks for something."""
-    return max(force_of(small), force_of(_without_label(small)))
-
-
-def _is_asked(role: Role, form: Form, small: str, force: Force) -> bool:
-    """Tell whether a sentence is a demand where it stands."""
-    match role:
-        case Role.ASKED:
-            return force is not Force.NONE or (form is not Form.CELL and not describes(small))
-        case Role.LISTED:
-            return force is not Force.NONE or notes(small) or shall_be(small, small, Surroundings(asking=True))
-        case Role.OBSERVED:
-            return form is Form.PROSE and is_modal(small)
-        case Role.TOLD:
-            return force is Force.STRICT
-        case Role.NEUTRAL:
-            return force is Force.STRICT or (force is Force.WISH and form is not Form.CELL)
-        case Role.SILENT:
-            return False
-    assert_never(role)
