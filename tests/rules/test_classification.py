@@ -70,12 +70,12 @@ def test_the_text_of_feedback_has_no_effect():
 
 
 def test_check_boxes_are_neither_signals_nor_demands():
-    """An issue form lists every kind, so only the other text counts."""
+    """An issue form lists every kind, so only the other text counts: here the title."""
     form = (
         "# Decompose the large modules\n\n## Type of change\n\n- [ ] Bug fix\n- [x] New feature\n\n## Why\n\nSee above."
     )
     assert ask("analysis", form)["problem_type"] == "refactoring"
-    assert read(form).stated.requirements == ()
+    assert [each.quote for each in read(form).stated.requirements] == ["Decompose the large modules"]
 
 
 @pytest.mark.parametrize(
