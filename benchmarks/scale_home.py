@@ -155,7 +155,7 @@ def commands(few, full, rounds):
 def served(home, url):
     """Serve a home; yield a function that returns the seconds of a request."""
     store = Store(home)
-    token = store.change(partial(with_token, name="bench", scope="read", now=time.time()))
+    token = store.change(partial(with_token, name=f"bench{time.time_ns()}", scope="read", now=time.time()))
     before = os.environ.get("REPLAN_JOURNAL")
     if url.startswith("postgresql:"):
         os.environ["REPLAN_JOURNAL"] = url
