@@ -38,7 +38,7 @@ TITLE_LENGTH_MAX = 200
 TERSE_MIN = 3
 """Sentences from which on a paragraph in small letters is read like a list."""
 SENTENCES_MAX = 2500
-"""Sentences of a text that are read: a reading stays below a second."""
+"""Sentences of a text that are read: a reading takes a second or two."""
 LIST_LENGTH_MAX = 40
 """Items at the beginning of a list by which it is decided how the list is read."""
 
