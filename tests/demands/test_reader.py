@@ -48,5 +48,13 @@ def test_a_statement_before_the_first_demand_of_a_paragraph_is_its_background():
         assert quotes == ["It should be mended", "Keep the names"]
 
 
+def test_a_statement_is_a_demand_where_half_of_its_paragraph_are():
+    """It is read a second time, once the demands of the paragraph are known."""
+    told = "The shop opened in May. The old search was slow. It had two servers."
+    asks, states = "Searches should answer within one second", "Results appear in the order of relevance"
+    for before, quotes in (("", [asks, states]), (told, [asks])):
+        assert [demand.quote for demand in read_demands(f"{before} {asks}. {states}.").demands] == quotes
+
+
 def test_a_short_sentence_is_in_the_language_of_the_one_before():
     assert read_demands("Der Export ist kaputt. Bitte beheben.").unread.startswith("2 sentences are not English")

@@ -1,7 +1,9 @@
 """How steps run: in the order that the plan allows, attempted and checked as it says, with the trace that it proves."""
 
 from actors.execution.schedule import SIDE_BY_SIDE_MAX
-from tests.execution.stage import Stage, plan, step, tool, tools_for
+from actors.run.questions import USER
+from actors.run.waits import CLOCK
+from tests.execution.stage import Stage, person, plan, step, tool, tools_for
 from tests.support.questions import FORM
 
 LINE = plan(step("a", "start", "x"), step("b", "x", "goal"))
@@ -16,6 +18,15 @@ def test_a_plan_of_two_steps_runs_to_its_goal():
     assert stage.end == "success"
     assert stage.state.trace == ("a:ok", "b:ok")
     assert stage.state.tokens == {"start", "x", "goal"}
+
+
+def test_tools_waits_and_people_are_handed_the_request_itself():
+    value = plan(step("a", "start", "x", retry_budget=2), step("b", "start", "goal"), step("c", "start", "y"))
+    stage = Stage(value, tools_for(value, do_b=person()))
+    stage.tool("do_a", "transient", reason="it took long")
+    works = list(stage.work.values())
+    assert {work.address for work in works} == {CLOCK, USER, "tool:do_c"}
+    assert all(stage.machine.brief(stage.state, work) is work.request for work in works)
 
 
 def test_a_check_that_must_fail_passes_by_a_failure_alone():

@@ -9,20 +9,26 @@ import trio.lowlevel
 
 from actors.guards.composite import composite
 from actors.handlers.generators import FunctionGenerator
+from actors.handlers.handlers import wait
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
 from actors.run.kind import Resources
+from actors.run.messages import Faulted
+from actors.run.waits import CLOCK, PROVIDER, WaitRequested
 from actors.values.findings import Finding, Verdict
 from runtime.core.clock import TrioClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
+from runtime.core.machine import Work
+from runtime.core.messages import Woken
+from runtime.drive.envelope import Envelope
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import open_memory
-from runtime.models.port import ModelRequest, Reply
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 from tests.support.worlds import passed, pinned, rejected
 
 
@@ -131,6 +137,23 @@ async def test_facts_are_used_in_the_form_in_which_the_journal_stores_them(autoj
     """A tuple becomes a list at once, and not only for a driver that resumes the run."""
     verdict = Verdict(guard="toy", passed=True, score=1.0, facts={"pair": (1, 2)})
     assert (await finished(prompt(verdict))).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    ("name", "asks", "kind"), [(PROVIDER, True, Faulted), (PROVIDER, False, Woken), ("backoff:a/v1.a1", True, Woken)]
+)
+async def test_after_a_wait_the_provider_is_asked_only_where_it_is_waited_for(autojump_clock, name, asks, kind):
+    fault, asked = Fault(kind=FaultKind.SERVER_ERROR, message="down"), []
+
+    async def probe(request):
+        await trio.lowlevel.checkpoint()
+        asked.append(request.request_id)
+        return fault
+
+    brief = WaitRequested(request_id=name, until=0.0, why="back-off")
+    message = await wait(TrioClock(), probe if asks else None, Envelope(Work(name, CLOCK, brief), brief))
+    assert (type(message), message.request_id) == (kind, name)
+    assert asked == [name] * (kind is Faulted)
 
 
 @pytest.mark.parametrize("text", [None, {"a": 1}, b"{}"])

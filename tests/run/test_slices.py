@@ -119,6 +119,12 @@ def test_nobody_stays_for_a_server_that_asks_for_a_longer_pause():
     assert (event.request_id, event.node, event.until) == (PROVIDER, None, outage.LEFT_SECONDS)
 
 
+def test_a_call_rests_through_a_pause_that_just_uses_up_the_patience():
+    run = after(asked(1), failed("step/v1", FaultKind.RATE_LIMITED, retry_after=outage.PATIENCE_SECONDS))
+    event = outage.after_fault(run)
+    assert (event.request_id, event.until) == (backoff_id("step/v1"), outage.PATIENCE_SECONDS)
+
+
 def test_a_server_that_asks_for_no_pause_is_not_asked_without_end():
     run, number = after(asked(1)), 1
     while True:
