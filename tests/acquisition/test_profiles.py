@@ -152,3 +152,21 @@ def test_a_number_in_no_formula_is_told_before_the_run_starts(tmp_path):
     fields = {**SMALL["fields"], "market.idle": {"label": "idle shops", "unit": "shop"}}
     path = profile_file(tmp_path, json.dumps({**SMALL, "fields": fields}))
     assert any("market.idle" in notice for notice in prepared(path).notices)
+
+
+@pytest.mark.parametrize(
+    ("option", "most"),
+    [
+        ("max_calls", 10**6),
+        ("max_tokens", 10**12),
+        ("deadline_seconds", 10**10),
+        ("active_seconds", 10**10),
+        ("patience_seconds", 10**10),
+        ("output_tokens", 10**6),
+        ("timeout_seconds", 86_400),
+    ],
+)
+def test_the_largest_limit_is_taken_and_a_larger_one_is_refused(option, most):
+    prepared(**{option: most})
+    with pytest.raises(UsageProblem, match=f"at most {most:,}, not"):
+        prepared(**{option: most + 1})

@@ -1,10 +1,13 @@
 """The reader of demands: what it takes, what it leaves, and that its places are right."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.demands.demand import DEMANDS_MAX
+from actors.demands.instructions import instructs
 from actors.demands.reader import read_demands
+from actors.demands.sentences import sentences
 from actors.values.requirements import requirement_id
 
 WORDS = st.sampled_from(
@@ -58,3 +61,25 @@ def test_a_statement_is_a_demand_where_half_of_its_paragraph_are():
 
 def test_a_short_sentence_is_in_the_language_of_the_one_before():
     assert read_demands("Der Export ist kaputt. Bitte beheben.").unread.startswith("2 sentences are not English")
+
+
+def test_four_letters_of_another_script_show_another_language_and_three_do_not():
+    assert read_demands("修正する").unread.startswith("One sentence is not English")
+    assert read_demands("要修正").unread == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Use a checker, e. g. the linter. Keep it.", ["Use a checker, e. g. the linter.", "Keep it."]),
+        ("fix it. then keep the names.", ["fix it.", "then keep the names."]),
+        ("Ask J. Smith first. Then merge.", ["Ask J. Smith first.", "Then merge."]),
+    ],
+)
+def test_a_full_stop_after_a_single_letter_ends_no_sentence_and_after_a_short_word_it_does(text, expected):
+    assert [sentence.written for sentence in sentences(text, 0, len(text))] == expected
+
+
+def test_a_verb_and_instead_are_an_instruction_though_the_verb_may_be_a_noun():
+    assert instructs("email instead")
+    assert not instructs("the email instead")

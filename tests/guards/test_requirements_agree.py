@@ -149,3 +149,8 @@ def test_a_step_that_may_not_ask_goes_by_its_own_reading():
             assert (verdict.passed, [each.code for each in verdict.findings]) == (passed, ["requirements.ambiguous"])
     silent = Context(LOG, settings={"may_ask": False})
     assert not BUILT_IN["requirements_agree"]({})(artifact("g_recon", {"requirements": []}), silent).passed
+
+
+def test_a_conflict_that_both_requirements_declare_is_asked_about_once():
+    one, other = demand("fast", conflicts_with=["small"]), demand("small", conflicts_with=["fast"])
+    assert found(agree(one, other)) == [("requirements.conflict", requirement_id("fast"))]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.plans.size import STEPS_MAX
+from actors.plans.size import STEPS_MAX, too_large
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.verdict_limits import FINDINGS_MAX, VERDICT_BYTES_MAX, bounded
@@ -100,3 +100,10 @@ def test_an_ordinary_verdict_is_kept_as_it_is():
     """The same object is returned."""
     verdict = judge("expansive", json.dumps(plan(step("a", "nothing", "goal"))))
     assert bounded(verdict) is verdict
+
+
+def test_a_plan_has_at_most_200_000_items_in_all_of_its_lists():
+    full = ["t"] * 10_000
+    steps = [{"step_id": f"s{number}", "effects": full} for number in range(20)]
+    assert too_large({"steps": steps}) is None
+    assert "200,001 items in its lists; at most 200,000 are read" in too_large({"steps": steps, "goal": ["t"]}).message

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.plans.formatting import printable
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
@@ -143,3 +144,8 @@ def test_long_and_strange_names_make_short_and_printable_messages(level):
     for finding in verdict.findings:
         assert finding.message.isprintable()
         assert len(finding.message) < 1500
+
+
+def test_a_message_shows_a_text_of_80_characters_whole_and_cuts_a_longer_one():
+    assert printable("x" * 80) == "x" * 80
+    assert printable("x" * 81) == "x" * 79 + "…"

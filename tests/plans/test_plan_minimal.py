@@ -96,6 +96,23 @@ def test_a_misspelt_dependency_is_shown_the_nearest_name():
     assert "did you mean 'compile'" in verdict.findings[0].message
 
 
+def test_ten_misspelt_dependencies_are_shown_the_nearest_name_and_the_others_are_not():
+    """Each search takes time."""
+    steps = [step(f"s{number:02}", after="compiel") for number in range(12)]
+    findings = judge("minimal", plan(step("compile"), *steps)).findings
+    assert ["did you mean 'compile'" in finding.message for finding in findings] == [True] * 10 + [False] * 2
+
+
+@pytest.mark.parametrize(("steps", "score"), [(1, 0.1), (3, 0.15)])
+def test_the_score_of_a_broken_plan_falls_with_the_share_of_wrong_places(steps, score):
+    value = plan(*(step(f"s{number}", guard="syntax" if number else "nope") for number in range(steps)))
+    assert judge("minimal", value).score == pytest.approx(score)
+
+
+def test_a_plan_may_have_one_attempt_in_all():
+    assert judge("minimal", plan(step("a", "start", "goal"), total_retry_budget=1)).passed
+
+
 def test_a_workflow_adds_guards_or_replaces_them():
     """A list adds, `only` replaces."""
     custom, usual = plan(step("a", guard="custom")), plan(step("a", guard="syntax"))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.quantities.quantity import Quantity, Refusal, RefusalCode
+from actors.quantities.unit_product import product_at
 from actors.quantities.unit_text import UnitUnreadable, unit_names
 from actors.quantities.units import UnitTable
 
@@ -109,3 +110,11 @@ def test_pint_is_loaded_only_by_a_unit_that_needs_it():
         " UnitTable().unit('kWh'); assert 'pint' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [("GB month", "GB*month"), ("kWh day", "kWh*day"), ("day month", "day"), ("GB mo", "GB"), ("GB-mo", "GB*month")],
+)
+def test_a_word_of_time_behind_a_space_multiplies_a_unit_that_is_no_time_and_a_symbol_does_not(text, unit):
+    assert product_at(text, 0, TABLE).unit == unit

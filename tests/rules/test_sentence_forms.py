@@ -107,3 +107,8 @@ def test_a_proposal_states_no_cause():
         "Motivation\nThe work caused by wrong guesses is small."
     )
     assert "states a cause" not in ask("plan", text)["basis"]
+
+
+def test_a_decision_shows_the_first_six_alternatives():
+    text = "Should we use Ada, Bea, Cid, Dan, Eva, Fay, Gil or Hal?"
+    assert read(text).decision.alternatives == ("Ada", "Bea", "Cid", "Dan", "Eva", "Fay")

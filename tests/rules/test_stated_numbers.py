@@ -1,0 +1,29 @@
+"""The number that a text states for what is sought, with how sure it is."""
+
+import pytest
+
+from actors.rules.statements import Sought, stated
+
+WORDS = ("price", "cost", *(f"word{number}" for number in range(2, 12)))
+"""What names the number, the most specific word first."""
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "confidence"),
+    [
+        ("The price is 12 EUR. The cost is 14 EUR.", "12 EUR", 0.95),
+        ("The cost is 14 EUR. The price is 12 EUR.", "12 EUR", 0.95),
+        ("The cost is 14 EUR.", "14 EUR", 0.9),
+        ("The word11 is 16 EUR.", "16 EUR", 0.5),
+    ],
+)
+def test_a_more_specific_word_makes_a_number_more_certain(text, value, confidence):
+    found = stated(Sought(WORDS, "EUR", {}), text)
+    assert (found.value, found.confidence) == (value, pytest.approx(confidence))
+    assert value in found.quote
+    assert found.quote in text
+
+
+@pytest.mark.parametrize("text", ["The price is high.", "It is 12 EUR.", "The price is 12 kg.", ""])
+def test_a_text_without_the_words_or_a_fitting_number_states_nothing(text):
+    assert stated(Sought(WORDS, "EUR", {}), text) is None
