@@ -131,14 +131,21 @@ def test_active_time_is_a_limit_in_seconds(replan, problem, scripted):
     assert (result.exit_code, begun["limits"]["active_seconds"]) == (0, 1800.0)
 
 
-def test_a_guard_that_raises_is_a_bug_with_its_traceback_in_the_log(replan, home, problem, scripted, monkeypatch):
+def test_a_built_in_guard_that_raises_rejects_the_reply_with_its_traceback_in_the_log(
+    replan, home, problem, scripted, monkeypatch
+):
+    """S3: no reply ends a run by a bug; the finding names the error, and the log has where it was raised."""
+
     def broken(_artifact, _context):
         raise ZeroDivisionError("the guard is wrong")
 
     monkeypatch.setitem(BUILT_IN, "plan_medium", lambda _: broken)
-    result = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--json")
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)["outcome"] == "failed"
+    model = scripted({"g_plan": [PLAN] * 40})
+    result = replan("run", problem, "-m", model, "-w", "single", "--max-calls", "2", "--json")
+    shown = json.loads(result.stdout)
+    assert (result.exit_code, shown["outcome"]) == (5, "budget_exhausted")
+    assert [finding["code"] for finding in shown["findings"]] == ["reply.unread"]
+    assert "ZeroDivisionError" in shown["findings"][0]["message"]
     log = home / "log.jsonl"
     assert log.stat().st_mode & 0o777 == 0o600
     assert "ZeroDivisionError" in log.read_text()
