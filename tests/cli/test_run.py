@@ -134,7 +134,7 @@ def test_active_time_is_a_limit_in_seconds(replan, problem, scripted):
 def test_a_built_in_guard_that_raises_rejects_the_reply_with_its_traceback_in_the_log(
     replan, home, problem, scripted, monkeypatch
 ):
-    """S3: no reply ends a run by a bug; the finding names the error, and the log has where it was raised."""
+    """No reply ends a run by a bug: the finding names the error, and the log has where it was raised."""
 
     def broken(_artifact, _context):
         raise ZeroDivisionError("the guard is wrong")
