@@ -106,7 +106,7 @@ def earlier():
 
 
 def part_facts():
-    """Return the provenance of a part that is measured now."""
+    """Return the commit, the date, the load and the machine of a part that is measured now."""
     return {"commit": commit(), "date": today(), "load_before": round(os.getloadavg()[0], 1), "machine": machine()}
 
 
@@ -302,7 +302,7 @@ def copied_lines(results):
 
 
 def least(rate, goal):
-    """Return whether a goal was met, as text."""
+    """Return whether a rate reached its goal, as text; `verdict` has the goals that are largest values."""
     return f"at least {goal}: {'met' if rate >= goal else '**missed**'}"
 
 

@@ -96,7 +96,7 @@ async def fill(home, runs, waiting):
 
 
 def call(home, url, *words, ok=(0,)):
-    """Run a command on a home whose journal may be a database; return its seconds."""
+    """Run a command in a home, whose journal is a file or the database at `url`; return how many seconds it took."""
     variables = environment(home) | ({"REPLAN_JOURNAL": url} if url.startswith("postgresql:") else {})
     begun = time.perf_counter()
     done = subprocess.run(

@@ -20,7 +20,17 @@ DOCS = ROOT / "docs"
 # So that the checkout is documented, whatever is installed; `page_parts` is in the folder of this script.
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
-from page_parts import asked, demands, dependencies, experiments, http_api, mcp, quantities, requirements, tools  # noqa: E402
+from page_parts import (  # noqa: E402
+    demands,
+    dependencies,
+    experiments,
+    http_api,
+    mcp,
+    quantities,
+    question_tables,
+    requirements,
+    tools,
+)
 from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
@@ -217,7 +227,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "questions": questions,
     **requirements.PARTS,
     **quantities.PARTS,
-    **asked.PARTS,
+    **question_tables.PARTS,
     "row-keys": lambda: keys(Row),
     "belief-keys": lambda: keys(BeliefTable),
     "section-keys": lambda: keys(Sections),

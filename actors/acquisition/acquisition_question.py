@@ -7,7 +7,7 @@ from actors.acquisition.gate_policy import BLOCKED
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
 from actors.values.answers import kind_of, options_of
-from actors.values.asked import AskedForm, Inquiry, in_words_of, inquiry, one_line, with_frame
+from actors.values.question_form import AskedForm, Inquiry, in_words_of, inquiry, one_line, with_frame
 
 
 def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm:

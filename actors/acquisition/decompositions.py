@@ -13,7 +13,7 @@ from actors.quantities.formula import parse_formula
 from actors.quantities.formula_check import check_formulas
 from actors.quantities.units import UnitTable
 from runtime.core.pydantic_messages import describe
-from runtime.core.total import total
+from runtime.core.total_readers import total
 
 NODES = ("prepare_schema", "normalize_decision")
 """The nodes that wait for decompositions."""

@@ -9,7 +9,7 @@ import re
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
 from actors.demands.expressions import word_set
-from actors.values.asked import one_line
+from actors.values.question_form import one_line
 
 LABEL_MAX = 300
 """Characters of a label that are in the question."""

@@ -19,7 +19,7 @@ from actors.acquisition.planner_state import Calculation
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import State
 from actors.acquisition.writes import Writes, apply
-from actors.values.asked import one_line
+from actors.values.question_form import one_line
 from runtime.core.copies import changed
 
 REFLECTIONS_MAX = 2

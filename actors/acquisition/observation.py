@@ -19,7 +19,7 @@ from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.quoted import Found
 from actors.quantities.unit_forms import with_words
 from actors.quantities.units import UnitTable
-from runtime.core.total import total
+from runtime.core.total_readers import total
 
 VALUES_MAX = 30
 """Values of one reply that are looked at."""

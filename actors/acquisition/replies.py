@@ -12,7 +12,7 @@ from actors.acquisition.schema import Schema
 from actors.acquisition.state import ReplyText, State
 from actors.run.ids import step_of
 from runtime.core.pydantic_messages import describe
-from runtime.core.total import total
+from runtime.core.total_readers import total
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2

@@ -243,7 +243,7 @@ FAULTS = re.compile(
 )
 """Words for what is wrong with a thing."""
 CLAUSE = re.compile(r"\b(?:when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
-"""A clause, whose verbs say nothing about the time of the sentence."""
+"""A subordinate clause: the tense of its verb says nothing about when the main clause holds."""
 NOW = re.compile(r"\b(?:currently|today|at present|at the moment|right now|so far|nowadays)\b")
 GREETS = re.compile(
     r"^(?:ok|okay|so|hi|hey|hello|well|we|i|they|it|there|you|he|she|love|playing|using|running|seen"

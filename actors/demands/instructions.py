@@ -43,7 +43,7 @@ _COMPOUND = re.compile(
 _PAUSE = re.compile(
     r"(?<=\w{3})[,;] (?!(?:and|or)\b)(?=(?:there|it|they|we|i|he|she|the|this|that|otherwise|our|my)\b)"
 )
-"""Where a second main clause begins, whose verbs say nothing about the first."""
+"""The beginning of a second main clause: its verbs say nothing about the first one."""
 _NUMBER = re.compile(r"\d{3,}$")
 """The number of a thing: "order 88213"."""
 _ARTICLES = frozenset(("a", "an", "the", "its", "their", "our", "it", "them"))

@@ -15,8 +15,8 @@ from actors.demands.headings import Role, is_abstract, is_name, is_of_proposal, 
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
+from actors.demands.sentence_context import LABEL, UI, VERSION, is_asked, specifies, standing_force, without_label
 from actors.demands.sentences import Sentence, sentence_at, sentences
-from actors.demands.standing import LABEL, UI, VERSION, is_asked, specifies, standing_force, without_label
 from actors.demands.statements import (
     Surroundings,
     announces,

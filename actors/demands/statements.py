@@ -30,7 +30,7 @@ class Surroundings(NamedTuple):
     titled: bool = False
     """Whether the title or a paragraph before asks for something new, or the heading names it."""
     new: bool = False
-    """Whether a sentence before it in the paragraph asks for something new."""
+    """Whether an earlier sentence of its paragraph asks for something new."""
     follows: bool = False
     """Whether the sentence before is a demand that says how something is to be, or announces a change."""
     between: bool = False

@@ -19,7 +19,7 @@ from actors.plans.coverage import Checked, TokenChanges, checked
 from actors.plans.coverage import Standing as Coverage
 from actors.plans.plan import Plan
 from actors.plans.relevance import orphans
-from actors.values.asked import one_line
+from actors.values.question_form import one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource
 
 SHARE_LEAST = 0.25

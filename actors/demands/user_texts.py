@@ -19,7 +19,7 @@ DEMANDS_MAX = 500
 NEITHER = "neither"
 """The answer that neither of two demands is asked for."""
 BOTH = "both"
-"""The answer that both of two demands hold, so that the stricter one decides."""
+"""The answer that both of two demands hold: then the stricter one decides."""
 
 READING = "Which reading of the passage below is meant?"
 """The question about an ambiguous requirement."""

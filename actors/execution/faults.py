@@ -9,8 +9,8 @@ from actors.execution.goals import Goal
 from actors.execution.state import Attempt, Phase
 from actors.plans.formatting import printable
 from actors.run.tools import ToolFinished
-from actors.values.asked import Inquiry
 from actors.values.findings import Code, Finding, ReasonTag
+from actors.values.question_form import Inquiry
 
 MESSAGE_MAX = 2_000
 """Characters of a finding's message: the end of a tool's output, where its summary stands."""

@@ -16,7 +16,7 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.requirements import Requirement, RequirementKind
 from actors.values.verdict_limits import limited
-from runtime.core.total import total
+from runtime.core.total_readers import total
 
 PATHS_SHOWN = 5
 """The changed paths that a finding names."""

@@ -7,7 +7,7 @@ from actors.run.questions import ClarificationRequested, new_id
 from actors.tools.use_text import use_text
 from actors.tools.uses import PersonUse
 from actors.values.answers import YES_NO
-from actors.values.asked import AskedForm, asked_form, one_line
+from actors.values.question_form import AskedForm, asked_form, one_line
 
 QUESTION_TEXT_MAX = 2_000
 """Characters of a plan's or a tool's text that a question shows."""

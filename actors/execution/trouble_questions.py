@@ -7,9 +7,9 @@ from actors.execution import faults
 from actors.execution.events import Cause
 from actors.execution.state import State, Trouble
 from actors.policy.table import BacktrackLevel
-from actors.values.asked import AskedForm, Inquiry, asked_form, block, one_line, with_frame
 from actors.values.findings import Finding
 from actors.values.format import counted
+from actors.values.question_form import AskedForm, Inquiry, asked_form, block, one_line, with_frame
 
 TRY_AGAIN = "try the step again"
 """The answer by which the step has a further visit."""

@@ -24,9 +24,9 @@ from actors.guards.port import Guard
 from actors.guards.recon import Search
 from actors.values.answers import TEXT
 from actors.values.artifacts import Artifact, Context
-from actors.values.asked import Inquiry, inquiry, one_line
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.open_questions import CHOICE_LENGTH_MAX
+from actors.values.question_form import Inquiry, inquiry, one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, fallback_goal, requirements_in
 
 NAME = "requirements_agree"

@@ -35,10 +35,10 @@ from actors.run.questions import (
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.strategies.prune_cause import PruneCause
-from actors.values.asked import AskedForm
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
+from actors.values.question_form import AskedForm
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limits
 

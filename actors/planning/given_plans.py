@@ -14,10 +14,10 @@ from actors.plans.given_facts import replaced_findings, unbound_findings, with_g
 from actors.plans.mending import mended
 from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import ended_early, indented_json
-from actors.values.asked import block
 from actors.values.findings import Finding, Verdict
 from actors.values.given import Given
-from runtime.core.total import total
+from actors.values.question_form import block
+from runtime.core.total_readers import total
 from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 PLAN = "plan"

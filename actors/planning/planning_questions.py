@@ -8,8 +8,17 @@ from actors.policy.history import Past
 from actors.run.open_question import OpenQuestion, question_json
 from actors.run.questions import Question
 from actors.values.answers import TEXT, is_answer_schema
-from actors.values.asked import AskedForm, Inquiry, asked_form, in_words_of, inquiry, together, waiting, with_frame
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.question_form import (
+    AskedForm,
+    Inquiry,
+    asked_form,
+    in_words_of,
+    inquiry,
+    together,
+    waiting,
+    with_frame,
+)
 
 RULES = "rules"
 """The model of the built-in author."""

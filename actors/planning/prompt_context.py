@@ -16,9 +16,9 @@ from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
 from actors.search.moves import Search
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
-from actors.values.asked import last_question
 from actors.values.findings import Verdict
 from actors.values.given import Given
+from actors.values.question_form import last_question
 
 PREVIEW_MAX = 200
 """Characters of each artifact on the attempted path that an escalation shows (S29)."""

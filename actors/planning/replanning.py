@@ -18,7 +18,7 @@ from actors.planning.events import NeededAnswer, Outcome
 from actors.run.ids import child_run
 from actors.values.given import Given
 from runtime.core.ledger import Limits
-from runtime.core.total import total
+from runtime.core.total_readers import total
 from runtime.models.replies import Parsed, read_reply
 
 UNSUCCESSFUL = "unsuccessful_run"

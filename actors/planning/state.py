@@ -16,11 +16,11 @@ from actors.run.calls import OpenCall, Tries
 from actors.run.state import NotStarted, RunState
 from actors.search.progress import Progress
 from actors.values.artifacts import Artifact
-from actors.values.asked import AskedForm
 from actors.values.attachments import Attachment
 from actors.values.findings import Finding, ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
+from actors.values.question_form import AskedForm
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount
 

@@ -12,7 +12,7 @@ from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
 from actors.plans.size import too_large
 from actors.values.findings import Code, Finding
 from actors.values.requirements import Requirement, own_ids, requirements_in
-from runtime.core.total import total
+from runtime.core.total_readers import total
 from runtime.models.replies import ReplyCode
 
 FINDINGS_MAX = 1_000

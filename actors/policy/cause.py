@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.policy.table import Policy, Row
 from actors.values.findings import ReasonTag
-from runtime.core.total import total
+from runtime.core.total_readers import total
 from runtime.models.replies import Parsed, read_reply
 
 CLASSIFIER = "failure_classifier"

@@ -29,7 +29,7 @@ from actors.run.texts import storable
 from actors.run.tools import TOOL_EVENTS, ToolEvent, ToolMessage
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.values.answers import TEXT
-from actors.values.asked import WITHOUT, AskedForm, Inquiry, block, in_words_of, one_line, waiting, with_frame
+from actors.values.question_form import WITHOUT, AskedForm, Inquiry, block, in_words_of, one_line, waiting, with_frame
 from runtime.core.cost import Price
 from runtime.core.events import Event, Value
 from runtime.core.ledger import Limits

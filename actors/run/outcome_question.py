@@ -1,7 +1,7 @@
 """The question what became of a call of a tool that broke off, and its answers. Pure."""
 
 from actors.values.answers import choice
-from actors.values.asked import AskedForm, asked_form
+from actors.values.question_form import AskedForm, asked_form
 
 SUCCEEDED = "it ran and succeeded"
 FAILED = "it ran and failed"

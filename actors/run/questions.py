@@ -14,7 +14,7 @@ from actors.run.clock import TimedEvent
 from actors.run.ids import expiry_id, step_of
 from actors.run.waits import WaitRequested, Waits
 from actors.values.artifacts import Clarified
-from actors.values.asked import AskedForm
+from actors.values.question_form import AskedForm
 from runtime.core.events import Event
 from runtime.core.machine import Work
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from actors.values.asked import Inquiry
+from actors.values.question_form import Inquiry
 from runtime.core.events import Value
 
 

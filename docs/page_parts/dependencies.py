@@ -47,7 +47,7 @@ class Dependency:
 
 
 def dependencies() -> Iterator[Dependency]:
-    """Yield the packages of the lock, by name."""
+    """Yield the packages in the lock file, in its order."""
     for pin in _PIN.finditer(LOCK.read_text(encoding="utf-8")):
         hashes = tuple(re.findall(r"--hash=sha256:([0-9a-f]{64})", pin["hashes"]))
         yield Dependency(pin["name"], pin["version"], hashes, licence_of(pin["name"]))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from runtime.core.events import Event, Record
-from runtime.core.total import listen
+from runtime.core.total_readers import listen
 from runtime.core.trace_ids import span_id, trace_id
 from runtime.logs.redact import Redactor
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from runtime.core.total import total
+from runtime.core.total_readers import total
 from runtime.models.value_count import has_more_values
 
 

@@ -10,7 +10,7 @@ from actors.acquisition.writes import Writes
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import try_id
 from actors.run.tools import ToolOutcome
-from actors.values.asked import Choice
+from actors.values.question_form import Choice
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.models.port import Fault, FaultKind

@@ -21,8 +21,8 @@ from actors.prompting.book import PromptBook
 from actors.run.ids import child_run, try_id
 from actors.run.tools import ToolOutcome
 from actors.tools.uses import ToolSet
-from actors.values.asked import Choice
 from actors.values.findings import Finding, ReasonTag, Verdict
+from actors.values.question_form import Choice
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.models.port import Fault, FaultKind

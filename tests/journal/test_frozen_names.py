@@ -35,10 +35,10 @@ from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.prune_cause import PruneCause
-from actors.values.asked import Choice, Inquiry
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer
 from actors.values.plugin_marks import PlugInFile
+from actors.values.question_form import Choice, Inquiry
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.runs.status import STATUSES

@@ -60,7 +60,7 @@ def reopened():
 
 
 async def write(journal, clock, kind, run, events):
-    """Append the events of a history in batches, some of them a day after the last one."""
+    """Append the events of a history in batches; a day passes before some of them."""
     machine, state, epoch, last = kind.machine, kind.machine.initial(), 1, 0
     title = kind.title(fold(machine, events[:1])) or run
     while last < len(events):

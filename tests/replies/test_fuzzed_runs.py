@@ -25,7 +25,7 @@ from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
 from actors.values.verdict_limits import bounded
 from replan.setup.plugins import registry
-from runtime.core import total
+from runtime.core import total_readers
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Resumed, Woken
@@ -56,10 +56,10 @@ PASSAGE = (
 def unread():
     """The exceptions that readers have raised; the boundary has turned each into a rejection."""
     heard = []
-    before = total._listener
-    total.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
+    before = total_readers._listener
+    total_readers.listen(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
     yield heard
-    total.listen(before)
+    total_readers.listen(before)
 
 
 def acquire(dice, sent):
@@ -341,7 +341,7 @@ def test_the_log_has_the_traceback_of_a_reader_that_raised():
     stream = io.StringIO()
     log.configure(stream=stream, json=True, level="INFO", redactor=Redactor(()))
     try:
-        assert total.total("the test", len)(broken)() == len(total.unread("the test", OverflowError()))
+        assert total_readers.total("the test", len)(broken)() == len(total_readers.unread("the test", OverflowError()))
     finally:
         log.reset()
     line = json.loads(stream.getvalue())

@@ -3,8 +3,8 @@
 import pytest
 
 from actors.execution.events import Cause
-from actors.values.asked import asked_form
 from actors.values.findings import ASKABLE, Code
+from actors.values.question_form import asked_form
 from tests.support.every_question import every_question
 from tests.support.question_form import breaches
 

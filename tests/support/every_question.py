@@ -23,9 +23,9 @@ from actors.run.questions import USER
 from actors.run.tools import ToolOutcome
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.artifacts import Context
-from actors.values.asked import AskedForm, inquiry
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.open_questions import questions_of
+from actors.values.question_form import AskedForm, inquiry
 from actors.values.requirements import Requirement, requirements_in
 from replan.setup.data_files import data_root
 from runtime.core.copies import changed
@@ -164,7 +164,7 @@ def _acquisition() -> Iterator[Drawn]:
 
 
 def _searched_twice() -> AskedForm:
-    """Return the question that follows where a search that has brought nothing would be repeated."""
+    """Return the question that is asked in place of repeating a search that had no results."""
     given = {"core.region": "Portugal", "core.currency": "EUR"}
     stage = acquisition.Stage(acquisition.prepared(given=given))
     stage.plan("search", "market.customers", query="buildings")

@@ -6,8 +6,8 @@ import trio
 
 from actors.run.questions import ClarificationRequested
 from actors.values.answers import kind_of, options_of
-from actors.values.asked import WITHOUT, AskedForm
 from actors.values.findings import Code
+from actors.values.question_form import WITHOUT, AskedForm
 from replan.api.home import at_home
 from replan.runs.run_ids import ALL
 

@@ -1,7 +1,7 @@
 """Questions for tests, in the form that every question has."""
 
 from actors.run.questions import ClarificationRequested
-from actors.values.asked import asked_form
+from actors.values.question_form import asked_form
 
 FORM = asked_form("Which one is meant?", about="The step waits for it.", otherwise="the step is done again.")
 

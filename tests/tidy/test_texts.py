@@ -20,7 +20,7 @@ LONG_TEXT_ALLOWED = {
     "actors/demands/kinds.py": "patterns of wordings",
     "actors/demands/patterns.py": "patterns of wordings",
     "actors/demands/reader.py": "patterns of wordings",
-    "actors/demands/standing.py": "patterns of wordings",
+    "actors/demands/sentence_context.py": "patterns of wordings",
     "actors/demands/statements.py": "patterns of wordings",
     "runtime/journal/sqlite/schema.py": "SQL",
     "runtime/journal/sqlite/statements.py": "SQL",

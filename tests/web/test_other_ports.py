@@ -23,7 +23,7 @@ PROGRAMS = ("/api/", "/livez", "/readyz", "/open", "/static/")
 
 @contextmanager
 def other_server(port=0):
-    """Serve another program on this machine; yield its port, and the cookies and names that it is sent."""
+    """Run another server on this machine; yield its port, and the cookies and host names that it receives."""
     seen = []
 
     class Handler(http.server.BaseHTTPRequestHandler):

@@ -61,7 +61,7 @@ class RunLeaseRow(NamedTuple):
     format: int
     placement: Placement = ORDINARY
     status: str = NEW.status
-    """The status in its row."""
+    """The status of the run, as its row has it."""
 
     @property
     def start(self) -> Tip:

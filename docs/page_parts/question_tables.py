@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from actors.values.answers import TEXT, expected_answer
-from actors.values.asked import WITHOUT, one_line
+from actors.values.question_form import WITHOUT, one_line
 from page_parts.markdown import table
 from tests.support.every_question import Drawn, every_question
 
