@@ -26,6 +26,8 @@ _FORBIDDEN = re.compile(
     r"\b(?:never|not|n't|cannot|avoid|forbidden|prohibited)\b|n't\b|^(?:and |but )?(?:no|without)\b"
     r"|\b(?:no|nothing|nobody|none|neither)\b.*\b(?:may|must|should|shall|can)\b"
 )
+_NO_THING = re.compile(r"(?:no|without) (?!\w+ing\b)")
+"""A thing is forbidden ("no new storage"), and not an act ("without checking the storage")."""
 _EVERYTHING = re.compile(r"\b(?:everything|all of it|anything)\b|\ball\s*(?:$|[.,;])")
 _ALL = re.compile(r"\b(?:all|every|each|any|full|whole|complete|entire)\b")
 _LIMIT = any_of(
@@ -152,7 +154,7 @@ def _contradict(first: Demand, one: _Wording, second: Demand, other: _Wording) -
     if other.forbids:
         if one.verbs & other.verbs and (same or one.everything or (other.everything and one.every)):
             return not (one.verbs & other.verbs) <= _KEPT
-        return other.small.startswith(("no ", "without ")) and bool(one.verbs & _ADDED) and same
+        return bool(_NO_THING.match(other.small)) and bool(one.verbs & _ADDED) and same
     kept = second.kind is RequirementKind.MUST_KEEP and other.verbs & _KEPT
     return bool(kept and one.verbs & _REMOVED and about and about >= other.nouns)
 

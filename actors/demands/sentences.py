@@ -31,6 +31,8 @@ _LOWER_AFTER = frozenset(("etc", "a.m", "p.m", "u.s", "eng", "ref", "esp", "misc
 """Short forms that end no sentence unless a capital follows."""
 _EDGE = " \t*_~>\"'"
 _MARKUP = re.compile(r"[ *_~>]+")
+_LINK = re.compile(r"\S{40}")
+"""A word that no author can wrap: its line may be longer than the width of the others."""
 
 
 class Sentence(NamedTuple):
@@ -93,7 +95,7 @@ def _meant_breaks(part: str) -> Iterator[int]:
     Where that is so of most lines, each line stands for itself; else only one that begins with a capital.
     """
     lines = part.splitlines(keepends=True)
-    width = max((len(line.rstrip()) for line in lines), default=0)
+    width = max((len(line.rstrip()) for line in lines if not _LINK.search(line)), default=0)
     rooms = [
         width - len(line.rstrip()) - 1 - len((following.split(maxsplit=1) or [""])[0])
         for line, following in itertools.pairwise(lines)

@@ -17,6 +17,7 @@ TOGETHER = (
     "Log every request. Never log passwords.",
     "Remove the old importer. Keep the tests.",
     "Add a new column to the export. No new dependencies.",
+    "Requirements:\n- Add a new storage\n- Without asking the owner of the storage",
     "The job must take at most 5 minutes. The job must keep at least 3 backups.",
     "Do not touch `models.py`. Please add an index on orders.",
 )

@@ -83,3 +83,11 @@ def test_a_full_stop_after_a_single_letter_ends_no_sentence_and_after_a_short_wo
 def test_a_verb_and_instead_are_an_instruction_though_the_verb_may_be_a_noun():
     assert instructs("email instead")
     assert not instructs("the email instead")
+
+
+def test_a_long_link_does_not_make_the_wrapped_lines_beside_it_sentences_of_their_own():
+    text = f"A caller might sort rows\nwithout checking that the\nsort is stable.\nSee https://example.org/{'a' * 40}"
+    assert [sentence.written for sentence in sentences(text, 0, len(text))] == [
+        "A caller might sort rows without checking that the sort is stable.",
+        f"See https://example.org/{'a' * 40}",
+    ]
