@@ -9,7 +9,7 @@ COUNT ?= 100
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak mutants lab lab-full bench peers docs pictures plots lock sbom clean
+.PHONY: help setup run test lint conformance soak mutants lab lab-full bench peers docs pictures plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -92,6 +92,9 @@ lock: ## resolve the dependencies anew into the two lock files (needs uv)
 
 sbom: $(READY) ## write what a release is made of as a CycloneDX document, into build/sbom.cdx.json
 	@$(BIN)/python docs/sbom.py
+
+size: ## count lines and files by room, beside those of the commit that the code review has read
+	@$(PYTHON) docs/size.py
 
 clean: ## remove .venv and all that tools have left
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

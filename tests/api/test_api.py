@@ -68,6 +68,12 @@ def test_a_run_is_stored_in_its_home(scripted, tmp_path, monkeypatch):
     assert json.loads(shown.stdout) == json.loads(json.dumps(result.to_json()))
 
 
+def test_a_run_that_has_ended_is_deleted(tmp_path):
+    result = replan.solve(PROBLEM, model="rules", home=tmp_path / "home")
+    replan.delete(result.run_id, home=tmp_path / "home")
+    assert replan.runs(home=tmp_path / "home") == ()
+
+
 def test_bad_input_is_a_usage_problem_and_writes_nothing(tmp_path):
     for arguments in ({"workflow": "serch"}, {"max_calls": 0}, {"model": "scripted:missing.yaml"}, {"search": "wide"}):
         with pytest.raises(replan.UsageProblem):

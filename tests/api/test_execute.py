@@ -148,6 +148,13 @@ def test_a_result_of_planning_is_executed_and_do_does_both(options, tmp_path):
     assert done.execution.plan_of == done.planning.run_id
 
 
+async def test_do_in_an_event_loop_plans_and_executes(options, tmp_path):
+    model = write_script(tmp_path, {"g_plan": [PLAN]})
+    done = await replan.ado("Make the file.", workflow="single", **{**options, "model": model})
+    assert done.succeeded
+    assert done.execution.plan_of == done.planning.run_id
+
+
 def test_do_without_a_plan_executes_nothing(options, tmp_path):
     model = write_script(tmp_path, {"g_plan": [{"steps": []}] * 3})
     done = replan.do("Make the file.", workflow="single", **{**options, "model": model})

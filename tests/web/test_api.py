@@ -8,10 +8,12 @@ import pytest
 import trio
 from jsonschema import Draft202012Validator
 
+from replan.runs.options import DriveOptions
 from replan.service import access
 from replan.web.api_openapi import openapi
 from replan.web.api_operations import OPERATIONS
 from replan.web.api_routes import openapi_text
+from runtime.drive.options import Stop
 from tests.cli.samples import BACKTRACKS, PROBLEM
 from tests.tidy.source import ROOT
 from tests.web.world import served
@@ -334,3 +336,16 @@ async def test_the_status_says_when_nobody_drives_a_run(tmp_path):
     async with served(tmp_path, signed_in=False) as web:
         await web.settled(run, "finished")
         assert (await Program(web, name="other").get(f"/api/runs/{run}")).json()["driven"]
+
+
+async def test_a_run_that_somebody_parked_goes_on_when_a_program_says_so(tmp_path):
+    stop = Stop()
+    stop.requested.set()
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("plans")
+        await web.engine.resume(run, DriveOptions(stop))
+        assert (await web.engine.result(run)).status == "parked"
+        assert (await Program(web, name="first").post(f"/api/runs/{run}/resume")).status_code == 409
+    async with api(tmp_path) as (web, program):
+        assert (await program.post(f"/api/runs/{run}/resume")).json() == {"run_id": run, "result": "accepted"}
+        assert (await web.settled(run, "finished")).outcome == "success"
