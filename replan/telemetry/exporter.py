@@ -7,29 +7,28 @@ the same. One process of a journal exports at a time.
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import trio
 
+from replan.relay.held_cursor import UNREADABLE, HeldCursor
 from replan.setup.kinds import Kinds
 from replan.telemetry.collector import Collector, Sent
 from replan.telemetry.measures import Measure, measures_of
 from replan.telemetry.metrics import Metrics
 from replan.telemetry.settings import TelemetrySettings
 from replan.telemetry.spans import Span, Trace, spans_of
-from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, RunNotFound, UsageProblem
+from runtime.core.errors import JournalError
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
-from runtime.process.identity import identity, is_dead
 
 CURSOR = "telemetry"
 """The name of the cursor."""
-LEASE_SECONDS = 60.0
-"""How long a process holds the cursor without a sign of life."""
 BATCH_SPANS = 512
 """How many spans are sent at a time, as the specification advises."""
 TRACES_KEPT = 256
@@ -40,8 +39,6 @@ SEND_SECONDS_MAX = 30.0
 """How long one batch may take before it is given up and sent again."""
 PAUSE_SECONDS_MAX = 60.0
 """The longest pause after a batch that was not taken."""
-LEAVE_SECONDS = 2.0
-"""How long leaving the cursor may take."""
 TALLY_SECONDS = 15.0
 """How often the states of runs are counted."""
 
@@ -91,17 +88,15 @@ class Exporter:
         self._limiter = trio.CapacityLimiter(1)
         self._traces: OrderedDict[str, Trace] = OrderedDict()
         self._pending: Batch | None = None
-        self._skipped: set[str] = set()
-        self._held_until, self._version, self._tallied = -1.0, -1, -TALLY_SECONDS
+        self._cursor = HeldCursor(journal, CURSOR, passed=frozenset({"finished"}), topic="telemetry")
+        self._version, self._tallied = -1, -TALLY_SECONDS
         self._spans, self._refused, self._failures = 0, 0, 0
-        self._owner = identity()
 
     @property
     def report(self) -> Report:
         """What was done so far."""
         problem = "" if self._pending is None or self._collector is None else self._collector.problem
-        held = self._held_until > trio.current_time()
-        return Report(self._spans, self._refused, problem, held)
+        return Report(self._spans, self._refused, problem, self._cursor.is_held)
 
     async def run(self, stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Export until a stop is requested, and once more then. It raises nothing that is not a cancellation."""
@@ -110,7 +105,7 @@ class Exporter:
             last = stop.is_set()
             self._tallied = -TALLY_SECONDS if last else self._tallied  # What is sent at the end is not old.
             try:
-                if await self._hold() and not started:
+                if await self._cursor.hold() and not started:
                     started = True
                     task_status.started()
                 await self.export()
@@ -126,7 +121,7 @@ class Exporter:
 
     async def export(self) -> None:
         """Send all spans that are complete, as far as the collector takes them. Raises `JournalError`."""
-        if not await self._hold():
+        if not await self._cursor.hold():
             self._forget()
             return
         await self._count_runs()
@@ -135,11 +130,10 @@ class Exporter:
         version = await self._journal.version()
         if version == self._version:
             return
-        beyond, batch = 0, Batch()
-        while rows := await self._journal.behind(CURSOR, beyond=beyond):
-            beyond = rows[-1].number
-            for row in rows:
-                if row.run not in self._skipped and not await self._take(row, batch):
+        batch = Batch()
+        async with aclosing(self._cursor.behind()) as rows:
+            async for row in rows:
+                if not await self._take(row, batch):
                     return
         if (batch.positions or batch.spans) and not await self._send(batch):
             return
@@ -162,28 +156,16 @@ class Exporter:
 
     async def leave(self) -> None:
         """Let another process export."""
-        if self._held_until > 0:
-            with trio.move_on_after(LEAVE_SECONDS):  # Else the hold ends by itself.
-                await self._journal.leave_cursor(CURSOR, self._owner)
+        await self._cursor.leave()
         if self._collector is not None:
             self._collector.close()
-
-    async def _hold(self) -> bool:
-        """Hold the cursor; tell whether this process does. A new one has passed what had ended before."""
-        now = trio.current_time()
-        if self._held_until - now < LEASE_SECONDS / 2:
-            skip = frozenset({"finished"})
-            held = await self._journal.hold_cursor(CURSOR, self._owner, LEASE_SECONDS, dead=is_dead, skip=skip)
-            self._held_until = now + LEASE_SECONDS if held else -1.0
-        return self._held_until > 0
 
     async def _take(self, row: Behind, batch: Batch) -> bool:
         """Add the spans of a run's new records to the batch. Send it when it is full; return False if that fails."""
         try:
             trace, records = await self._read(row)
-        except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem) as error:
-            self._skipped.add(row.run)  # The cursor stays: another process may be able to read it.
-            log.get_logger("telemetry").warning("run.left_out", run_id=row.run, reason=str(error))
+        except UNREADABLE as error:
+            self._cursor.leave_out(row.run, error)
             return True
         kind = self._kinds.get(row.run, row.kind, row.format)
         for count, record in enumerate(records, 1):
@@ -219,7 +201,7 @@ class Exporter:
         self._pending = batch
         if not await self._sent(batch):
             return False
-        if not await self._journal.move_cursor(CURSOR, self._owner, batch.positions):
+        if not await self._cursor.move(batch.positions):
             self._forget()
             return False
         self._note(batch)
@@ -261,7 +243,7 @@ class Exporter:
 
     def _forget(self) -> None:
         """Drop what was read: another process exports, and what it has sent is not known here."""
-        self._held_until, self._version, self._pending = -1.0, -1, None
+        self._version, self._pending = -1, None
         self._traces.clear()
         if self._metrics is not None:
             self._metrics.show(())

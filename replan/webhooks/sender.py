@@ -6,30 +6,28 @@ with the same id.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from actors.run.ids import is_child
+from replan.relay.held_cursor import UNREADABLE, HeldCursor
 from replan.setup.webhook import WebhookEntry
 from replan.webhooks.messages import About, WebhookMessage, message_about
 from replan.webhooks.posting import Posted, open_client, post
-from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, RunNotFound
+from runtime.core.errors import JournalError
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
-from runtime.process.identity import identity, is_dead
 
 if TYPE_CHECKING:
     import httpx2
 
 LOOK_SECONDS = 1.0
 """How often the journal is looked at; where nothing has changed, that costs microseconds."""
-LEASE_SECONDS = 60.0
-"""How long a process holds a webhook's cursor without a sign of life."""
 ASK_SECONDS = 5.0
 """How often a process that does not hold the cursor asks for it."""
 AT_ONCE_MAX = 4
@@ -54,14 +52,15 @@ class Sender:
     ) -> None:
         """Take the webhook with its name in the settings, and the environment, whose secrets no message holds."""
         self._journal, self._name, self._entry = journal, name, entry
-        self._cursor, self._owner = f"webhook:{name}", identity()
+        self._cursor = HeldCursor(
+            journal, f"webhook:{name}", passed=EVERYTHING, topic="webhook", ask_seconds=ASK_SECONDS
+        )
         self._redactor = Redactor(secrets_in(environment))
         self._limiter = trio.CapacityLimiter(AT_ONCE_MAX)
         self._busy: set[str] = set()
-        self._left_out: set[str] = set()
         self._failures: dict[str, int] = {}
         self._again: dict[str, float] = {}
-        self._holds, self._ask_at, self._version = False, 0.0, -1
+        self._version = -1
         self._failing, self._gone = False, False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -73,7 +72,7 @@ class Sender:
                 self._fail(type(error).__name__, None)
                 task_status.started()
                 return
-            stack.push_async_callback(self._leave)
+            stack.push_async_callback(self._cursor.leave)
             async with trio.open_nursery() as nursery:
                 started = False
                 while not self._gone:
@@ -89,7 +88,7 @@ class Sender:
 
     async def _look(self, client: "httpx2.AsyncClient", nursery: trio.Nursery) -> None:
         """Begin to deliver what is new or due again. Raises `JournalError`."""
-        if not await self._hold():
+        if not await self._cursor.hold():
             self._version = -1
             return
         now = trio.current_time()
@@ -97,12 +96,11 @@ class Sender:
         due = {run for run, at in self._again.items() if at <= now}
         if version == self._version and not due:
             return
-        beyond, passed, gone = 0, dict[str, int](), set(self._again)
-        while rows := await self._journal.behind(self._cursor, beyond=beyond):
-            beyond = rows[-1].number
-            gone.difference_update(row.run for row in rows)
-            for row in rows:
-                if row.run in self._busy or row.run in self._left_out or self._again.get(row.run, 0.0) > now:
+        passed, gone = dict[str, int](), set(self._again)
+        async with aclosing(self._cursor.behind()) as rows:
+            async for row in rows:
+                gone.discard(row.run)
+                if row.run in self._busy or self._again.get(row.run, 0.0) > now:
                     continue
                 messages, last = await self._read(row)
                 if messages:
@@ -114,17 +112,8 @@ class Sender:
             self._failures.pop(run, None)
             self._again.pop(run, None)
         if passed:
-            await self._journal.move_cursor(self._cursor, self._owner, passed)
+            await self._cursor.move(passed)
         self._version = version
-
-    async def _hold(self) -> bool:
-        """Hold the cursor; tell whether this process does. A new one has passed everything."""
-        now = trio.current_time()
-        if now >= self._ask_at:
-            hold = partial(self._journal.hold_cursor, self._cursor, self._owner, LEASE_SECONDS)
-            self._holds = await hold(dead=is_dead, skip=EVERYTHING)
-            self._ask_at = now + (LEASE_SECONDS / 2 if self._holds else ASK_SECONDS)
-        return self._holds
 
     async def _read(self, row: Behind) -> tuple[list[WebhookMessage], int]:
         """Return the messages about a run's new records, and the number of the last record; 0 where it is unreadable.
@@ -136,9 +125,8 @@ class Sender:
         try:
             about = About(row.run, (await self._journal.row(row.run)).title, row.kind)
             records = await self._journal.read(row.run, row.position)
-        except (JournalDamaged, RunNotFound, KindUnknown) as error:
-            self._left_out.add(row.run)  # The cursor stays: another process may be able to read it.
-            log.get_logger("webhook").warning("run.left_out", run_id=row.run, reason=str(error))
+        except UNREADABLE as error:
+            self._cursor.leave_out(row.run, error)
             return [], 0
         told = [message_about(record, about, self._entry, self._redactor) for record in records]
         return [message for message in told if message is not None], records[-1].seq if records else 0
@@ -168,8 +156,7 @@ class Sender:
         """Note that what a record says was told; return False where another process sends by now."""
         self._failures.pop(run, None)
         self._again.pop(run, None)
-        if not await self._journal.move_cursor(self._cursor, self._owner, {run: seq}):
-            self._holds, self._ask_at = False, 0.0
+        if not await self._cursor.move({run: seq}):
             return False
         if self._failing and not self._again:
             self._failing = False
@@ -198,10 +185,3 @@ class Sender:
         if not self._failing:
             self._failing = True
             log.get_logger("webhook").warning("webhook.failed", webhook=self._name, problem=problem, exc_info=error)
-
-    async def _leave(self) -> None:
-        """Let another process send."""
-        if self._holds:
-            with trio.move_on_after(2) as scope:
-                scope.shield = True
-                await self._journal.leave_cursor(self._cursor, self._owner)

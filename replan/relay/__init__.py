@@ -1,0 +1,1 @@
+"""Sending what a journal records to somebody outside, at least once."""

@@ -1,0 +1,89 @@
+"""A cursor of the journal that one process at a time moves behind what it has sent."""
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import trio
+
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
+from runtime.journal.cursors import Behind
+from runtime.journal.port import Journal
+from runtime.logs import log
+from runtime.process.identity import identity, is_dead
+
+LEASE_SECONDS = 60.0
+"""How long a process holds a cursor without a sign of life; it renews after half of that."""
+UNREADABLE = (JournalDamaged, RunNotFound, KindUnknown, UsageProblem)
+"""What says that a run cannot be read by this process."""
+LEAVE_SECONDS = 2.0
+"""How long giving a cursor up may take; afterwards its lease ends by itself."""
+
+
+class HeldCursor:
+    """A cursor for the sender of this process.
+
+    What was sent and not noted, because the process died in between, is sent again by the next holder.
+    """
+
+    def __init__(
+        self, journal: Journal[Any], name: str, *, passed: frozenset[str], topic: str, ask_seconds: float = 0.0
+    ) -> None:
+        """Take the cursor's name, and the statuses of the runs that a new cursor has `passed`.
+
+        A process that does not hold the cursor asks for it every `ask_seconds`. `topic` names the logger.
+        """
+        self._journal, self._name, self._passed = journal, name, passed
+        self._owner, self._topic, self._ask_seconds = identity(), topic, ask_seconds
+        self._left_out: set[str] = set()
+        self._until, self._ask_at = -1.0, -1.0
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds it."""
+        return self._until > trio.current_time()
+
+    async def hold(self) -> bool:
+        """Hold the cursor or renew it; tell whether this process holds it. Raises `JournalError`."""
+        now = trio.current_time()
+        if now >= self._ask_at:
+            held = await self._journal.hold_cursor(
+                self._name, self._owner, LEASE_SECONDS, dead=is_dead, skip=self._passed
+            )
+            self._until = now + LEASE_SECONDS if held else -1.0
+            self._ask_at = now + (LEASE_SECONDS / 2 if held else self._ask_seconds)
+        return self.is_held
+
+    async def behind(self) -> AsyncGenerator[Behind]:
+        """Yield the runs with records that the cursor has not passed, without those that are left out."""
+        beyond = 0
+        while rows := await self._journal.behind(self._name, beyond=beyond):
+            beyond = rows[-1].number
+            for row in rows:
+                if row.run not in self._left_out:
+                    yield row
+
+    def leave_out(self, run: str, error: Exception) -> None:
+        """Leave out a run that this process cannot read.
+
+        The cursor stays before its records: another process may be able to read them.
+        """
+        self._left_out.add(run)
+        log.get_logger(self._topic).warning("run.left_out", run_id=run, reason=str(error))
+
+    async def move(self, positions: Mapping[str, int]) -> bool:
+        """Pass records, by run the last one; return False where another process holds the cursor by now."""
+        moved = await self._journal.move_cursor(self._name, self._owner, positions)
+        if not moved:
+            self.lose()
+        return moved
+
+    def lose(self) -> None:
+        """Count the cursor as another's until it is asked for again."""
+        self._until = self._ask_at = -1.0
+
+    async def leave(self) -> None:
+        """Let another process hold it."""
+        if self.is_held:
+            with trio.move_on_after(LEAVE_SECONDS) as scope:
+                scope.shield = True
+                await self._journal.leave_cursor(self._name, self._owner)
