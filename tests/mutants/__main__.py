@@ -1,17 +1,21 @@
 """Plants mutants in `actors/` and counts how many the suites of their area catch: `make mutants`.
 
-`--seed` and `--count` choose the mutants, `--out` names the JSON file. Each mutant is one changed place (`sites.py`) in
-a copy of the tree; only the suites of its area run, and stop at the first failure. A mutant is caught where a test
-fails or a suite takes longer than `LIMIT_SECONDS`. One whose module cannot be imported is not counted, since no suite
-is needed to see it. `judged.yaml` lists survivors that behave as the program does, each with the reason; they are
-counted by themselves.
+`--seed` and `--count` choose the mutants, `--out` names the JSON file: a list of samples, one for each seed. Each
+mutant is one changed place (`sites.py`) in a copy of a commit. The test files that import its module run first, then
+the suites of its area. A mutant is caught by a test that fails with it and passes without it, or by a suite that takes
+more than `LIMIT_SECONDS` with it and less than half of that without it. One that only a test finds which fails anyway
+is not counted, nor is one whose module cannot be imported, since no test is needed to see it. `judged.yaml` lists
+survivors that behave as the program does, each with the reason; they are counted by themselves.
+
+The file is written after each mutant. A sample with fewer mutants than `--count` goes on, at its own commit.
 """
 
 import argparse
 import json
 import os
 import random
-import shutil
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +23,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 
 import yaml
 
@@ -27,7 +32,7 @@ from tests.mutants.sites import sites
 
 ROOT = Path(__file__).parents[2]
 JUDGED = Path(__file__).with_name("judged.yaml")
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = 400
 PARALLEL = 2
 """Mutants at a time, on two cores."""
 AREAS = {
@@ -52,6 +57,10 @@ AREAS = {
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools"),
 }
 """The suites of each room of `actors/`, the quickest first."""
+SLOW = {"cli", "conformance", "crash", "docs", "host", "postgres", "power", "web", "wire"}
+"""Suites that start processes: a module is judged without their test files."""
+PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
 
 def judged():
@@ -59,58 +68,118 @@ def judged():
     return yaml.safe_load(JUDGED.read_text(encoding="utf-8")) or []
 
 
-def chosen(seed, count):
-    """Yield the room, the file and the place of mutants in random order, each place once."""
+def chosen(folder, seed):
+    """Return the room, the file and the place of every mutant, in the random order of a seed."""
     places = [
-        (path.parent.name, path.relative_to(ROOT), site)
-        for path in sorted((ROOT / "actors").glob("*/*.py"))
+        (path.parent.name, str(path.relative_to(folder)), site)
+        for path in sorted((folder / "actors").glob("*/*.py"))
         for site in sites(path.read_text(encoding="utf-8"))
     ]
     random.Random(seed).shuffle(places)
-    return places[: 2 * count]
+    return places
 
 
 class Tree:
-    """A copy of the checkout in which mutants are planted."""
+    """A copy of a commit in which mutants are planted."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, commit):
         self.folder = Path(folder)
-        for name in ("actors", "runtime", "replan", "tests", "benchmarks", "configs", "prompts", "docs", "README.md"):
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, self.folder / name)
-        shutil.copy(ROOT / "pyproject.toml", self.folder)
+        subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", ROOT, folder], check=True)
+        subprocess.run(["git", "checkout", "-q", commit], cwd=folder, check=True)
 
-    def result(self, file, site, suites):
-        """Return `caught`, `survived` or `broken` for a mutant."""
+    def result(self, room, file, site):
+        """Return `caught`, `survived`, `broken` or `unclear` for a mutant, and the test or suite that tells."""
         path = self.folder / file
         source = path.read_text(encoding="utf-8")
         try:
             path.write_text(site.applied(source), encoding="utf-8")
-            module = ".".join(file.with_suffix("").parts)
-            if self._run(["-c", f"import {module}"]):
-                return "broken"
-            for suite in suites:
-                if self._run(["-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", suite]):
-                    return "caught"
-            return "survived"
+            if self._run("-c", f"import {file.removesuffix('.py').replace('/', '.')}")[0]:
+                return "broken", ""
+            for suite in self.suites(room, file):
+                status, output = self._run(*PYTEST, *suite)
+                if status == 0:
+                    continue
+                path.write_text(source, encoding="utf-8")
+                failed = _FAILED.search(output)
+                telling = [failed[1]] if failed else suite
+                begun = time.monotonic()
+                again, _ = self._run(*PYTEST, *telling)
+                within = status is not None or time.monotonic() - begun < LIMIT_SECONDS / 2
+                return "caught" if again == 0 and within else "unclear", " ".join(telling)
+            return "survived", ""
         finally:
             path.write_text(source, encoding="utf-8")
 
-    def _run(self, words):
-        """Run Python in the copy, and return whether it fails or takes too long."""
+    def suites(self, room, file):
+        """Yield the arguments of pytest: the test files of any suite that import the module, then the room's suites."""
+        module = re.compile(rf"\b{file.removesuffix('.py').replace('/', '.')}\b".replace(".", r"\."))
+        files = [each for each in sorted(self.folder.glob("tests/*/test_*.py")) if each.parent.name not in SLOW]
+        own = [str(each.relative_to(self.folder)) for each in files if module.search(each.read_text(encoding="utf-8"))]
+        if own:
+            yield own
+        for suite in AREAS[room]:
+            if suite not in own:
+                yield [suite, *(f"--ignore={each}" for each in own)]
+
+    def _run(self, *words):
+        """Run Python in the copy, and return its status, None where it takes too long, and its output."""
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
-        try:
-            done = subprocess.run(
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
                 [sys.executable, *words],
                 cwd=self.folder,
                 env=environment,
-                capture_output=True,
-                timeout=LIMIT_SECONDS,
-                check=False,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            return True
-        return done.returncode != 0
+            try:
+                status = process.wait(LIMIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                status = None
+            output.seek(0)
+            return status, output.read().decode(errors="replace")
+
+
+class Sample:
+    """The mutants of one seed, in a file that holds those of all seeds."""
+
+    def __init__(self, out, seed):
+        self.out, self._lock = out, Lock()
+        self._all = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {"samples": []}
+        found = [each for each in self._all["samples"] if each["seed"] == seed]
+        self.value = found[0] if found else {"seed": seed, "commit": commit(), "seconds": 0, "rows": []}
+        if not found:
+            self._all["samples"].append(self.value)
+
+    def add(self, row, seconds):
+        """Add a mutant, and write the file."""
+        with self._lock:
+            self.value["rows"].append(row)
+            self.value["seconds"] += round(seconds)
+            self.count()
+            self._all |= {"date": today(), "machine": machine()}
+            self.out.write_text(json.dumps(self._all, indent=1) + "\n", encoding="utf-8")
+            change = f"{row['file']}:{row['line']} {row['before'][:60]!r} -> {row['after'][:60]!r}"
+            print(f"{len(self.value['rows']):>4} {row['result']:<10} {change}", flush=True)
+
+    def count(self):
+        """Count the rows by their results; a survivor that is judged is equivalent."""
+        rows = self.value["rows"]
+        equivalent = {key(each) for each in judged()}
+        for row in rows:
+            if row["result"] == "survived" and key(row) in equivalent:
+                row["result"] = "equivalent"
+        same = sum(row["result"] == "equivalent" for row in rows)
+        caught = sum(row["result"] == "caught" for row in rows)
+        self.value |= {"mutants": len(rows) - same, "caught": caught, "equivalent": same}
+
+
+def key(row):
+    """Return what a judged survivor and a row of a sample have in common."""
+    return row["file"], row["text"], row["before"], row["after"]
 
 
 def main():
@@ -120,56 +189,39 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--out", type=Path, default=RESULTS / "mutants.json")
     options = parser.parse_args()
-    equivalent = {(each["file"], each["before"], each["after"]): each["why"] for each in judged()}
-    begun, rows = time.monotonic(), []
+    sample = Sample(options.out, options.seed)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
         free = SimpleQueue()
         for number in range(PARALLEL):
-            (Path(folder) / str(number)).mkdir()
-            free.put(Tree(Path(folder) / str(number)))
+            free.put(Tree(Path(folder) / str(number), sample.value["commit"]))
+        known = {(row["file"], row["line"], row["before"], row["after"]) for row in sample.value["rows"]}
 
         def tried(place):
             room, file, site = place
-            if len(rows) >= options.count:
+            if len(sample.value["rows"]) >= options.count:
                 return
-            tree = free.get()
+            tree, begun = free.get(), time.monotonic()
             try:
-                result = tree.result(file, site, AREAS[room])
+                result, test = tree.result(room, file, site)
+                text = (tree.folder / file).read_text(encoding="utf-8").splitlines()[site.line - 1].strip()
             finally:
                 free.put(tree)
-            if result == "broken" or len(rows) >= options.count:
-                return
-            why = equivalent.get((str(file), site.before, site.after))
-            if result == "survived" and why is not None:
-                result = "equivalent"
-            rows.append({"room": room, "file": str(file), "result": result, **site._asdict()})
-            print(
-                f"{len(rows):>4} {result:<10} {file}:{site.line} {site.before[:60]!r} -> {site.after[:60]!r}",
-                flush=True,
-            )
+            if result in {"caught", "survived"} and len(sample.value["rows"]) < options.count:
+                row = {"room": room, "file": file, "line": site.line, "text": text}
+                row |= {"before": site.before, "after": site.after, "result": result, "test": test}
+                sample.add(row, time.monotonic() - begun)
 
-        list(pool.map(tried, chosen(options.seed, options.count)))
-    counted = [row for row in rows if row["result"] != "equivalent"]
-    caught = sum(row["result"] == "caught" for row in counted)
+        places = chosen(Path(folder) / "0", options.seed)
+        new = (each for each in places if (each[1], each[2].line, each[2].before, each[2].after) not in known)
+        list(pool.map(tried, new))
+    rows = [row for row in sample.value["rows"] if row["result"] != "equivalent"]
     lines = []
-    for room in sorted({row["room"] for row in counted}):
-        own = [row["result"] for row in counted if row["room"] == room]
+    for room in sorted({row["room"] for row in rows}):
+        own = [row["result"] for row in rows if row["room"] == room]
         lines.append([room, len(own), own.count("caught"), own.count("survived")])
     print(table(["room", "mutants", "caught", "survived"], lines))
-    share = caught / max(1, len(counted))
-    print(f"{caught} of {len(counted)} caught ({share:.1%}), {len(rows) - len(counted)} equivalent")
-    results = {
-        "date": today(),
-        "commit": commit(),
-        "machine": machine(),
-        "seed": options.seed,
-        "seconds": round(time.monotonic() - begun),
-        "mutants": len(counted),
-        "caught": caught,
-        "equivalent": len(rows) - len(counted),
-        "rows": sorted(rows, key=lambda row: (row["file"], row["begin"])),
-    }
-    options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    share = sample.value["caught"] / max(1, sample.value["mutants"])
+    print(f"{sample.value['caught']} of {len(rows)} caught ({share:.1%}), {sample.value['equivalent']} equivalent")
 
 
 if __name__ == "__main__":

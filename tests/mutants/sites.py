@@ -1,7 +1,7 @@
 """The places of a source text that a mutant changes: comparisons, operators, constants, statements.
 
 A mutant changes one place. Annotations, decorators, docstrings and assertions are left alone: no test of behaviour can
-see a change there.
+see a change there. A truth value that is returned changes to the other one, never to None, which may mean the same.
 """
 
 import ast
@@ -103,7 +103,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Return(self, node):
         if node.value is not None:
-            if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+            if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool | None)):
                 self._add("result", node, "return None")
             self.visit(node.value)
 

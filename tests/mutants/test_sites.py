@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.mutants.__main__ import AREAS, judged
+from tests.mutants.__main__ import AREAS, Sample, judged
 from tests.mutants.sites import sites
 from tests.tidy.source import ROOT
 
@@ -46,4 +46,24 @@ def test_every_room_of_the_actors_has_suites_and_every_judged_survivor_its_place
     assert rooms == set(AREAS)
     assert all((ROOT / suite).exists() for suites in AREAS.values() for suite in suites)
     for each in judged():
-        assert each["before"] in (ROOT / each["file"]).read_text(encoding="utf-8"), each
+        source = (ROOT / each["file"]).read_text(encoding="utf-8")
+        assert each["text"] in (line.strip() for line in source.splitlines()), each
+        assert each["before"] in source, each
+
+
+def test_a_truth_value_that_is_returned_changes_to_the_other_one_alone():
+    found = [
+        (site.before, site.after)
+        for site in sites("def f(a) -> bool:\n    if a:\n        return False\n    return 0\n")
+    ]
+    assert found == [("False", "True"), ("return 0", "return None"), ("0", "1")]
+
+
+def test_a_sample_goes_on_where_its_file_ends_and_counts_what_is_judged(tmp_path):
+    sample, (equivalent, *_) = Sample(tmp_path / "out.json", 5), judged()
+    for row in ({**equivalent, "text": "another line", "result": "caught"}, {**equivalent, "result": "survived"}):
+        sample.add({**row, "line": 1}, 2)
+    again = Sample(tmp_path / "out.json", 5).value
+    assert [row["result"] for row in again["rows"]] == ["caught", "equivalent"]
+    assert (again["mutants"], again["caught"], again["equivalent"], again["seconds"]) == (1, 1, 1, 4)
+    assert Sample(tmp_path / "out.json", 6).value["rows"] == []
