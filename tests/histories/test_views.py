@@ -1,0 +1,136 @@
+"""What every view shows of some histories, at their end, in the middle and before they began (`views/*.txt`).
+
+`pytest tests/histories --rewrite-histories` writes the files anew, for a review of the difference.
+"""
+
+import json
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+
+import pytest
+
+from actors.acquisition.kind import ACQUISITION
+from actors.execution.kind import EXECUTION
+from actors.planning.kind import PLANNING
+from actors.run.calls import Replied
+from actors.run.rebuilt_prompt import calls_of
+from actors.run.result import RunView
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+from runtime.core.machine import fold
+from tests.histories.interpreter import Interpreter
+from tests.histories.test_acquisition_histories import AcquisitionInterpreter
+from tests.histories.test_execution_histories import ExecutionInterpreter
+from tests.histories.test_histories import rewritten
+
+FOLDER = Path(__file__).parent
+SHOWN = {
+    "acquisitions/search_ask_calculate": (ACQUISITION, AcquisitionInterpreter),
+    "acquisitions/decline_and_requirement": (ACQUISITION, AcquisitionInterpreter),
+    "acquisitions/search_is_down": (ACQUISITION, AcquisitionInterpreter),
+    "executions/approval": (EXECUTION, ExecutionInterpreter),
+    "executions/model_writes": (EXECUTION, ExecutionInterpreter),
+    "executions/partial_replan": (EXECUTION, ExecutionInterpreter),
+    "executions/requirement": (EXECUTION, ExecutionInterpreter),
+    "executions/tool_rows": (EXECUTION, ExecutionInterpreter),
+    "belief_shipped": (PLANNING, Interpreter),
+    "beam": (PLANNING, Interpreter),
+    "questions": (PLANNING, Interpreter),
+    "parking": (PLANNING, Interpreter),
+}
+
+
+def plain(value):
+    """Return a value as one line of JSON."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_data)
+
+
+def _data(value):
+    if is_dataclass(value):
+        return asdict(value)
+    return sorted(value) if isinstance(value, frozenset | set) else str(value)
+
+
+def tree_lines(tree, indent=""):
+    """Yield a tree of lines with its indentation."""
+    yield indent + tree.line.plain
+    for child in tree.children:
+        yield from tree_lines(child, indent + "  ")
+
+
+def document(view, *arguments):
+    """Return the lines of a document, or why there is none."""
+    try:
+        made = view(*arguments)
+    except UsageProblem as problem:
+        return [str(problem)]
+    return [line.plain for line in made.lines] or (made.text or "").splitlines()
+
+
+def prompt(view, records, request):
+    """Return what is known of the messages of a call, or why there are none."""
+    try:
+        sent = view(records, request)
+    except UsageProblem as problem:
+        return str(problem)
+    assert sent.verified, request
+    return f"{sent.request_id}: {[role for role, _ in sent.messages]}, cut {sent.cut}"
+
+
+def state_lines(kind, records):
+    """Yield what the views show after some records."""
+    views, state = kind.views, fold(kind.machine, [record.event for record in records])
+    over = kind.run_state(state) is not None and state.run.over
+    result = views.result(RunView("run", "finished" if over else "running", state, state))
+    yield f"== after {len(records)} events"
+    yield from (f"{key}: {plain(value)}" for key, value in result.to_json().items())
+    for full in (True, False):
+        yield f"-- {'full' if full else 'brief'}"
+        yield from (line.plain for line in views.lines(result, "replan", full=full))
+        yield "-- tree"
+        yield from tree_lines(views.tree("title", state, records, interrupted=full, brief=not full).tree)
+    yield f"-- flow {plain(views.flow(state, result))}"
+    yield f"-- checklist {plain(views.checklist(result))}"
+    for name, view in views.documents.items() if records else ():
+        yield f"-- {name}"
+        yield from document(view, state, result, "replan")
+    yield f"-- model {kind.model(state)}, title {kind.title(state)}, children {plain(kind.children(state))}"
+    if kind.run_state(state) is not None:
+        yield views.progress(state, state.run.now).plain
+
+
+def event_lines(kind, events):
+    """Yield what the views show of each event."""
+    views, state = kind.views, kind.machine.initial()
+    for event in events:
+        state = kind.machine.evolve(state, event)
+        yield f"* {views.record_text(event, state)}"
+        news = views.news_text(event, state)
+        if news != views.record_text(event, state):
+            yield f"  news {news}"
+        yield f"  about {plain(kind.log_fields(event, state))} {plain(sorted(views.record_fields(event)))}"
+        if isinstance(event, Replied):
+            yield f"  asked for {kind.purpose(event)}"
+
+
+def view_lines(name):
+    """Yield all lines of a history."""
+    kind, interpreter = SHOWN[name][0], SHOWN[name][1]()
+    rewritten((FOLDER / f"{name}.txt").read_text(encoding="utf-8"), interpreter)
+    events = interpreter.events
+    records = [Record("run", number, 0.0, 1, event, "") for number, event in enumerate(events, 1)]
+    yield from event_lines(kind, events)
+    for count in (0, len(records) // 2, len(records)):
+        yield from state_lines(kind, records[:count])
+    for _, call in calls_of(records):
+        yield f"prompt {prompt(kind.views.prompt, records, call.request_id)}"
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_view_of_a_history_shows_what_is_written(name, request):
+    path = FOLDER / "views" / f"{name.replace('/', '_')}.txt"
+    current = "\n".join(view_lines(name)) + "\n"
+    if request.config.getoption("--rewrite-histories", default=False):
+        path.write_text(current, encoding="utf-8")
+    else:
+        assert current == path.read_text(encoding="utf-8")
