@@ -19,6 +19,7 @@ from actors.prompting.render import (
 from actors.rules.requirements import REQUIREMENTS_MAX
 from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX
 from actors.run.outage import BACKOFF_FIRST, LEFT_SECONDS, PATIENCE_SECONDS, TRIES_MAX
+from actors.tools import listing
 from replan.cli.commands.check import FILE_BYTES_MAX
 from replan.cli.logfile import LOG_BYTES_MAX
 from runtime.drive.options import TERMINATED_SECONDS, LeaseTerms
@@ -47,6 +48,8 @@ STATED = [
     ("reference/guards.md", f"at least {WORK_CONFIGURATIONS_MIN * WORK_PER_CONFIGURATION:,}: about 2 s"),
     ("reference/guards.md", f"steps that go back) ≤ {PROGRAM_BITS_MAX:,}"),
     ("reference/guards.md", f"counted anew for each needed token | {DELETERS_MAX:,} |"),
+    ("reference/tools.md", f"at most {listing.FILES_MAX:,} files, of which {listing.TOTAL_BYTES_MAX // 1024**2} MiB"),
+    ("reference/tools.md", f"keeps the newest {listing.KEPT} listings"),
     ("reference/guards.md", f"{recon.ITEMS_MAX:,}; {recon.SEARCH_MAX:,}"),
     ("reference/files.md", f"passed {LOG_BYTES_MAX // 1024**2} MiB"),
     ("reference/guards.md", f"more than {BYTES_MAX // 1024**2} MiB"),

@@ -28,6 +28,12 @@ NAMED = {
     "the name of a column": (CSV("year;storage (GB)\n2024;70\n"), "70", "GB", 70),
     "a scale in a column": (CSV("year;revenue in EUR million\n2024;70\n"), "70", "EUR", 70e6),
     "two rows of headings": (CSV("storage;price\n(GB);(USD)\n70;5\n"), "70", "GB", 70),
+    "a name that two columns share, and their units below": (
+        CSV("year;size;size\nend of;all (GB);free (TB)\n2024;70;5\n"),
+        "70",
+        "GB",
+        70,
+    ),
     "a title over a table": (CSV("Revenue in EUR million\nyear;revenue\n2023;60\n2024;70\n"), "70", "EUR", 70e6),
     "a second table": (CSV("year;a (GB)\n2023;1\n\nyear;b (TB)\n2024;70\n"), "70", "TB", 70),
     "Markdown": (

@@ -35,17 +35,18 @@ JUDGED = Path(__file__).with_name("judged.yaml")
 LIMIT_SECONDS = 400
 PARALLEL = 2
 """Mutants at a time, on two cores."""
+VIEWS = "tests/histories/test_views.py"
 AREAS = {
-    "acquisition": ("tests/acquisition", "tests/histories/test_acquisition_histories.py", "tests/quantities"),
-    "config": ("tests/config", "tests/planning"),
-    "demands": ("tests/demands", "tests/guards"),
+    "acquisition": ("tests/acquisition", "tests/histories/test_acquisition_histories.py", "tests/quantities", VIEWS),
+    "config": ("tests/config", "tests/planning", "tests/guards", "tests/plugins"),
+    "demands": (VIEWS, "tests/demands", "tests/guards"),
     "documents": ("tests/documents", "tests/acquisition"),
-    "execution": ("tests/histories/test_execution_histories.py", "tests/execution"),
+    "execution": ("tests/histories/test_execution_histories.py", VIEWS, "tests/execution"),
     "files": ("tests/config", "tests/tools"),
     "guards": ("tests/guards", "tests/plans", "tests/histories"),
     "handlers": ("tests/handlers", "tests/supervision", "tests/tools"),
     "planning": ("tests/histories", "tests/planning", "tests/simulation"),
-    "plans": ("tests/plans", "tests/guards", "tests/execution"),
+    "plans": ("tests/plans", "tests/guards", "tests/execution", VIEWS),
     "policy": ("tests/policy", "tests/histories"),
     "prompting": ("tests/prompting", "tests/histories"),
     "quantities": ("tests/quantities", "tests/acquisition"),
@@ -57,7 +58,7 @@ AREAS = {
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools"),
 }
 """The suites of each room of `actors/`, the quickest first."""
-SLOW = {"cli", "conformance", "crash", "docs", "host", "postgres", "power", "web", "wire"}
+SLOW = {"cli", "conformance", "crash", "host", "postgres", "power", "web", "wire"}
 """Suites that start processes: a module is judged without their test files."""
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)

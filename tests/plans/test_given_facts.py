@@ -1,10 +1,73 @@
-"""What is said about given facts that took the place of what a plan said."""
+"""Given facts take the place of what a plan says, and names that no tool implements are errors."""
 
-from actors.plans.given_facts import replaced_findings
+import pytest
+
+from actors.plans.given_facts import replaced_findings, unbound_findings, with_given
 from actors.values.findings import Code
+from actors.values.given import Given
+
+PLAN = {"plan_id": "p", "initial_state": ["a", "b"], "goal_state": ["g"], "steps": []}
 
 
 def test_each_replaced_value_is_a_warning_that_names_its_key():
     found = [(each.code, each.where, each.severity) for each in replaced_findings(("initial_state", "goal_state"))]
     assert found == [(Code.GIVEN_REPLACED, key, "warning") for key in ("initial_state", "goal_state")]
     assert replaced_findings(()) == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "fact", "replaced"),
+    [
+        (["a", "b"], ("a", "b"), ()),
+        (["b", "a"], ("a", "b"), ()),
+        (["a"], ("a", "b"), ("initial_state",)),
+        (["a", "c"], ("a", "b"), ("initial_state",)),
+        (["a", "b", "b"], ("a", "b"), ("initial_state",)),
+        ("ab", ("a", "b"), ("initial_state",)),
+        (None, ("a", "b"), ("initial_state",)),
+        ([{"x": 1}, "b"], ("a", "b"), ("initial_state",)),
+        ([["a"], "b"], ("a", "b"), ("initial_state",)),
+    ],
+)
+def test_a_fact_replaces_what_a_plan_says_unless_it_says_the_same_in_another_order(written, fact, replaced):
+    made, keys = with_given({**PLAN, "initial_state": written}, Given(initial_state=fact))
+    assert keys == replaced
+    assert sorted(made["initial_state"], key=str) == sorted(fact)
+
+
+def test_a_fact_that_the_author_left_out_is_filled_in_and_is_no_replacement():
+    left_out = {key: value for key, value in PLAN.items() if key != "goal_state"}
+    made, keys = with_given(left_out, Given(goal_state=("g", "h")))
+    assert (sorted(made["goal_state"]), keys) == (["g", "h"], ())
+    assert with_given(PLAN, Given()) == (PLAN, ())
+
+
+@pytest.mark.parametrize("value", [None, [], "text", {"steps": "none"}, {"initial_state": ["a"]}])
+def test_what_has_no_list_of_steps_is_returned_as_it_is(value):
+    assert with_given(value, Given(initial_state=("x",))) == (value, ())
+
+
+def test_requirements_in_objects_are_the_same_in_any_order():
+    first, second = ({"kind": "goal", "quote": quote, "text": quote, "tokens": ["g"]} for quote in ("one", "two"))
+    given = Given(requirements=(first, second))
+    assert with_given({**PLAN, "requirements": [second, first]}, given)[1] == ()
+    assert with_given({**PLAN, "requirements": [first, first]}, given)[1] == ("requirements",)
+
+
+def unbound(steps, **given):
+    return [(each.code, each.where) for each in unbound_findings({"steps": steps}, Given(**given))]
+
+
+def test_a_name_that_no_tool_implements_is_an_error_at_its_step():
+    steps = [{"step_id": "s", "generator": "make", "guard": "look"}, {"step_id": "t", "generator": "other"}]
+    assert unbound(steps) == []
+    assert unbound(steps, generators=("make",)) == [(Code.UNBOUND, "t")]
+    assert unbound(steps, generators=("make", "other"), guards=()) == [(Code.UNBOUND, "s")]
+    assert unbound(steps, generators=("make",), step_generators=("t",)) == []
+    assert unbound([{"step_id": "s", "guard": ""}, {"step_id": "t", "guard": 3}, 7], guards=()) == []
+    [made] = unbound_findings({"steps": steps[1:]}, Given(generators=("make", "more")))
+    assert made.message == "step t: no tool implements the generator 'other'; choose one of 'make', 'more'."
+    [none] = unbound_findings({"steps": steps[1:]}, Given(generators=()))
+    assert none.message.endswith("'other'; none is.")
+    for value in (None, [], {"steps": None}, {"steps": {}}):
+        assert list(unbound_findings(value, Given(generators=()))) == []

@@ -66,3 +66,21 @@ def test_people_read_the_steps_in_the_order_in_which_the_author_lists_them():
     assert [row.split()[1] for row in shown] == list(names)
     moved = {**plan, "steps": steps[::-1]}  # What a step depends on comes first all the same.
     assert [row.plain.split()[1] for row in plan_summary(moved)][1:] == ["look", "apply", "bisect"]
+
+
+def test_a_step_is_summed_up_by_its_id_its_name_its_guard_and_what_its_failure_means():
+    base = {"generator": "x", "guard": "human", "retry_budget": 1}
+    steps = [
+        {**base, "step_id": "look", "name": "Look closely"},
+        {**base, "step_id": "same", "name": "same", "guard": "tests", "on_failure": "continue"},
+        {**base, "step_id": "back", "on_failure": "look"},
+        {**base, "step_id": "sure", "on_failure": "never"},
+    ]
+    plan = {"plan_id": "p", "goal": "g", "initial_state": ["a"], "goal_state": ["a"], "steps": steps}
+    assert [line.plain.rstrip() for line in plan_summary(plan)] == [
+        "Plan p: g",
+        "1. look  Look closely  [human]",
+        "2. same  [tests]  if it fails: go on",
+        "3. back  [human]  if it fails: back to look",
+        "4. sure  [human]  cannot fail",
+    ]
