@@ -99,3 +99,33 @@ def test_an_optional_field_of_another_type_is_empty(key, value):
     read, findings = read_plan({**VALUE, "requirements": [TAKEN | {key: value}]})
     assert findings == ()
     assert plan_to_json(read)["requirements"] == [TAKEN]
+
+
+MAKES_X, LOSES_X = step("make", "start", "x goal"), step("lose", "x", "goal", delete_effects=["x"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "steps", "initial", "standing", "where"),
+    [
+        ({"kind": "must_avoid", "tokens": ["x"]}, [MAKES_X], "start", Standing.VIOLATED, ("make",)),
+        ({"kind": "must_avoid", "tokens": ["x"]}, [step("a", "start", "goal")], "start", Standing.NOT_CHECKED, ()),
+        ({"kind": "must_avoid", "tokens": ["x"]}, [LOSES_X], "x", Standing.NOT_CHECKED, ()),
+        ({"kind": "must_avoid", "tokens": ["x"]}, [LOSES_X], "start", Standing.KEPT, ()),
+        ({"kind": "must_keep", "tokens": ["x"]}, [LOSES_X], "x", Standing.VIOLATED, ("lose",)),
+        ({"kind": "must_keep", "tokens": ["x"]}, [MAKES_X], "x", Standing.KEPT, ()),
+        ({"kind": "must_keep", "tokens": ["x"]}, [MAKES_X], "start", Standing.NOT_CHECKED, ()),
+        ({"kind": "must_keep", "tokens": ["x", "y"]}, [MAKES_X], "x", Standing.NOT_CHECKED, ()),
+        ({"kind": "must_keep", "tokens": ["x"], "paths": ["a"]}, [MAKES_X], "x", Standing.NOT_CHECKED, ()),
+        ({"kind": "must_avoid", "tools": ["do_a"]}, [step("a", "start", "goal")], "start", Standing.VIOLATED, ("a",)),
+        ({"kind": "must_avoid", "tools": ["rm"]}, [step("a", "start", "goal")], "start", Standing.KEPT, ()),
+        ({"kind": "must_avoid", "tools": ["rm"], "tokens": ["x"]}, [LOSES_X], "x", Standing.NOT_CHECKED, ()),
+        ({"kind": "must_keep", "tools": ["do_a"]}, [step("a", "start", "goal")], "start", Standing.NOT_CHECKED, ()),
+        ({"kind": "deadline", "tokens": ["x"]}, [MAKES_X], "x", Standing.NOT_CHECKED, ()),
+    ],
+)
+def test_where_a_requirement_stands_that_is_no_goal(fields, steps, initial, standing, where):
+    item = {**requirement("words of the text", fields["kind"]), **fields}
+    named = [{**each, "generator": f"do_{each['step_id']}"} for each in steps]
+    value, _ = read_plan({**plan(*named, requirements=[item]), "initial_state": initial.split()})
+    [found] = checked(value)
+    assert (found.standing, found.steps) == (standing, where)
