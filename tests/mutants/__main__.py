@@ -94,12 +94,12 @@ class Tree:
         source = path.read_text(encoding="utf-8")
         try:
             path.write_text(site.applied(source), encoding="utf-8")
-            if self._run("-c", f"import {file.removesuffix('.py').replace('/', '.')}")[0]:
-                return "broken", ""
             for suite in self.suites(room, file):
                 status, output = self._run(*PYTEST, *suite)
                 if status == 0:
                     continue
+                if self._run("-c", f"import {file.removesuffix('.py').replace('/', '.')}")[0]:
+                    return "broken", ""
                 path.write_text(source, encoding="utf-8")
                 failed = _FAILED.search(output)
                 telling = [failed[1]] if failed else suite
