@@ -149,3 +149,29 @@ def test_tokens_that_no_step_deletes_need_no_descendants():
     assert [run.unmet_before(index) for index in run.indices] == [[]] * 9
     assert "ancestors" in vars(order)
     assert "descendants" not in vars(order)
+
+
+BACK = plan(
+    step("a", "start", "x", on_failure="continue", failure_effects="f"),
+    step("b", "x", "y goal", on_failure="a", retry_budget=2),
+    step("c", "f", "x goal"),
+)
+LOSE = plan(
+    step("a", "start", "x", delete_effects="start"),
+    step("b", "start", "y", delete_effects="x", on_failure="continue"),
+    step("c", "x y", "goal", repeatable=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "work"),
+    [
+        (wide(5), (True, 243, 33_631)),
+        (wide(5, repeatable=True), (False, 1_000, 272_996)),
+        (BACK, (True, 9, 862)),
+        (LOSE, (True, 6, 732)),
+    ],
+)
+def test_the_work_of_a_plan_is_the_same_on_every_machine(value, work):
+    result = explored(value, 1_000)
+    assert (result.complete, result.explored, result.work) == work
