@@ -1,4 +1,4 @@
-"""What every machine makes of messages before its run began, of a second start, and of replies that nobody asked for."""
+"""What machines make of messages before their run began, of a second start, and of replies that nobody asked for."""
 
 import pytest
 
