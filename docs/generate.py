@@ -49,6 +49,7 @@ from actors.planning.events import EVENTS, Outcome  # noqa: E402
 from actors.policy.belief_table import BeliefTable  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
+from actors.run.limits import LIMITS, flag  # noqa: E402
 from actors.run.outage import follows  # noqa: E402
 from actors.run.questions import MOVES, Status  # noqa: E402
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
@@ -147,6 +148,21 @@ def workflows() -> str:
     return "\n\n".join((table(head, rows), *drawings))
 
 
+def limits() -> str:
+    """Return the limits of a run: names, what each limits, and its bounds."""
+    units = {"count": "whole number", "dollars": "dollars", "time": "length of time", "chance": "0 to 1"}
+    rows = [
+        (
+            f"`{name}`, `{flag(name)}`",
+            spec.help,
+            units.get(spec.unit, "true or false"),
+            "" if spec.unit in ("switch", "chance") else f"{spec.most:,}{' s' if spec.unit == 'time' else ''}",
+        )
+        for name, spec in LIMITS.items()
+    ]
+    return table(("Limit", "What it limits", "Value", "At most"), rows)
+
+
 def events() -> str:
     """Return every event: its kind, its meaning and its fields, each with the docstring below it."""
     return _event_table(EVENTS)
@@ -209,6 +225,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
     "demands": demands.demands,
     **dependencies.PARTS,
+    "limits": limits,
     "events": events,
     "execution-events": execution_events,
     "exit-codes": lambda: table(

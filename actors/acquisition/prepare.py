@@ -19,8 +19,8 @@ from actors.files.suggestions import nearest
 from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
+from actors.run.limits import RunLimits, checked_limits, ledger_limits
 from actors.values.format import title_of
-from runtime.core.cost import micro_limit
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
@@ -32,23 +32,11 @@ OUTPUT_TOKENS = 2_048
 """Tokens of a reply of a run whose user names no limit."""
 SEARCH_SECONDS = 60.0
 """Seconds of one search."""
-LIMIT_MOST: Mapping[str, float] = {
-    "max_calls": 10**6,
-    "max_tokens": 10**12,
-    "max_cost_usd": 10**9,
-    "deadline_seconds": 10**10,
-    "active_seconds": 10**10,
-    "patience_seconds": 10**10,
-    "output_tokens": 10**6,
-    "timeout_seconds": 86_400,
-}
-"""The largest values of the limits; larger ones are typing errors."""
-_WHOLE = frozenset({"max_calls", "max_tokens", "output_tokens"})
 
 
 @dataclass(frozen=True, slots=True)
 class AcquisitionInput:
-    """The input of the kind's `prepare`: a profile, the user's goal, and the options of the run. None is no limit."""
+    """The input of the kind's `prepare`: a profile, the user's goal, and the limits of the run."""
 
     profile: str
     """The name of a shipped profile, or the path of a profile file."""
@@ -58,22 +46,8 @@ class AcquisitionInput:
     """What the search tool is opened with (`actors.documents`); empty where there is nothing to search."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that the user gives at once, as texts by the path of the field."""
-    max_calls: int | None = None
-    """The limit of model calls; None is `CALLS`."""
-    max_tokens: int | None = None
-    """The limit of tokens, input and output together."""
-    max_cost_usd: float | None = None
-    """The limit of the cost in dollars; the model's price must be known."""
-    deadline_seconds: float | None = None
-    """The deadline, in seconds from the start; pauses count."""
-    active_seconds: float | None = None
-    """The limit of the seconds in which models or searches work; pauses do not count."""
-    patience_seconds: float | None = None
-    """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
-    output_tokens: int | None = None
-    """The limit of the tokens of one reply; None is `OUTPUT_TOKENS`."""
-    timeout_seconds: float | None = None
-    """The time limit of one model call in seconds; None is that of the model's server."""
+    limits: RunLimits = field(default_factory=RunLimits)
+    """The limits; the usual ones are `CALLS`, `OUTPUT_TOKENS`, and the time limit of the model's server."""
     question_expires_seconds: float | None = None
     """The seconds after which an unanswered question expires; None for never."""
 
@@ -112,33 +86,28 @@ class PreparedAcquisition:
 def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcquisition:
     """Return an acquisition run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
 
-    The place of an invalid option is the name of its field in `AcquisitionInput`.
+    The place of an invalid option is its name in `AcquisitionInput` or `RunLimits`.
     """
     _check_goal(request.goal)
-    _check_limits(request)
+    wanted = checked_limits(request.limits)
+    if "stop_below" in wanted:
+        raise UsageProblem("an acquisition weighs no moves, so it cannot stop below a value", place="stop_below")
     loaded = load_profile(request.profile, setup.root)
     book, notices = _prompts(setup)
     _check_script(setup.model)
-    setup.check_price(limited=request.max_cost_usd is not None)
+    setup.check_price(limited="max_cost" in wanted)
     pinned = RunConfig(
         profile=loaded.profile,
         prompts=book,
         model=setup.model,
         price=setup.price,
         search=dict(request.search),
-        output_tokens_max=request.output_tokens or OUTPUT_TOKENS,
-        timeout_seconds=request.timeout_seconds or setup.call_seconds,
+        output_tokens_max=wanted.get("output_tokens_max") or OUTPUT_TOKENS,
+        timeout_seconds=float(wanted.get("timeout") or setup.call_seconds),
         search_seconds=SEARCH_SECONDS,
         question_expires_seconds=request.question_expires_seconds,
     )
-    limits = Limits(
-        calls=request.max_calls or CALLS,
-        tokens=request.max_tokens,
-        micro_usd=None if request.max_cost_usd is None else micro_limit(request.max_cost_usd),
-        active_seconds=request.active_seconds,
-        deadline=None if request.deadline_seconds is None else setup.now + request.deadline_seconds,
-        patience_seconds=request.patience_seconds,
-    )
+    limits = ledger_limits(wanted, CALLS, setup.now)
     given = given_values(loaded.profile, request.given)
     if unused := unused_fields(loaded.profile):
         notices += (f"in no formula of {loaded.profile.name}: {', '.join(unused)}; filled, and changes no result",)
@@ -183,18 +152,6 @@ def _check_goal(goal: object) -> None:
     if size > GOAL_BYTES_MAX:
         hint = f"at most {GOAL_BYTES_MAX:,} bytes; put material into documents"
         raise UsageProblem(f"the goal has {size:,} bytes", place="GOAL", hint=hint)
-
-
-def _check_limits(request: AcquisitionInput) -> None:
-    """Check that limits are above 0 and not too large. Raises `UsageProblem` that names the option."""
-    for name, most in LIMIT_MOST.items():
-        value: Any = getattr(request, name)
-        if value is None:
-            continue
-        kinds, kind = (int, "a whole number") if name in _WHOLE else (int | float, "a number")
-        if not (isinstance(value, kinds) and not isinstance(value, bool) and 0 < value <= most):
-            cause = f"a limit is {kind} above 0, at most {most:,}, not {value!r}"
-            raise UsageProblem(cause, place=name, hint="leave it out for the usual one")
 
 
 def _check_script(model: str) -> None:

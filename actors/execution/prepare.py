@@ -23,6 +23,8 @@ from runtime.core.ledger import Limits
 
 CALLS = 90
 """Model calls of an execution by default: two replans of 30 calls each, and files that models write."""
+OUTPUT_TOKENS = 16_384
+"""Tokens of one reply by default: of one file that a model writes."""
 REPLANS = 2
 """Replans by default, until the run is reopened."""
 QUESTIONS = 5
@@ -73,7 +75,7 @@ class ExecutionInput:
     """The seconds after which an unanswered question expires; None for never."""
     timeout_seconds: float = 120.0
     """The time limit of one call of the model, in seconds."""
-    output_tokens_max: int = 16_384
+    output_tokens_max: int = OUTPUT_TOKENS
     """The most tokens of one reply of the model: of one file."""
 
 

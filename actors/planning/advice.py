@@ -32,7 +32,7 @@ def cut_advice(result: Result, program: str) -> str:
     """Return the next step after a run was parked because its replies were cut or filtered again and again."""
     resume = f"`{program} resume {result.run_id}"
     if Code.CUT in result.why:  # Also where a child run says so, whose findings are its own.
-        more = f"{resume} --output-tokens {2 * result.output_tokens or 'N'}` allows longer replies"
+        more = f"{resume} --output-tokens-max {2 * result.output_tokens or 'N'}` allows longer replies"
         return f"{more}, `-m MODEL` asks another model; what was accepted is kept"
     return f"{resume} -m MODEL` asks another model, {resume}` the same once more; what was accepted is kept"
 
@@ -46,5 +46,5 @@ def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
     if first is None:
         return ""
     if first.code == Code.CUT:
-        return f"allow longer replies than {output_tokens:,} tokens: `--output-tokens {2 * output_tokens}`"
+        return f"allow longer replies than {output_tokens:,} tokens: `--output-tokens-max {2 * output_tokens}`"
     return _BY_CODE.get(first.code) or _BY_FAMILY.get(first.code.split(".", 1)[0], "")

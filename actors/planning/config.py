@@ -110,12 +110,12 @@ class RunConfig(Value):
             no_input=self.no_input,
         )
 
-    def keeps_trying(self) -> "RunConfig":
-        """Return the configuration with the limit `stop_below` 0; unchanged for a policy that weighs no moves."""
+    def stopping_below(self, least: float) -> "RunConfig":
+        """Return the configuration with another limit `stop_below`; unchanged for a policy that weighs no moves."""
         if self.policy.belief is None:
             return self
         # `model_copy` would also copy the cached properties, which were computed from the old values.
-        changes = {"workflow": self.workflow.changed(stop_below=0.0)}
+        changes = {"workflow": self.workflow.changed(stop_below=least)}
         return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields} | changes)
 
     @property

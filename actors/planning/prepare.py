@@ -1,6 +1,6 @@
 """Preparing a planning run: workflow, policy, prompts and limits, resolved and checked before anything is written."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,62 +19,36 @@ from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
+from actors.run.limits import RunLimits, checked_limits, ledger_limits
 from actors.search.strategies.notation import read_search
 from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
-from runtime.core.cost import Price, micro_limit
+from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
 PROBLEM_BYTES_MAX = 1024 * 1024
 """The largest problem, in bytes. A prompt contains at most a fifth of this."""
-LIMIT_MOST: Mapping[str, float] = {
-    "max_tokens": 10**12,
-    "max_cost_usd": 10**9,
-    "deadline_seconds": 10**10,
-    "active_seconds": 10**10,
-    "patience_seconds": 10**10,
-}
-"""The largest values of the limits. Larger ones are typing errors; below, sums are exact and years have four digits."""
-
 OUTPUT_TOKENS = "output_tokens_max"
 """The workflow key for the token limit of replies; the option replaces the limits of all steps."""
 TIMEOUT = "model_timeout_seconds"
 """The workflow key for the time limit of model calls; the option replaces the limits of all steps."""
-_OPTIONS = {"max_total_calls": "max_calls", OUTPUT_TOKENS: "output_tokens", TIMEOUT: "timeout_seconds"}
-"""The options that give a key of the workflow another value, by the key; `search` has the same name."""
+_OPTIONS = {"max_total_calls": "max_calls", TIMEOUT: "timeout"}
+"""The limits that give a key of the workflow another value, by the key; the other keys have the same name."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run, from the command line or from Python. None means the workflow's value, or else no limit."""
+    """The options of a planning run, from any face. None means the workflow's value."""
 
     workflow: str = "search"
     """The name of a shipped workflow, or the path of a workflow file."""
     search: str | None = None
     """The search strategy, such as `beam:4`, in place of the workflow's."""
-    max_calls: int | None = None
-    """The limit of model calls, in place of the workflow's `max_total_calls`."""
-    max_tokens: int | None = None
-    """The limit of tokens, input and output together."""
-    max_cost_usd: float | None = None
-    """The limit of the cost in dollars; the model's price must be known."""
-    deadline_seconds: float | None = None
-    """The deadline, in seconds from the start; pauses count."""
-    active_seconds: float | None = None
-    """The limit of the seconds in which models or guards work; pauses do not count."""
-    output_tokens: int | None = None
-    """The limit of the tokens of one reply, for every step, in place of the workflow's limits."""
-    timeout_seconds: float | None = None
-    """The time limit of one model call in seconds, for every step, in place of the workflow's limits."""
-    patience_seconds: float | None = None
-    """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
-    stop_below: float | None = None
-    """The least chance of success per call that a move of a belief policy must have, in place of the workflow's."""
-    keep_trying: bool = False
-    """Whether the run goes on while a move is allowed, whatever it is worth: the same as `stop_below` 0."""
+    limits: RunLimits = field(default_factory=RunLimits)
+    """The limits, in place of the workflow's."""
     no_input: bool = False
     """Whether nobody is there to answer: a belief policy then weighs no question."""
     strict: bool = False
@@ -140,18 +114,17 @@ class PlanningInput:
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     """Return a planning run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
 
-    The place of an invalid option is the name of its field in `RunOptions`.
+    The place of an invalid option is its name in `RunOptions` or `RunLimits`.
     """
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
-    _check_limits(options)
     loaded, policy, given = _resolved(options, setup)
     everything = (loaded, *(child for child, _ in _below(loaded)))
     _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
-    setup.check_price(limited=options.max_cost_usd is not None)
+    setup.check_price(limited="max_cost" in checked_limits(options.limits))
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input)
-    limits = limits_of(options, loaded.workflow.max_total_calls, setup.now)
-    limits = limits.model_copy(update={"stop_below": pinned.stop_below})
+    calls = loaded.workflow.max_total_calls
+    limits = ledger_limits(options.limits, calls, setup.now, stop_below=pinned.stop_below)
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
@@ -170,35 +143,20 @@ def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
     return pin(loaded, policy, setup.model, setup.price)
 
 
-def limits_of(options: RunOptions, calls: int, now: float) -> Limits:
-    """Return the limits of a run that may make so many calls. Raises `UsageProblem`, whose place is the option."""
-    _check_limits(options)
-    return Limits(
-        calls=calls,
-        tokens=options.max_tokens,
-        micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
-        active_seconds=options.active_seconds,
-        deadline=None if options.deadline_seconds is None else now + options.deadline_seconds,
-        patience_seconds=options.patience_seconds,
-    )
-
-
 def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
     """Return the workflow and its policy, with its keys that options replace, and check all that it names."""
-    registry = setup.registry
+    registry, limits = setup.registry, checked_limits(options.limits)
     try:
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
-    loaded, given = _with_options(loaded, options)
+    loaded, given = _with_options(loaded, options, limits)
     loaded = _in_all(loaded, lambda workflow: _with_default_timeout(workflow, setup.call_seconds))
     loaded, policy = _searched_by_rows(loaded, policy, options, setup.root)
-    if options.stop_below is not None and policy.belief is None:
+    if "stop_below" in limits and policy.belief is None:
         cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
-    if options.keep_trying and options.stop_below is not None:
-        raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
-    if options.keep_trying and policy.belief is not None:
+    if "keep_trying" in limits and policy.belief is not None:
         loaded = replace(loaded, workflow=loaded.workflow.changed(stop_below=0.0))
         given = (*given, "stop_below")
     for checked, decides in (loaded, policy), *_below(loaded):
@@ -324,41 +282,31 @@ def check_problem(problem: str) -> None:
         raise UsageProblem(f"the problem has {size:,} bytes", place="PROBLEM", hint=hint)
 
 
-def _with_options(loaded: LoadedWorkflow, options: RunOptions) -> tuple[LoadedWorkflow, tuple[str, ...]]:
+def _with_options(
+    loaded: LoadedWorkflow, options: RunOptions, limits: RunLimits
+) -> tuple[LoadedWorkflow, tuple[str, ...]]:
     """Return the workflow with the values from options, and its keys that they replace.
 
     Raises `UsageProblem` that names the option.
     """
-    keys = {"search": options.search, "max_total_calls": options.max_calls, "stop_below": options.stop_below}
+    keys: dict[str, Any] = {"search": options.search}
+    keys |= {"max_total_calls": limits.get("max_calls"), "stop_below": limits.get("stop_below")}
     keys = {key: value for key, value in keys.items() if value is not None}
     keys |= {"strict": True} if options.strict else {}
     given = [*keys]
     try:
         if keys:
             loaded = replace(loaded, workflow=loaded.workflow.changed(**keys))
-        if options.output_tokens is not None:
-            loaded = with_output_tokens(loaded, options.output_tokens)
+        if (tokens := limits.get("output_tokens_max")) is not None:
+            loaded = with_output_tokens(loaded, tokens)
             given.append(OUTPUT_TOKENS)
-        if options.timeout_seconds is not None:
-            loaded = with_timeout(loaded, float(options.timeout_seconds))
+        if (seconds := limits.get("timeout")) is not None:
+            loaded = with_timeout(loaded, float(seconds))
             given.append(TIMEOUT)
     except UsageProblem as problem:
         hint = problem.hint or "leave it out for the workflow's own"
         raise UsageProblem(problem.cause, place=_OPTIONS.get(problem.place, problem.place), hint=hint) from None
     return loaded, tuple(given)
-
-
-def _check_limits(options: RunOptions) -> None:
-    """Check that limits are above 0 and not too large. Raises `UsageProblem` that names the option."""
-    for name, most in LIMIT_MOST.items():
-        value: Any = getattr(options, name)
-        if value is None:
-            continue
-        kinds, kind = (int, "a whole number") if name == "max_tokens" else (int | float, "a number")
-        # A comparison with NaN is false, and True is not meant as 1.
-        if not (isinstance(value, kinds) and not isinstance(value, bool) and 0 < value <= most):
-            cause = f"a limit is {kind} above 0, at most {most:,}, not {value!r}"
-            raise UsageProblem(cause, place=name, hint="leave it out for no limit")
 
 
 def _check_script(spec: ModelSpec, steps: Collection[str]) -> None:

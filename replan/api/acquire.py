@@ -4,14 +4,16 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
 from actors.acquisition.result import Result as AcquisitionResult
+from actors.guards.port import AnyGuard
+from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from replan.api.driven import beside_the_loop, driven
-from replan.api.loops import blocking, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving, placed
+from replan.api.loops import blocking, named_limits, same_parameters
+from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
@@ -26,6 +28,7 @@ _KEYWORDS = {"--model": "model", "GOAL": "goal", "PROFILE": "profile"}
 """The Python keyword for each name of the command line that an error may contain."""
 
 
+@named_limits
 async def aacquire(
     profile: str | Path,
     goal: str,
@@ -33,18 +36,13 @@ async def aacquire(
     docs: Path | str | None = None,
     given: Mapping[str, str] | None = None,
     model: str | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost_usd: float | None = None,
-    deadline_seconds: float | None = None,
-    active_seconds: float | None = None,
-    patience_seconds: float | None = None,
-    timeout_seconds: float | None = None,
-    output_tokens: int | None = None,
+    guards: Mapping[str, AnyGuard] | None = None,
+    generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
     ask: Ask | None = None,
     tenant: str = "",
     priority: int = 0,
+    **limits: Unpack[RunLimits],
 ) -> AcquisitionResult:
     """Fill the schema of a profile and return the result, in trio or in asyncio.
 
@@ -57,20 +55,8 @@ async def aacquire(
     be resumed where it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is written.
     """
     check_types(model=model)
-    wish = AcquisitionInput(
-        os.fspath(profile),
-        goal,
-        given=given or {},
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost_usd=max_cost_usd,
-        deadline_seconds=deadline_seconds,
-        active_seconds=active_seconds,
-        patience_seconds=patience_seconds,
-        timeout_seconds=timeout_seconds,
-        output_tokens=output_tokens,
-    )
-    how = driving(None, None, home, ask, placed(tenant, priority))
+    wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)
+    how = driving(guards, generators, home, ask, placed(tenant, priority))
     folder = None if docs is None else os.fspath(docs)
     request = await beside_the_loop(partial(_prepared, wish, folder, model, how))
 
@@ -96,7 +82,7 @@ def _prepared(wish: AcquisitionInput, docs: str | None, model: str | None, how: 
             wish,
             docs,
             model,
-            registry=registry(),
+            registry=registry(how.guards, how.generators),
             environment=how.environment,
             config=UserConfig() if how.home is MEMORY else None,
         )

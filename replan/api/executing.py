@@ -7,19 +7,21 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from actors.execution.result import ExecutionResult
+from actors.guards.port import AnyGuard
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.plans.plan import Plan, plan_to_json
 from actors.plans.proved_plan import ProvedPlan
+from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
 from replan.api.driven import beside_the_loop, driven
 from replan.api.handle import Run
-from replan.api.loops import blocking, in_any_loop, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Memory, check_types, driving, placed
+from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
+from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
 from replan.api.runs import KEYWORDS, attached_to, prepared_run
 from replan.runs.executing import (
     Approval,
@@ -61,6 +63,7 @@ class Done:
         return self.execution is not None and self.execution.succeeded
 
 
+@named_limits
 def start_execution(
     plan: AnyPlan,
     *,
@@ -71,18 +74,13 @@ def start_execution(
     r_max: int | None = None,
     workflow: str | Path | None = None,
     model: str | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost_usd: float | None = None,
-    deadline_seconds: float | None = None,
-    active_seconds: float | None = None,
-    patience_seconds: float | None = None,
-    timeout_seconds: float | None = None,
-    output_tokens: int | None = None,
+    guards: Mapping[str, AnyGuard] | None = None,
+    generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
     ask: Ask | None = None,
     tenant: str = "",
     priority: int = 0,
+    **limits: Unpack[RunLimits],
 ) -> AbstractAsyncContextManager[Run[ExecutionResult]]:
     """Start the execution of a plan, and yield it while it is driven, as `start` does for a planning run.
 
@@ -98,16 +96,6 @@ def start_execution(
     check_types(model=model, tools=tools, workspace=workspace)
     if workflow is not None:
         check_types(workflow=workflow)
-    limits = RunOptions(
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost_usd=max_cost_usd,
-        deadline_seconds=deadline_seconds,
-        active_seconds=active_seconds,
-        patience_seconds=patience_seconds,
-        timeout_seconds=timeout_seconds,
-        output_tokens=output_tokens,
-    )
     options = ExecutionOptions(
         tools=None if tools is None else os.fspath(tools),
         workspace=os.fspath(workspace),
@@ -117,7 +105,7 @@ def start_execution(
         workflow=None if workflow is None else os.fspath(workflow),
         limits=limits,
     )
-    return _start(plan, options, model, driving(None, None, home, ask, placed(tenant, priority)))
+    return _start(plan, options, model, driving(guards, generators, home, ask, placed(tenant, priority)))
 
 
 @same_parameters(start_execution)
@@ -137,6 +125,7 @@ def execute(plan: AnyPlan, **options: Any) -> ExecutionResult:
     return blocking("execute", partial(aexecute, plan, **options))
 
 
+@named_limits
 async def ado(
     problem: str,
     *,
@@ -146,20 +135,16 @@ async def ado(
     workflow: str | Path = "search",
     search: str | None = None,
     model: str | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost_usd: float | None = None,
-    deadline_seconds: float | None = None,
-    active_seconds: float | None = None,
-    patience_seconds: float | None = None,
-    timeout_seconds: float | None = None,
-    output_tokens: int | None = None,
+    strict: bool = False,
     attach: Sequence[Path | str] = (),
     repo: Path | str | None = None,
+    guards: Mapping[str, AnyGuard] | None = None,
+    generators: Mapping[str, Generate] | None = None,
     home: Path | str | None = None,
     ask: Ask | None = None,
     tenant: str = "",
     priority: int = 0,
+    **limits: Unpack[RunLimits],
 ) -> Done:
     """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
 
@@ -167,23 +152,13 @@ async def ado(
     found, or planning waits for a person, nothing is executed. Raises `UsageProblem` as both do.
     """
     check_types(model=model, workflow=workflow, tools=tools, workspace=workspace)
-    limits = RunOptions(
-        workflow=os.fspath(workflow),
-        search=search,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost_usd=max_cost_usd,
-        deadline_seconds=deadline_seconds,
-        active_seconds=active_seconds,
-        patience_seconds=patience_seconds,
-        timeout_seconds=timeout_seconds,
-        output_tokens=output_tokens,
-    )
+    planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     path = None if tools is None else os.fspath(tools)
     options = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
-    how = driving(None, None, home, ask, placed(tenant, priority))
-    plan = partial(_planned, problem, options, model, partial(attached_to, attach, repo, problem), how)
-    request = await beside_the_loop(plan)
+    how = driving(guards, generators, home, ask, placed(tenant, priority))
+    attachments = partial(attached_to, attach, repo, problem)
+    prepared = partial(prepared_run, problem, planning, model, attachments, how)
+    request = await beside_the_loop(partial(_planned, prepared, options, how))
     await _ensure_unused(options, how)
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
@@ -264,7 +239,7 @@ def _prepared(source: PlanToExecute, options: ExecutionOptions, model: str | Non
             source,
             options,
             model,
-            registry=registry(),
+            registry=registry(how.guards, how.generators),
             environment=how.environment,
             config=UserConfig() if how.home is MEMORY else None,
         )
@@ -274,9 +249,7 @@ def _prepared(source: PlanToExecute, options: ExecutionOptions, model: str | Non
     return prepared
 
 
-def _planned(
-    problem: str, options: ExecutionOptions, model: str | None, attachments: Callable[[], Any], how: Driving
-) -> RunRequest:
+def _planned(prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving) -> RunRequest:
     """Prepare the planning run of `do`. Raises `UsageProblem`, also where no tool implements a generator."""
     home = locate_home(how.environment)
     workspace = check_workspace(options.workspace, home.folder)
@@ -284,7 +257,7 @@ def _planned(
     if not (tools.generators or tools.steps):
         hint = "name a tools file that binds generators"
         raise UsageProblem("there are no tools, so no step can be executed", place="tools", hint=hint)
-    return planning_for_tools(prepared_run(problem, options.limits, model, attachments, how), tools)
+    return planning_for_tools(prepared(), tools)
 
 
 async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:

@@ -3,10 +3,12 @@
 import inspect
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, ParamSpec, TypeVar
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeVar, get_type_hints
 
 import trio
 
+from actors.run.limits import LIMITS, RunLimits
 from runtime.core.errors import UsageProblem
 
 P = ParamSpec("P")
@@ -50,6 +52,28 @@ def blocking(name: str, work: Callable[[], Awaitable[T]]) -> T:
     if loop is not None:
         raise UsageProblem(f"{name}() would block this {loop} program", place=name, hint=f"await replan.a{name}(...)")
     return trio.run(work)
+
+
+def named_limits(function: Callable[P, T]) -> Callable[P, T]:
+    """Give a function whose last parameter is `**limits` a signature that names each; it refuses any other keyword."""
+    signature = inspect.signature(function)
+    *parameters, _ = signature.parameters.values()
+    named = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=False if kind is bool else None, annotation=kind
+        )
+        for name, kind in get_type_hints(RunLimits).items()
+    ]
+
+    @wraps(function)
+    def checked(*arguments: P.args, **keywords: P.kwargs) -> T:
+        for name in keywords:
+            if name not in LIMITS and name not in signature.parameters:
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+        return function(*arguments, **keywords)
+
+    vars(checked)["__signature__"] = signature.replace(parameters=[*parameters, *named])
+    return checked
 
 
 def same_parameters(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:

@@ -5,17 +5,18 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from actors.guards.port import AnyGuard
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
+from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.attachments import Attachment
 from replan.api.driven import beside_the_loop, driven
 from replan.api.handle import Run
 from replan.api.home import Home
-from replan.api.loops import blocking, in_any_loop, same_parameters
+from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
 from replan.runs.changes import Changes, post_changes
 from replan.runs.home import open_home
@@ -35,23 +36,14 @@ KEYWORDS = {"--model": "model", "PROBLEM": "problem", "--attach": "attach", "--r
 """The Python keyword for each name of the command line that an error may contain."""
 
 
+@named_limits
 def start(
     problem: str,
     *,
     workflow: str | Path = "search",
     search: str | None = None,
     model: str | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost_usd: float | None = None,
-    deadline_seconds: float | None = None,
-    active_seconds: float | None = None,
-    patience_seconds: float | None = None,
-    stop_below: float | None = None,
     strict: bool = False,
-    keep_trying: bool = False,
-    timeout_seconds: float | None = None,
-    output_tokens: int | None = None,
     attach: Sequence[Path | str] = (),
     repo: Path | str | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
@@ -60,6 +52,7 @@ def start(
     ask: Ask | None = None,
     tenant: str = "",
     priority: int = 0,
+    **limits: Unpack[RunLimits],
 ) -> AbstractAsyncContextManager[Run[Result]]:
     """Start a run, and yield it while it is driven: `async with replan.start(problem) as run`, in trio or in asyncio.
 
@@ -67,14 +60,14 @@ def start(
     parks it within two seconds, of which replies in flight get at most 1.5.
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
-    A limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards
-    work; waiting for people does not count. `timeout_seconds` limits each call, `output_tokens` each reply. A
-    provider that stays down for `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`.
-    `stop_below` is the least chance of success per call of a move of a belief policy, and `keep_trying` sets it to 0,
-    so that the run also goes on where its model repeats itself. With `strict`, a plan that leaves a demand of the
-    problem in no step is rejected. `attach` names text files and
-    `repo` a repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators`
-    are functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None
+    A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and guards work;
+    waiting for people does not count. `timeout` limits each call, `output_tokens_max` each reply. A length of time is a
+    number of seconds, or a text such as `15m`. A provider that stays down for `patience` (None: ten minutes) parks the
+    run, with the cause `provider`. `stop_below` is the least chance of success per call of a move of a belief policy,
+    and `keep_trying` sets it to 0, so that the run also goes on where its model repeats itself. With `strict`, a plan
+    that leaves a demand of the problem in no step is rejected. `attach` names text files and `repo` a repository's
+    folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators` are functions by the name
+    that the workflow uses, in addition to the installed ones. `home` is a folder, None
     for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text,
     a run that needs an answer ends with the status `waiting`. `tenant` names whom the run is accounted to, and
     `priority`, from -100 to 100, how urgent it is.
@@ -84,21 +77,7 @@ def start(
     Raises `UsageProblem`, whose place is the keyword, on entering the block and before anything is written.
     """
     check_types(workflow=workflow, model=model)
-    options = RunOptions(
-        workflow=os.fspath(workflow),
-        search=search,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost_usd=max_cost_usd,
-        deadline_seconds=deadline_seconds,
-        active_seconds=active_seconds,
-        patience_seconds=patience_seconds,
-        stop_below=stop_below,
-        strict=strict,
-        keep_trying=keep_trying,
-        timeout_seconds=timeout_seconds,
-        output_tokens=output_tokens,
-    )
+    options = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(attached_to, attach, repo, problem)
     how = driving(guards, generators, home, ask, placed(tenant, priority))
     return _start(partial(prepared_run, problem, options, model, attachments), how)
@@ -125,25 +104,17 @@ def solve(problem: str, **options: Any) -> Result:
     return blocking("solve", partial(asolve, problem, **options))
 
 
+@named_limits
 def drive(
     run: str,
     *,
     model: str | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost_usd: float | None = None,
-    deadline_seconds: float | None = None,
-    active_seconds: float | None = None,
-    patience_seconds: float | None = None,
-    stop_below: float | None = None,
-    keep_trying: bool = False,
     strict: bool = False,
-    timeout_seconds: float | None = None,
-    output_tokens: int | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
     generators: Mapping[str, Generate] | None = None,
     home: Home = None,
     ask: Ask | None = None,
+    **limits: Unpack[RunLimits],
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
     """Resume a run of a home, and yield it while it is driven, as `start` does for a new run.
 
@@ -156,21 +127,7 @@ def drive(
     process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
     """
     check_types(model=model)
-    changes = Changes(
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost_usd=max_cost_usd,
-        deadline_seconds=deadline_seconds,
-        active_seconds=active_seconds,
-        patience_seconds=patience_seconds,
-        stop_below=stop_below,
-        keep_trying=keep_trying,
-        strict=strict,
-        timeout_seconds=timeout_seconds,
-        output_tokens=output_tokens,
-        model=model,
-    )
-    return _drive(run, changes, driving(guards, generators, home, ask))
+    return _drive(run, Changes(limits, model, strict), driving(guards, generators, home, ask))
 
 
 @same_parameters(drive)

@@ -1,12 +1,14 @@
 """Options that several commands share, and the values that they are parsed into."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
+from actors.run.limits import LIMITS, flag, seconds_of
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
@@ -41,23 +43,20 @@ class Invocation:
     """The priority of a new run."""
 
 
-OPTIONS = {
-    "workflow": "--workflow",
-    "search": "--search",
-    "model": "--model",
-    "max_calls": "--max-calls",
-    "max_tokens": "--max-tokens",
-    "max_cost_usd": "--max-cost",
-    "deadline_seconds": "--deadline",
-    "active_seconds": "--active-time",
-    "patience_seconds": "--patience",
-    "stop_below": "--stop-below",
-    "strict": "--strict",
-    "keep_trying": "--keep-trying",
-    "output_tokens": "--output-tokens",
-    "timeout_seconds": "--timeout",
-}
+_OF_KEYWORDS = {
+    name: flag(name) for name in ("workflow", "search", "model", "strict", "approve", "level", "r_max", "docs", *LIMITS)
+} | {"given": "--set"}
 """The options of the command line by their names in Python, which the errors of preparing a run use."""
+
+
+@contextmanager
+def naming_options(**others: str) -> Iterator[None]:
+    """Name the option, in place of the keyword, in a `UsageProblem` of a block; `others` are more names."""
+    try:
+        yield
+    except UsageProblem as wrong:
+        place = (_OF_KEYWORDS | others).get(wrong.place, wrong.place)
+        raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
 
 
 def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -181,16 +180,22 @@ class Duration(click.ParamType[float]):
     """A length of time such as `90s`, `15m`, `2h` or `1d`, read into seconds."""
 
     name = "duration"
-    _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # noqa: RUF012 -- never changed
+
+    def __init__(self, *, plain: bool = False) -> None:
+        """Take whether a plain number of seconds is a length of time, too."""
+        self._plain = plain
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the seconds."""
         if isinstance(value, float):
             return value
-        matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([smhd])", str(value).strip())
-        if matched is None or float(matched[1]) == 0:
-            self.fail(f"{value!r} is not a length of time such as 30s, 15m, 2h or 1d", param, ctx)
-        return float(matched[1]) * self._UNITS[matched[2]]
+        with suppress(ValueError):
+            if self._plain:
+                return float(value)
+        try:
+            return float(str(seconds_of(str(value))))
+        except ValueError as wrong:
+            self.fail(str(wrong), param, ctx)
 
 
 class Size(click.ParamType[int]):

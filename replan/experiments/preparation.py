@@ -223,7 +223,7 @@ def _prepared_arm(
     options = RunOptions(
         workflow=_workflow_path(folder, arm.pipeline.workflow),
         search=arm.search,
-        max_calls=arm.cap or experiment.calls_max,
+        limits={"max_calls": arm.cap or experiment.calls_max},
     )
     request = prepare_run(
         problem.text,

@@ -11,7 +11,8 @@ from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
 from actors.values.attachments import ATTACHMENT_BYTES_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
-from replan.service.bodies import Got, Limits, Name, Question, Sent, Worth
+from replan.service.bodies import Got, Name, Question, Sent
+from replan.setup.limit_fields import with_limits
 
 WAIT_SECONDS_MAX = 50.0
 """The most seconds of one `wait`: less than the minute after which clients give a call up."""
@@ -28,7 +29,8 @@ class Arguments(Sent):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
 
-class Ordered(Limits):
+@with_limits()
+class Ordered(Sent):
     """What all tools take that start a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
@@ -55,12 +57,8 @@ class Plan(Ordered):
     """The problem, as plain text."""
     workflow: Name = "search"
     """The name of a workflow; the resource replan://offer lists them."""
-    stop_below: Worth | None = None
-    """The least chance of success per call that a move of a belief policy must have; else the workflow's."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
-    keep_trying: bool = False
-    """Whether the run goes on where no move is worth its calls, or its model repeats itself: as `stop_below` 0."""
     attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
 

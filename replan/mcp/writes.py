@@ -10,6 +10,7 @@ from replan.runs.execution_plans import plan_of_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.service import messages
 from replan.service.starting import acquired, executed, mark_of, planned, start_once, start_prepared
+from replan.setup.limit_fields import limits_in
 from runtime.core.errors import UsageProblem
 
 KEY = "idempotency_key"
@@ -22,10 +23,9 @@ async def plan(call: Call, wanted: bodies.Plan) -> Mapping[str, Any]:
         problem=wanted.problem,
         workflow=wanted.workflow,
         uploads=files,
-        stop_below=wanted.stop_below,
         strict=wanted.strict,
-        keep_trying=wanted.keep_trying,
-        **_limited(wanted),
+        model=wanted.model,
+        limits=limits_in(wanted),
     )
     return await _started(call, wanted, "plan", lambda: planned(call.desk, order))
 
@@ -37,7 +37,8 @@ async def acquire(call: Call, wanted: bodies.Acquire) -> Mapping[str, Any]:
         goal=wanted.goal,
         documents=wanted.documents,
         given=dict(wanted.given),
-        **_limited(wanted),
+        model=wanted.model,
+        limits=limits_in(wanted),
     )
     return await _started(call, wanted, "acquire", lambda: acquired(call.desk, order))
 
@@ -45,7 +46,7 @@ async def acquire(call: Call, wanted: bodies.Acquire) -> Mapping[str, Any]:
 async def execute(call: Call, wanted: bodies.Execute) -> Mapping[str, Any]:
     """Start the execution of a proved plan."""
     source = await plan_of_run(call.desk.reader, wanted.id)
-    order = ExecutionOrder(plan=source, tools=wanted.tools, **_limited(wanted))
+    order = ExecutionOrder(plan=source, tools=wanted.tools, model=wanted.model, limits=limits_in(wanted))
     return await _started(call, wanted, "execute", lambda: executed(call.desk, order))
 
 
@@ -79,12 +80,6 @@ async def _started(
         key, mark = _hashed(call, wanted.idempotency_key, tool), mark_of(wanted.model_dump_json())
         run, is_new = await start_once(call.desk, call.who, key, mark, prepare)
     return {"run_id": run, "result": "accepted" if is_new else "duplicate", "next": "call `wait`"}
-
-
-def _limited(wanted: bodies.Ordered) -> dict[str, Any]:
-    """Return the model and the limits of an order."""
-    names = ("model", "max_calls", "max_tokens", "max_cost_usd", "active_seconds", "deadline_seconds")
-    return {name: getattr(wanted, name) for name in names}
 
 
 def _hashed(call: Call, key: str | None, action: str) -> str:

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from actors.config.model_spec import Rules, Simulated, is_deterministic
-from actors.execution.prepare import CALLS, ExecutionInput, PreparedExecution, prepare_execution
+from actors.execution.prepare import CALLS, OUTPUT_TOKENS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
-from actors.planning.prepare import RunOptions, RunRequest, limits_of, planning_config
+from actors.planning.prepare import RunOptions, RunRequest, planning_config
 from actors.plans.reader import read_draft
 from actors.rules import tables
 from actors.rules.template_files import build_rules, load_templates
 from actors.rules.vocabulary import lacking, lacking_tokens
 from actors.run.kind import Setup
+from actors.run.limits import RunLimits, checked_limits, least_value, ledger_limits
 from actors.run.settings import SettingsChanged
 from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
@@ -54,8 +55,8 @@ class ExecutionOptions:
     """The largest `total_retry_budget` of a plan; None for that of its planning run, or 100."""
     workflow: str | None = None
     """The workflow of the planning runs of replans; None for that of the plan's own run, or `search`."""
-    limits: RunOptions = field(default_factory=RunOptions)
-    """The limits of the execution; its `workflow` and `search` are not used."""
+    limits: RunLimits = field(default_factory=RunLimits)
+    """The limits of the execution, replans included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,11 @@ def prepare_to_execute(
     now = clock.now()
     setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
     _check(options)
-    limits = limits_of(options.limits, _calls(options.limits), now)
+    wanted = checked_limits(options.limits)
     workspace = check_workspace(options.workspace, home.folder)
     tools, remarks = tools_of(options.tools, home, workspace, environment)
     _check_writer(source, tools, choice)
-    planning = planning_for(source, options, setup, tools)
-    limited = options.limits.timeout_seconds
+    planning = planning_for(source, options.workflow, wanted, setup, tools)
     request = ExecutionInput(
         plan=source.plan,
         tools=tools,
@@ -126,11 +126,10 @@ def prepare_to_execute(
         plan_of=source.plan_of,
         planning=planning,
         author_lacks=_no_new_plan(source, setup.model, tools),
-        timeout_seconds=setup.call_seconds if limited is None else limited,
-        limits=limits.model_copy(update={"stop_below": planning.stop_below}),
+        timeout_seconds=float(wanted.get("timeout") or setup.call_seconds),
+        limits=ledger_limits(wanted, CALLS, now, stop_below=planning.stop_below),
+        output_tokens_max=wanted.get("output_tokens_max") or OUTPUT_TOKENS,
     )
-    if options.limits.output_tokens is not None:
-        request = replace(request, output_tokens_max=options.limits.output_tokens)
     try:
         prepared = prepare_execution(request, setup)
     except UsageProblem as wrong:
@@ -155,31 +154,32 @@ def tools_of(
     return loaded.toolset, loaded.notices
 
 
-def planning_for(source: PlanToExecute, options: ExecutionOptions, setup: Setup, tools: ToolSet) -> RunConfig:
+def planning_for(
+    source: PlanToExecute, workflow: str | None, limits: RunLimits, setup: Setup, tools: ToolSet
+) -> RunConfig:
     """Return the configuration of the planning runs that make new plans, with the execution's model.
 
-    Their plans may name the guards that the tools implement. Raises `UsageProblem` for an invalid workflow.
+    Without a workflow it is that of the plan's own run. Their plans may name the guards that the tools implement.
+    Raises `UsageProblem` for an invalid workflow, and for a least value where its policy weighs no moves.
     """
-    limits = options.limits
-    if source.planning is not None and options.workflow is None:
+    if source.planning is not None and workflow is None:
+        seconds = limits.get("timeout")
         change = SettingsChanged(
             at=setup.now,
             model=setup.model,
             price=setup.price,
-            timeout_seconds=limits.timeout_seconds,
-            output_tokens_max=limits.output_tokens,
+            timeout_seconds=None if seconds is None else float(seconds),
+            output_tokens_max=limits.get("output_tokens_max"),
         )
         made = source.planning.with_settings(change)
     else:
-        named = RunOptions(
-            workflow=options.workflow or "search",
-            output_tokens=limits.output_tokens,
-            timeout_seconds=limits.timeout_seconds,
-        )
-        made = planning_config(named, setup)
-    if limits.keep_trying:
-        made = made.keeps_trying()
-    return with_guards(made, tools)
+        of_calls = RunLimits(output_tokens_max=limits.get("output_tokens_max"), timeout=limits.get("timeout"))
+        made = planning_config(RunOptions(workflow=workflow or "search", limits=of_calls), setup)
+    least = least_value(limits)
+    if least is not None and made.stop_below is None and "stop_below" in limits:
+        cause = f"policy {made.policy.name!r} weighs no moves, so it cannot stop below a value"
+        raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
+    return with_guards(made if least is None else made.stopping_below(least), tools)
 
 
 def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
@@ -264,16 +264,6 @@ def _check(options: ExecutionOptions) -> None:
         raise UsageProblem(f"there is no level {options.level!r}", place="level", hint=f"one of {', '.join(LEVELS)}")
     if options.r_max is not None and options.r_max < 1:
         raise UsageProblem(f"must be a whole number of at least 1, not {options.r_max!r}", place="r_max")
-
-
-def _calls(limits: RunOptions) -> int:
-    """Return the most model calls of the execution. Raises `UsageProblem` for a limit that is not valid."""
-    given: object = limits.max_calls  # whatever a caller in Python passes
-    calls = CALLS if given is None else given
-    if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
-        cause = f"a limit is a whole number above 0, not {calls!r}"
-        raise UsageProblem(cause, place="max_calls", hint=f"leave it out for {CALLS}")
-    return calls
 
 
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: Choice) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
 from actors.acquisition.prepare import AcquisitionInput
@@ -20,6 +20,7 @@ from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.prepare import RunOptions
 from actors.run.kind import PreparedRun
+from actors.run.limits import LIMITS, RunLimits, checked_limits, least_value
 from actors.values.attachments import Attachment
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.attaching import check_sizes, uploaded
@@ -37,7 +38,6 @@ UPLOADS_MAX = 20
 """Files that one run is started with."""
 
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
-_CEILINGS = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds")
 _THINGS = {"documents": ("folder of documents", "documents"), "tools": ("tool set", "tool sets")}
 """What the names under a key are called, one and several; other keys are called as they are."""
 
@@ -48,16 +48,8 @@ class Limited:
 
     model: str = DEFAULT
     """The name of a model."""
-    max_calls: int | None = None
-    """Model calls at most; None for the usual limit."""
-    max_tokens: int | None = None
-    """Tokens at most; None for the server's limit."""
-    max_cost_usd: float | None = None
-    """Dollars at most; None for the server's limit."""
-    active_seconds: float | None = None
-    """Seconds in which models and guards work, at most; None for the server's limit."""
-    deadline_seconds: float | None = None
-    """Seconds from the start until the run ends."""
+    limits: RunLimits = field(default_factory=RunLimits)
+    """The limits; those that are missing are the server's, or else the usual ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +62,8 @@ class Order(Limited):
     """The name of a workflow."""
     uploads: Sequence[tuple[str, bytes]] = ()
     """Files, each by its name and its bytes."""
-    stop_below: float | None = None
-    """The least chance of success per call of a move of a belief policy; None for the server's or the workflow's."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
-    keep_trying: bool = False
-    """Whether the run goes on while a move is allowed: the same as `stop_below` 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +131,7 @@ class Offer:
             profile=_named(order.profile, self.profiles, "profile") or "",
             goal=order.goal,
             given=dict(order.given),
-            **self._limits(order, ACQUISITION_CALLS),
+            limits=self._limits(order, ACQUISITION_CALLS),
         )
         documents = None if order.documents is None else _named(order.documents, self.documents, "documents")
         model = _named(order.model, self.models, "model")
@@ -163,7 +151,7 @@ class Offer:
             tools=str(self.folder / chosen.file),
             workspace=str(self.folder / chosen.workspace),
             approval=chosen.approve,
-            limits=RunOptions(**self._limits(order, EXECUTION_CALLS)),
+            limits=self._limits(order, EXECUTION_CALLS),
         )
         model = _named(order.model, self.models, "model")
         prepared = prepare_to_execute(
@@ -183,11 +171,11 @@ class Offer:
             "attachments": _attachments(order, environment),
         }
         prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
-        limits, clients = prepared.request.limits, self.config.clients
-        if limits.calls > clients.max_calls:
-            options = replace(options, max_calls=clients.max_calls)
-        if limits.stop_below is not None and limits.stop_below < (clients.stop_below or 0.0):
-            options = replace(options, stop_below=clients.stop_below)
+        limits, ceilings = prepared.request.limits, self.config.clients.ceilings
+        if limits.calls > ceilings["max_calls"]:
+            options = _limited(options, max_calls=ceilings["max_calls"])
+        if limits.stop_below is not None and limits.stop_below < (ceilings["stop_below"] or 0.0):
+            options = _limited(options, stop_below=ceilings["stop_below"])
         if options != wanted:
             prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
         prepared.check_model()
@@ -195,57 +183,49 @@ class Offer:
 
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, where a client wants a limit beyond the server's."""
-        self._check(changes)
+        self._check(changes.limits)
 
     def _options(self, order: Order) -> RunOptions:
         workflow = _named(order.workflow, self.workflows, "workflow") or ""
-        return RunOptions(
-            workflow=workflow,
-            stop_below=order.stop_below,
-            keep_trying=order.keep_trying,
-            strict=order.strict,
-            **self._limits(order, None),
-        )
+        return RunOptions(workflow=workflow, strict=order.strict, limits=self._limits(order, None))
 
-    def _limits(self, order: Limited, calls: int | None) -> dict[str, Any]:
+    def _limits(self, order: Limited, calls: int | None) -> RunLimits:
         """Return the limits of an order below the ceilings; `calls` is the usual limit, None where another decides."""
-        self._check(order)
-        clients = self.config.clients
-        usual = None if calls is None else min(calls, clients.max_calls)
-        return {
-            "max_calls": usual if order.max_calls is None else order.max_calls,
-            "max_tokens": clients.max_tokens if order.max_tokens is None else order.max_tokens,
-            "max_cost_usd": clients.max_cost_usd if order.max_cost_usd is None else order.max_cost_usd,
-            "active_seconds": clients.active_seconds if order.active_seconds is None else order.active_seconds,
-            "deadline_seconds": order.deadline_seconds,
-        }
+        self._check(order.limits)
+        ceilings = self.config.clients.ceilings
+        usual = {name: most for name, most in ceilings.items() if LIMITS[name].ceiling and name != "max_calls"}
+        if calls is not None:
+            usual["max_calls"] = min(calls, ceilings["max_calls"])
+        return cast("RunLimits", usual | checked_limits(order.limits))
 
-    def _check(self, wanted: Limited | Changes) -> None:
-        for name in _CEILINGS:
-            value, ceiling = getattr(wanted, name), getattr(self.config.clients, name)
-            if value is not None and ceiling is not None and not value <= ceiling:
+    def _check(self, wanted: RunLimits) -> None:
+        """Raise `UsageProblem`, whose place is the limit, for one that is not valid or beyond the server's."""
+        limits: Mapping[str, Any] = checked_limits(wanted)
+        for name, most in self.config.clients.ceilings.items():
+            if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
-                raise UsageProblem(f"the most that clients may ask for is {ceiling:,}", place=name, hint=hint)
-        least = self.config.clients.stop_below
-        worth = None
-        if isinstance(wanted, Order | Changes):
-            worth = 0.0 if wanted.keep_trying else wanted.stop_below
-        if worth is not None and least is not None and not worth >= least:
+                raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
+        least, worth = self.config.clients.ceilings["stop_below"], least_value(wanted)
+        if worth is not None and least is not None and worth < least:
             hint = "clients.stop_below in the server's config.yaml; the command line may go below it"
             raise UsageProblem(f"the least that clients may ask for is {least:g}", place="stop_below", hint=hint)
+
+
+def _limited(options: RunOptions, **limits: Any) -> RunOptions:
+    return replace(options, limits=cast("RunLimits", {**options.limits, **limits}))
 
 
 def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
     """Return the names and ceilings of clients as plain data, with tool sets only where they may execute."""
     clients = offer.config.clients
-    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "stop_below", "runs_at_once", "runs_per_day")
+    rates = {"runs_at_once": clients.runs_at_once, "runs_per_day": clients.runs_per_day}
     return {
         "workflows": list(offer.workflows),
         "models": list(offer.models),
         "profiles": list(offer.profiles),
         "documents": list(offer.documents),
         "tools": list(clients.tools) if allow_execute else [],
-        "ceilings": {name: getattr(clients, name) for name in names},
+        "ceilings": {**clients.ceilings, **rates},
     }
 
 

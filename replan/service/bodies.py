@@ -9,12 +9,9 @@ from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
+from replan.setup.limit_fields import with_limits
 
 Name = Annotated[str, Field(max_length=100)]
-Count = Annotated[int, Field(ge=1, le=10**12)]
-Seconds = Annotated[float, Field(gt=0, le=10**10, allow_inf_nan=False)]
-Worth = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Dollars = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
 
 
 class Sent(BaseModel):
@@ -32,39 +29,17 @@ class AttachedFile(Sent):
     """Its bytes in Base64."""
 
 
-class Limits(Sent):
-    """Limits of a run; what is missing stays as it is."""
+@with_limits()
+class ChangedLimits(Sent):
+    """Limits of a run that exists; what is missing stays as it is. The deadline counts from now."""
 
-    max_calls: Count | None = None
-    """Model calls at most."""
-    max_tokens: Count | None = None
-    """Tokens at most."""
-    max_cost_usd: Dollars | None = None
-    """Dollars at most; the model's price must be known."""
-    active_seconds: Seconds | None = None
-    """Seconds in which models and guards work, at most."""
-    deadline_seconds: Seconds | None = None
-    """Seconds from now until the run ends."""
-
-
-class ChangedLimits(Limits):
-    """Limits of a run that exists; what is missing stays as it is."""
-
-    stop_below: Worth | None = None
-    """The least chance of success per call that a move of a belief policy must have."""
-    keep_trying: bool = False
-    """Whether the run goes on where no move is worth its calls, or its model repeats itself: as `stop_below` 0."""
     strict: bool = False
     """Whether plans that leave a demand of the problem in no step are rejected from now on."""
 
 
-class StartRun(Limits):
+@with_limits()
+class StartRun(Sent):
     """A run to start."""
-
-    stop_below: Worth | None = None
-    """The least chance of success per call that a move of a belief policy must have; else the workflow's."""
-    keep_trying: bool = False
-    """Whether the run goes on where no move is worth its calls, or its model repeats itself: as `stop_below` 0."""
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
     """The problem, as plain text."""
@@ -78,7 +53,8 @@ class StartRun(Limits):
     """Text files to plan with."""
 
 
-class StartAcquisition(Limits):
+@with_limits()
+class StartAcquisition(Sent):
     """A schema to fill."""
 
     profile: Name
@@ -95,7 +71,8 @@ class StartAcquisition(Limits):
     """The name of a model."""
 
 
-class StartExecution(Limits):
+@with_limits()
+class StartExecution(Sent):
     """A proved plan to execute."""
 
     plan_of: Annotated[str, Field(min_length=1, max_length=64)]

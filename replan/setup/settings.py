@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -15,6 +15,8 @@ from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
 from actors.files.config_model import Config, config_error
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
+from actors.run.limits import LIMITS
+from replan.setup.limit_fields import with_limits
 from replan.setup.proxy import ProxyEntry
 from replan.setup.webhook import WebhookEntry
 from runtime.core.cost import micro_limit
@@ -23,6 +25,9 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
 from runtime.models.base_url import check_base_url
+
+CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
+"""The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""
 
 
 class PriceEntry(Config):
@@ -86,6 +91,7 @@ class ClientTools(Config):
     """Which calls of tools a person approves first: on the command line or on the web page."""
 
 
+@with_limits(CEILINGS, max_calls=200)
 class ClientsEntry(Config):
     """What browsers and programs may ask `replan serve` and `replan mcp` for.
 
@@ -104,20 +110,15 @@ class ClientsEntry(Config):
     """Tool sets by the name that clients use; clients execute plans only where the server was told to allow it."""
     tenant: str = ""
     """Whom the runs that clients start are accounted to; clients cannot choose it. Empty for nobody."""
-    max_calls: int = Field(default=200, ge=1)
-    """The most model calls of a run."""
-    max_tokens: int | None = Field(default=None, ge=1)
-    """The most tokens of a run."""
-    max_cost_usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
-    """The most dollars of a run."""
-    active_seconds: float | None = Field(default=None, gt=0, le=10**10, allow_inf_nan=False)
-    """The most seconds in which a run's models and guards work."""
-    stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    """The least `stop_below` of a run with a belief policy: a lower one lets a run spend more."""
     runs_at_once: int = Field(default=4, ge=1)
     """The most runs of one client that are under way; those that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)
     """The most runs that one client starts in 24 hours."""
+
+    @property
+    def ceilings(self) -> dict[str, Any]:
+        """The ceilings and the floor of a run by the limit's name; None for one that is not set."""
+        return {name: getattr(self, name) for name in CEILINGS}
 
 
 class SearchEntry(Config):

@@ -4,7 +4,6 @@ What a key stands for is durable: the id of a started run and the name of a post
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,6 +21,7 @@ from replan.service.starting import (
     planned,
     start_once,
 )
+from replan.setup.limit_fields import limits_in
 from replan.web.api_answers import answered
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
@@ -41,10 +41,9 @@ async def start_run(site: Site, request: Request, who: Principal, body: bodies.S
         problem=body.problem,
         workflow=body.workflow,
         uploads=files,
-        stop_below=body.stop_below,
         strict=body.strict,
-        keep_trying=body.keep_trying,
-        **_limited(body),
+        model=body.model,
+        limits=limits_in(body),
     )
     return await _started(site, request, who, body, lambda: planned(site, order))
 
@@ -52,7 +51,12 @@ async def start_run(site: Site, request: Request, who: Principal, body: bodies.S
 async def start_acquisition(site: Site, request: Request, who: Principal, body: bodies.StartAcquisition) -> Response:
     """Start an acquisition."""
     order = AcquisitionOrder(
-        profile=body.profile, goal=body.goal, documents=body.documents, given=body.given, **_limited(body)
+        profile=body.profile,
+        goal=body.goal,
+        documents=body.documents,
+        given=body.given,
+        model=body.model,
+        limits=limits_in(body),
     )
     return await _started(site, request, who, body, lambda: acquired(site, order))
 
@@ -60,7 +64,8 @@ async def start_acquisition(site: Site, request: Request, who: Principal, body: 
 async def start_execution(site: Site, request: Request, who: Principal, body: bodies.StartExecution) -> Response:
     """Start the execution of a proved plan, where the server allows that."""
     site.check_execute()
-    order = ExecutionOrder(plan=await plan_of_run(site.reader, body.plan_of), tools=body.tools, **_limited(body))
+    plan = await plan_of_run(site.reader, body.plan_of)
+    order = ExecutionOrder(plan=plan, tools=body.tools, model=body.model, limits=limits_in(body))
     return await _started(site, request, who, body, lambda: executed(site, order))
 
 
@@ -70,11 +75,6 @@ async def _started(
     """Start a run; a repeated request returns the run that the first one started."""
     run, is_new = await start_once(site, who, key_of(request, who), mark_of(body.model_dump_json()), prepare)
     return answered({"run_id": run, "result": "accepted" if is_new else "duplicate"}, 201 if is_new else 200)
-
-
-def _limited(body: bodies.StartRun | bodies.StartAcquisition | bodies.StartExecution) -> dict[str, Any]:
-    """Return the model and the limits of an order."""
-    return {"model": body.model, **{name: getattr(body, name) for name in bodies.Limits.model_fields}}
 
 
 async def answer(site: Site, request: Request, who: Principal, body: bodies.Answer) -> Response:
@@ -96,7 +96,7 @@ async def tell(site: Site, request: Request, who: Principal, body: bodies.Messag
 
 async def change_limits(site: Site, request: Request, who: Principal, body: bodies.ChangedLimits) -> Response:
     """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on."""
-    run, changes = request.path_params["run"], Changes(**body.model_dump())
+    run, changes = request.path_params["run"], Changes(limits_in(body), strict=body.strict)
     posted = await messages.change_limits(site, who, run, changes, key=key_of(request, who))
     return answered({"run_id": run, "result": posted.result})
 

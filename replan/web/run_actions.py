@@ -1,8 +1,11 @@
 """What a person does to a run on its page: tell it something, change its limits, go on with it, cancel it."""
 
+from typing import Any, cast
+
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.run.limits import LIMITS, RunLimits, checked_limits
 from replan.runs import cancelling
 from replan.runs.changes import Changes
 from replan.service import messages
@@ -10,8 +13,6 @@ from replan.service.access import Principal
 from replan.web.requests import Form, back_to
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
-
-MINUTE = 60.0
 
 
 async def tell(site: Site, request: Request, who: Principal, form: Form) -> Response:
@@ -31,16 +32,23 @@ async def limits(site: Site, request: Request, who: Principal, form: Form) -> Re
 
 def changes_of(form: Form) -> Changes:
     """Return the changes in a form of limits; empty fields change nothing. Raises `UsageProblem`."""
-    minutes, hours = form.number("active_minutes"), form.number("deadline_hours")
-    return Changes(
-        max_calls=form.whole("max_calls"),
-        max_tokens=form.whole("max_tokens"),
-        max_cost_usd=form.number("max_cost_usd"),
-        active_seconds=None if minutes is None else minutes * MINUTE,
-        deadline_seconds=None if hours is None else hours * 60 * MINUTE,
-        stop_below=form.number("stop_below"),
-        strict=form.text("strict") == "yes",
-    )
+    return Changes(limits_in_form(form), strict=form.text("strict") == "yes")
+
+
+def limits_in_form(form: Form) -> RunLimits:
+    """Return the limits in a form. Raises `UsageProblem` for a text that is none."""
+    found: dict[str, Any] = {}
+    for name, spec in LIMITS.items():
+        match spec.unit:
+            case "count":
+                found[name] = form.whole(name)
+            case "switch":
+                found[name] = form.text(name) == "yes"
+            case "time":
+                found[name] = form.text(name).strip() or None
+            case _:
+                found[name] = form.number(name)
+    return checked_limits(cast("RunLimits", found))
 
 
 async def go_on(site: Site, request: Request, who: Principal, form: Form) -> Response:

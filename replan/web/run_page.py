@@ -5,6 +5,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.run.limits import LIMITS, LimitSpec, duration_text
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on
 from replan.service.access import Principal
@@ -20,6 +21,8 @@ from replan.web.requests import page
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
 from replan.web.streams import cursor_at
+from runtime.core.cost import MICRO
+from runtime.core.ledger import Limits
 
 ROWS_MAX = 200
 """Rows of a result, and of a tree, that a page shows."""
@@ -58,6 +61,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "questions": [shown_form(each) for each in questions],
         "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
         "limits": None if common is None else common.ledger.limits,
+        "limit_rows": [] if common is None else _limit_rows(common.ledger.limits),
         "checklist": parts.checklist,
         "steps": steps,
         "steps_pages": _pages(run, "steps", steps),
@@ -86,6 +90,23 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "notice": request.query_params.get("done", ""),
     }
     return page(site, who, "run.html", values)
+
+
+def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
+    """Return the fields of the form that changes limits: name, description, and what holds now."""
+    rows = []
+    for name, spec in LIMITS.items():
+        holds = getattr(limits, spec.key, None)
+        if spec.unit == "switch" or (spec.unit == "chance" and holds is None):
+            continue
+        if holds is None or spec.key == "deadline":
+            shown = "no limit" if spec.ceiling else "no change"
+        elif spec.unit == "time":
+            shown = duration_text(holds)
+        else:
+            shown = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}"
+        rows.append((name, spec, shown))
+    return rows
 
 
 def _undriven(shown: ShownRun, *, hosts: bool) -> str:

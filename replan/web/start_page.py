@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.run.kind import PreparedRun
+from actors.run.limits import LIMITS
 from replan.runs.execution_plans import plan_of_run
 from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offered
 from replan.service.access import Principal
@@ -15,16 +16,15 @@ from replan.service.messages import hashed_key
 from replan.service.starting import acquired, executed, planned, start_once
 from replan.views.errors import line_of_error
 from replan.web.requests import Form, page
-from replan.web.run_actions import changes_of
+from replan.web.run_actions import limits_in_form
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 
 KEY = "idempotency_key"
-LIMITS = ("model", "max_calls", "max_tokens", "max_cost_usd", "active_minutes", "deadline_hours")
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "planning": ("problem", "workflow", "strict", *LIMITS),
-    "acquisition": ("profile", "goal", "documents", "given", *LIMITS),
-    "execution": ("plan_of", "tools", *LIMITS),
+    "planning": ("problem", "workflow", "strict", "model", *LIMITS),
+    "acquisition": ("profile", "goal", "documents", "given", "model", *LIMITS),
+    "execution": ("plan_of", "tools", "model", *LIMITS),
 }
 """The fields of the form of each kind that are shown again where it cannot be used."""
 
@@ -107,9 +107,7 @@ async def _started(
 
 def _limited(form: Form) -> dict[str, Any]:
     """Return the model and the limits of an order."""
-    limits = changes_of(form)
-    names = ("max_calls", "max_tokens", "max_cost_usd", "active_seconds", "deadline_seconds")
-    return {"model": form.text("model") or DEFAULT, **{name: getattr(limits, name) for name in names}}
+    return {"model": form.text("model") or DEFAULT, "limits": limits_in_form(form)}
 
 
 def _given(text: str) -> dict[str, str]:
@@ -131,7 +129,8 @@ def _form(site: Site, who: Principal, kind: str, typed: Mapping[str, str] | None
         "kind": kind,
         "key": secrets.token_urlsafe(),
         "typed": {name: filled.get(name, "") for name in FIELDS[kind]},
-        "limited": any(filled.get(name) for name in LIMITS[1:]),
+        "limits": LIMITS,
+        "limited": any(filled.get(name) for name in LIMITS),
         "trouble": trouble,
         "offer": offered(site.offer, allow_execute=site.allow_execute),
         "executes": site.allow_execute,

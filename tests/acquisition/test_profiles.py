@@ -136,10 +136,10 @@ def test_given_values_may_name_the_currency_that_their_units_need():
     assert job.given["market.annual_spend"].unit == "EUR/customer/year"
 
 
-@pytest.mark.parametrize(("option", "value"), [("max_calls", 0), ("max_calls", 1.5), ("timeout_seconds", 10**9)])
+@pytest.mark.parametrize(("option", "value"), [("max_calls", 0), ("max_calls", 1.5), ("timeout", 10**9)])
 def test_a_wrong_limit_names_its_option(option, value):
     with pytest.raises(UsageProblem) as caught:
-        prepared(**{option: value})
+        prepared(limits={option: value})
     assert caught.value.place == option
 
 
@@ -159,14 +159,14 @@ def test_a_number_in_no_formula_is_told_before_the_run_starts(tmp_path):
     [
         ("max_calls", 10**6),
         ("max_tokens", 10**12),
-        ("deadline_seconds", 10**10),
-        ("active_seconds", 10**10),
-        ("patience_seconds", 10**10),
-        ("output_tokens", 10**6),
-        ("timeout_seconds", 86_400),
+        ("deadline", 10**10),
+        ("active_time", 10**10),
+        ("patience", 10**10),
+        ("output_tokens_max", 10**6),
+        ("timeout", 86_400),
     ],
 )
 def test_the_largest_limit_is_taken_and_a_larger_one_is_refused(option, most):
-    prepared(**{option: most})
+    prepared(limits={option: most})
     with pytest.raises(UsageProblem, match=f"at most {most:,}, not"):
-        prepared(**{option: most + 1})
+        prepared(limits={option: most + 1})

@@ -346,7 +346,7 @@ def test_an_incomplete_run_goes_on_after_another_requirement():
 
 
 def test_a_spent_budget_is_reopened_by_raised_limits():
-    stage = begun(max_calls=1)
+    stage = begun(limits={"max_calls": 1})
     stage.plan("search", "market.customers", query="buildings")
     stage.found(COUNT)
     assert stage.finished.outcome == "budget_exhausted"

@@ -93,7 +93,7 @@ def test_a_script_for_an_unknown_step_is_refused_before_the_run(tmp_path, key):
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize("name", ["max_calls", "max_tokens", "max_cost_usd", "deadline_seconds", "active_seconds"])
+@pytest.mark.parametrize("name", ["max_calls", "max_tokens", "max_cost", "deadline", "active_time"])
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, 1e300, "5", True])
 def test_an_invalid_limit_is_refused_with_its_keyword(tmp_path, name, value):
     with pytest.raises(replan.UsageProblem) as caught:

@@ -134,7 +134,7 @@ async def test_a_parent_waits_with_a_child_for_its_provider(journal, tmp_path):
 
 
 async def test_a_child_gets_at_most_the_remaining_calls(journal, tmp_path):
-    parent = ParentRun(journal, tmp_path, answers(plan()), max_calls=2)
+    parent = ParentRun(journal, tmp_path, answers(plan()), limits={"max_calls": 2})
     result = await parent.engine.begin(parent.request, run="top")
     assert (result.outcome, result.calls) == ("budget_exhausted", 2)
     state, _ = await parent.engine.load(child_run("top", "g_plan/v1.a1"))

@@ -66,7 +66,7 @@ def test_a_run_becomes_strict(in_loop, spent):
 
 @pytest.mark.parametrize(
     ("options", "place"),
-    [({"max_calls": -1}, "max_calls"), ({"timeout_seconds": 0}, "timeout_seconds"), ({"model": 3}, "model")],
+    [({"max_calls": -1}, "max_calls"), ({"timeout": 0}, "timeout"), ({"model": 3}, "model")],
 )
 def test_an_invalid_change_is_refused_with_its_keyword(in_loop, spent, options, place):
     home, run = spent
@@ -99,7 +99,7 @@ def test_a_run_is_started_with_attached_files_and_the_limits_of_the_command_line
 
     async def main():
         attached = [tmp_path / "export.py"]
-        async with replan.start("It loses rows.", attach=attached, timeout_seconds=7.0, **keywords) as run:
+        async with replan.start("It loses rows.", attach=attached, timeout="7s", **keywords) as run:
             return [record.event async for record in run]
 
     begun = in_loop(main)[0]
@@ -109,5 +109,5 @@ def test_a_run_is_started_with_attached_files_and_the_limits_of_the_command_line
         replan.solve("Export loses the last row.", attach="export.py", **keywords)
     with pytest.raises(replan.UsageProblem, match="no such folder"):
         replan.solve("Export loses the last row.", repo=tmp_path / "none", **keywords)
-    with pytest.raises(replan.UsageProblem, match="timeout_seconds"):
-        replan.solve("Export loses the last row.", timeout_seconds=0.0, **keywords)
+    with pytest.raises(replan.UsageProblem, match="timeout"):
+        replan.solve("Export loses the last row.", timeout=0.0, **keywords)

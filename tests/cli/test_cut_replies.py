@@ -71,7 +71,7 @@ def test_the_option_limits_every_step(replan, problem, monkeypatch, tmp_path):
     answers = [Answer.value(ANALYSIS), Answer.fault(401), Answer.value(PLAN)]
     with serve(lambda _b, _h, n: answers[n - 1]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        replan("run", problem, "-m", "gpt", "-w", tmp_path / "own.yaml", "--output-tokens", "9000")
+        replan("run", problem, "-m", "gpt", "-w", tmp_path / "own.yaml", "--output-tokens-max", "9000")
         assert [seen.body["max_tokens"] for seen in server.seen] == [9000, 9000]
         resumed = replan("resume", run_id(replan))
     assert "differs now" not in resumed.stderr
@@ -79,10 +79,10 @@ def test_the_option_limits_every_step(replan, problem, monkeypatch, tmp_path):
 
 def test_an_output_limit_below_one_token_is_refused(replan, problem):
     for number in ("0", "-5"):
-        assert_refused(replan("run", problem, "-m", "rules", "--output-tokens", number), "--output-tokens")
+        assert_refused(replan("run", problem, "-m", "rules", "--output-tokens-max", number), "--output-tokens-max")
 
 
-@pytest.mark.parametrize(("reply", "words"), [(CUT, "--output-tokens 8192"), (FILTERED, "-m MODEL")])
+@pytest.mark.parametrize(("reply", "words"), [(CUT, "--output-tokens-max 8192"), (FILTERED, "-m MODEL")])
 def test_the_second_one_parks_and_the_report_says_how_it_goes_on(replan, problem, scripted, reply, words):
     model = scripted({"g_plan": [reply, reply, PLAN]})
     parked = replan("run", problem, "-m", model, "-w", "single")
@@ -96,7 +96,7 @@ def test_the_second_one_parks_and_the_report_says_how_it_goes_on(replan, problem
     assert "The last rejection" in shown
     state = json.loads(replan("show", run, "--json").stdout)
     assert (state["status"], state["calls"], state["plan"]) == ("parked", 2, None)
-    options = ["--output-tokens", "8192"] if reply is CUT else []
+    options = ["--output-tokens-max", "8192"] if reply is CUT else []
     resumed = replan("resume", run, *options, "--json")
     assert resumed.exit_code == 0, resumed.output
     assert json.loads(resumed.stdout)["calls"] == 3
@@ -110,7 +110,7 @@ def test_what_was_accepted_before_is_not_asked_again(replan, problem, monkeypatc
     with serve(lambda _b, _h, n: answers[n - 1]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         assert replan("run", problem, "-m", "gpt", "-w", "option_a").exit_code == 4
-        assert replan("resume", run_id(replan), "--output-tokens", "20000").exit_code == 0
+        assert replan("resume", run_id(replan), "--output-tokens-max", "20000").exit_code == 0
         assert [seen.step for seen in server.seen] == ["g_analysis", "g_plan", "g_plan", "g_plan"]
         assert [seen.body["max_tokens"] for seen in server.seen] == [4096, 4096, 4096, 20000]
         assert "much shorter" in server.seen[2].prompt
@@ -128,8 +128,8 @@ def test_a_child_run_that_parks_for_it_parks_its_parent_and_gets_the_new_limit(r
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         parked = replan("run", problem, "-m", "gpt", "-w", tmp_path / "parent.yaml")
         assert parked.exit_code == 4, parked.output
-        assert "--output-tokens N" in " ".join(parked.stdout.split())
-        resumed = replan("resume", run_id(replan), "--output-tokens", "20000")
+        assert "--output-tokens-max N" in " ".join(parked.stdout.split())
+        resumed = replan("resume", run_id(replan), "--output-tokens-max", "20000")
         assert resumed.exit_code == 0, resumed.output
         assert [seen.body["max_tokens"] for seen in server.seen] == [4096, 4096, 20000]
 
@@ -138,4 +138,4 @@ def test_a_child_run_that_parks_for_it_parks_its_parent_and_gets_the_new_limit(r
 def test_a_limit_that_cannot_be_meant_is_refused_on_resume_too(replan, problem, scripted, number):
     model = scripted({"g_plan": [CUT, CUT, PLAN]})
     replan("run", problem, "-m", model, "-w", "single")
-    assert_refused(replan("resume", run_id(replan), "--output-tokens", number), "--output-tokens")
+    assert_refused(replan("resume", run_id(replan), "--output-tokens-max", number), "--output-tokens-max")

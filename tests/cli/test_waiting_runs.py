@@ -207,7 +207,12 @@ def test_a_run_goes_on_with_another_model(replan, problem, scripted, tmp_path):
 
 def test_limits_that_cannot_be_set_name_their_option(replan, problem, scripted):
     replan("run", problem, "-m", scripted({"g_plan": [LOST]}), "-w", "single", "--max-calls", "1")
-    for option, value in (("--max-tokens", "-1"), ("--timeout", "-2"), ("--max-calls", "0"), ("--output-tokens", "0")):
+    for option, value in (
+        ("--max-tokens", "-1"),
+        ("--timeout", "-2"),
+        ("--max-calls", "0"),
+        ("--output-tokens-max", "0"),
+    ):
         refused = replan("resume", "--last", option, value)
         assert refused.exit_code == 2, refused.output
         assert option in refused.stderr

@@ -55,7 +55,9 @@ async def admit_runs(environment: dict[str, str]) -> list[str]:
             "environment": environment,
             "now": engine.clock.now(),
         }
-        options = [RunOptions(workflow=flow, search=search, max_calls=calls) for flow, search, calls in SEARCHES]
+        options = [
+            RunOptions(workflow=flow, search=search, limits={"max_calls": calls}) for flow, search, calls in SEARCHES
+        ]
         requests = [prepare_run(PROBLEM, item, choice, **more) for item in options]
         return [await engine.admit(requests[place % 2]) for place in range(HOSTS * RUNS)]
 

@@ -75,9 +75,9 @@ async def admit(environment: dict[str, str], folder: Path) -> list[str]:
     async with open_home(environment=environment) as engine:
         choice = Choice("test-model", parse_model_spec("test-model"))
         options = (
-            RunOptions(workflow="single", patience_seconds=1.0),
+            RunOptions(workflow="single", limits={"patience": 1.0}),
             RunOptions(workflow="single"),
-            RunOptions(workflow=write(folder), patience_seconds=1.0),
+            RunOptions(workflow=write(folder), limits={"patience": 1.0}),
         )
         prepared = [
             prepare_run(

@@ -166,7 +166,7 @@ class Fleet:
                 "environment": self.environment(99),
                 "now": engine.clock.now(),
             }
-            prepared = prepare_run(PROBLEM, RunOptions(workflow=str(flow), max_calls=400), choice, **more)
+            prepared = prepare_run(PROBLEM, RunOptions(workflow=str(flow), limits={"max_calls": 400}), choice, **more)
             placed = replace(engine, placement=Placement(tenant, priority))
             return [await placed.admit(prepared) for _ in range(runs)]
 

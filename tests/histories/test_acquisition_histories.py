@@ -50,7 +50,7 @@ class AcquisitionInterpreter:
     def _begin(self, *words):
         given = dict(word.split("=", 1) for word in words)
         calls = int(given.pop("calls", "60"))
-        self.stage = Stage(prepared(given=given, max_calls=calls))
+        self.stage = Stage(prepared(given=given, limits={"max_calls": calls}))
 
     def _plan(self, action, path="", query=""):
         self.stage.plan(action, path, query=query)

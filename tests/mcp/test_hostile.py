@@ -108,7 +108,7 @@ async def test_names_are_never_paths_addresses_or_models_of_the_clients_own(tmp_
 
 
 async def test_a_client_lowers_limits_and_never_raises_them(tmp_path, monkeypatch):
-    limits = {"max_calls": 20, "max_tokens": 1000, "max_cost_usd": 1, "active_seconds": 60}
+    limits = {"max_calls": 20, "max_tokens": 1000, "max_cost": 1, "active_time": 60}
     async with served(tmp_path, monkeypatch, hosts=False, **limits) as home, home.client() as client:
         for name, most in limits.items():
             text = await refused(client, "plan", problem=PROBLEM, model="plans", **{name: most * 2})

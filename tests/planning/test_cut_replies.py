@@ -59,7 +59,7 @@ def test_the_limit_is_named_and_brevity_is_asked_for():
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("reply.cut", "--output-tokens 8192"),
+        ("reply.cut", "--output-tokens-max 8192"),
         ("reply.filtered", "filter"),
         ("reply.not_json", "JSON"),
         ("recon.not_in_text", "name the files"),

@@ -43,7 +43,7 @@ def test_the_limit_is_longer_for_a_server_on_this_machine(environment, model, se
 
 
 def test_what_the_user_says_holds_for_every_server():
-    wanted = RunOptions(timeout_seconds=30.0)
+    wanted = RunOptions(limits={"timeout": 30.0})
     pinned = prepare_planning(PlanningInput(PROBLEM, wanted), setup(LOCAL)).pinned
     assert {each.timeout_seconds for each in pinned.steps.values()} == {30.0}
 

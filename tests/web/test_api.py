@@ -167,7 +167,7 @@ async def test_a_repeated_request_does_a_thing_once(tmp_path):
         told = [(await program.post(f"/api/runs/{run}/messages", {"text": "Use 3.12"})).json() for _ in range(2)]
         assert [each["result"] for each in told] == ["accepted", "duplicate"]
         assert (await program.post(f"/api/runs/{run}/messages", {"text": "Use 3.11"})).status_code == 409
-        limits = {"max_calls": 20, "deadline_seconds": 3600, "strict": True}
+        limits = {"max_calls": 20, "deadline": 3600, "strict": True}
         changed = [(await program.post(f"/api/runs/{run}/limits", limits)).json()["result"] for _ in range(2)]
         assert changed == ["accepted", "duplicate"]
         assert json.loads((await web.engine.journal.inbox(run))[-1].body)["strict"] is True

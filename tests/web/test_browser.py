@@ -89,7 +89,7 @@ async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_p
         await page.sees("Nothing waits for you.")
         await web.settled(asking, "finished")
 
-        limited = await web.start("plans", max_calls=2)
+        limited = await web.start("plans", limits={"max_calls": 2})
         await web.settled(limited, "finished")
         await page.go(f"{web.address}/runs/{limited}")
         await page.sees("budget_exhausted")

@@ -148,12 +148,13 @@ async def test_paths_addresses_and_unknown_names_start_nothing(tmp_path, monkeyp
         assert len(allowed) <= 1  # An empty name on the form is the default.
 
 
-@pytest.mark.parametrize("name", ["max_calls", "max_tokens", "max_cost_usd", "active_seconds"])
+@pytest.mark.parametrize("name", ["max_calls", "max_tokens", "max_cost", "active_time"])
 async def test_no_client_gets_more_than_the_servers_ceilings(tmp_path, name):
-    ceilings = {"max_calls": 25, "max_tokens": 50_000, "max_cost_usd": 1.0, "active_seconds": 60.0}
+    ceilings = {"max_calls": 25, "max_tokens": 50_000, "max_cost": 1.0, "active_time": 60.0}
     async with served(tmp_path, hosts=False, **ceilings) as web:
         program = Program(web)
         more = ceilings[name] * 2 if name != "max_calls" else 26
+        typed = f"{more}s" if name == "active_time" else str(more)
         answer = await program.post("/api/runs", {"problem": PROBLEM, "model": "plans", name: more})
         assert answer.status_code == 422
         assert answer.json()["error"]["place"] == name
@@ -162,9 +163,8 @@ async def test_no_client_gets_more_than_the_servers_ceilings(tmp_path, name):
         limits = (await web.engine.common_with_inbox(run)).ledger.limits
         assert (limits.calls, limits.tokens, limits.micro_usd, limits.active_seconds) == (25, 50_000, 1_000_000, 60.0)
         assert (await program.post(f"/api/runs/{run}/limits", {name: more})).status_code == 422
-        wish = "active_minutes" if name == "active_seconds" else name
-        assert (await web.post(f"/runs/{run}/limits", {wish: str(more)})).status_code == 422
-        assert (await web.post("/runs", {"problem": PROBLEM, "model": "plans", wish: str(more)})).status_code == 422
+        assert (await web.post(f"/runs/{run}/limits", {name: typed})).status_code == 422
+        assert (await web.post("/runs", {"problem": PROBLEM, "model": "plans", name: typed})).status_code == 422
         assert (await web.engine.common_with_inbox(run)).ledger.limits == limits
 
 

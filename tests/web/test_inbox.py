@@ -75,14 +75,14 @@ async def test_a_form_of_another_version_of_a_question_is_refused(tmp_path):
 
 async def test_a_question_says_until_when_an_answer_helps_and_a_moved_deadline_changes_no_form(tmp_path):
     async with served(tmp_path, hosts=False) as web:
-        run, endless = await web.start(deadline_seconds=7200), await web.start()
+        run, endless = await web.start(limits={"deadline": 7200}), await web.start()
         for each in (run, endless):
             await web.engine.resume(each)
         page = (await web.browser.get("/")).text
         assert page.count("answer within") == 1
         assert "1h</time>" in page
         version = field((await web.browser.get(f"/questions/{run}/q1")).text, "version")
-        assert (await web.post(f"/runs/{run}/limits", {"deadline_hours": "50"})).status_code == 303
+        assert (await web.post(f"/runs/{run}/limits", {"deadline": "50h"})).status_code == 303
         assert "2d</time>" in (await web.browser.get("/")).text
         answer = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "3.12", "do": "answer"})
         assert answer.headers["location"] == "/?done=answered"

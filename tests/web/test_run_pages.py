@@ -151,7 +151,7 @@ async def test_a_form_that_cannot_be_used_keeps_what_was_typed(tmp_path):
 
 async def test_a_page_of_a_run_without_calls_names_the_form_that_raises_the_limit_and_that_brings_it_on(tmp_path):
     async with served(tmp_path) as web:
-        run = await web.start("plans", max_calls=2)
+        run = await web.start("plans", limits={"max_calls": 2})
         assert (await web.settled(run, "finished")).outcome == "budget_exhausted"
         page = (await web.browser.get(f"/runs/{run}")).text
         following = page.partition("Next: ")[2]

@@ -87,7 +87,7 @@ async def test_fifteen_minutes_are_waited_out_by_a_command_with_the_patience(fau
     with outage(provider, fault, 900) as url:
         async with home(clock, url) as engine:
             with little_work(BRIEFLY_BUSY_SECONDS_MAX):
-                result = await engine.begin(request(engine, patience_seconds=1800.0), run="run-1")
+                result = await engine.begin(request(engine, limits={"patience": 1800.0}), run="run-1")
             assert result.succeeded, result
             assert clock.wakeups < 60, "a process that waits does nothing else"
             await check_books(engine, "run-1", provider)
@@ -100,7 +100,7 @@ async def test_a_resume_asks_at_once_and_leaves_again_after_its_patience() -> No
     provider.down_until = float("inf")
     with provider.serving() as server:
         async with home(clock, server.base_url) as engine:
-            assert (await engine.begin(request(engine, patience_seconds=30.0), run="run-1")).cause == "provider"
+            assert (await engine.begin(request(engine, limits={"patience": 30.0}), run="run-1")).cause == "provider"
             asked, began = len(provider.asked), clock.time
             assert (await engine.resume("run-1")).cause == "provider"
             assert clock.time - began < 60

@@ -96,7 +96,7 @@ async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in
 
     with serve(handle) as server:
         async with home(clock, server.base_url) as engine:
-            result = await engine.begin(request(engine, workflow=write(tmp_path), max_calls=1), run="run-1")
+            result = await engine.begin(request(engine, workflow=write(tmp_path), limits={"max_calls": 1}), run="run-1")
             assert result.status == "waiting", result
             await engine.answer("run-1/q1", "new ones", via="cli")
             result = await engine.resume("run-1")
@@ -128,7 +128,7 @@ async def test_a_question_opens_after_the_first_raise_and_a_child_run_begins_aft
 
     with serve(handle) as server:
         async with home(clock, server.base_url) as engine:
-            result = await engine.begin(request(engine, workflow=write(tmp_path), max_calls=1), run="run-1")
+            result = await engine.begin(request(engine, workflow=write(tmp_path), limits={"max_calls": 1}), run="run-1")
             assert result.outcome == "budget_exhausted", result
             await engine.change("run-1", {"calls": 2})
             result = await engine.resume("run-1")
@@ -208,7 +208,7 @@ async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(child
             clock.busy, workflow = 1, write(tmp_path)
             # The child's call in flight at the deadline is charged: it needs more calls than a run without a fault.
             (tmp_path / "below.yaml").write_text(CHILD.replace("rmax: 1", "rmax: 2"))
-            prepared = request(engine, workflow=workflow, deadline_seconds=100.0)
+            prepared = request(engine, workflow=workflow, limits={"deadline": 100.0})
 
             def on_record(record: Any, _: Any) -> None:
                 clock.busy = int(getattr(record.event, "step", "") != "g_below")

@@ -222,7 +222,7 @@ async def test_analysis_and_recon_overlap_in_time():
 
 @pytest.mark.parametrize("calls", [1, 2, 5, 12])
 async def test_the_limit_on_calls_holds_if_every_answer_is_rejected(calls):
-    async with run_against(lambda *_: Answer.say("{}"), max_calls=calls) as (result, server, _):
+    async with run_against(lambda *_: Answer.say("{}"), limits={"max_calls": calls}) as (result, server, _):
         # A call that was withdrawn while it was sent stays charged, since it may have been received.
         assert len(server.seen) <= result.calls <= calls
         assert result.outcome in {"budget_exhausted", "all_pruned"}

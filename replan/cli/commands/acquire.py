@@ -18,7 +18,7 @@ from replan.cli.drive import Foreground, drive_to_rest, show_result
 from replan.cli.exits import Exit
 from replan.cli.home import opened
 from replan.cli.inputs import read_stdin
-from replan.cli.options import OPTIONS, Invocation
+from replan.cli.options import Invocation, naming_options
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice, print_json, show
 from replan.runs.acquiring import PreparedToAcquire, prepare_to_acquire
@@ -33,8 +33,6 @@ from runtime.drive.options import Stop
 
 GOAL_BYTES_MAX = 64 * 1024
 """Bytes of a goal on standard input."""
-PLACES = OPTIONS | {"docs": "--docs", "given": "--set"}
-"""The options of the command line by the names that errors give them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +88,10 @@ def acquire_values(
 ) -> int:
     """Fill a schema; everything is checked before anything is written. Return the exit code."""
     _check_report(request.report)
-    try:
+    with naming_options():
         prepared = prepare_to_acquire(
             request.wish, request.docs, request.model, registry=registry_of(invocation), environment=os.environ
         )
-    except UsageProblem as wrong:
-        raise UsageProblem(wrong.cause, place=PLACES.get(wrong.place, wrong.place), hint=wrong.hint) from None
     for each in prepared.notices:
         notice(each)
     prepared.check_model()

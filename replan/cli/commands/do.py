@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import trio
 
+from actors.planning.prepare import RunOptions
 from actors.planning.result import Result
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
 from actors.values.format import counted
-from replan.cli.commands.execute import PLACES, execute_in
+from replan.cli.commands.execute import execute_in
 from replan.cli.cost import print_dry_run
 from replan.cli.drive import Foreground, drive_to_rest, show_result
 from replan.cli.exits import Exit
 from replan.cli.home import opened
 from replan.cli.inputs import place_of, read_problem
-from replan.cli.options import Invocation
+from replan.cli.options import Invocation, naming_options
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.attaching import attach
@@ -45,8 +46,10 @@ class Do:
 
     problem: str
     """A file with the problem, or `-`."""
+    planning: RunOptions
+    """The options of the planning run."""
     options: ExecutionOptions
-    """The options of both runs; the workflow and the search strategy are in its `limits`."""
+    """The options of the execution."""
     model: str | None
     """The model, as after `--model`; None for the usual one."""
     files: tuple[str, ...] = ()
@@ -61,22 +64,19 @@ def do_problem(invocation: Invocation, request: Do, *, no_input: bool, as_json: 
     """Plan a problem and execute its plan; all is checked before a call is made. Return the exit code."""
     text = read_problem(request.problem)
     attached = attach(request.files, request.repository, text)
-    try:
+    with naming_options(PROBLEM=place_of(request.problem), tools=request.options.tools or "--tools"):
         home = locate_home()
         workspace = check_workspace(request.options.workspace, home.folder)
         tools, remarks = tools_of(request.options.tools, home, workspace, os.environ)
         prepared = prepare(
             text,
-            request.options.limits,
+            request.planning,
             request.model,
             registry=registry_of(invocation),
             environment=os.environ,
             attachments=attached.attachments,
         )
         planning = planning_for_tools(prepared.request, tools)
-    except UsageProblem as wrong:
-        places = PLACES | {"PROBLEM": place_of(request.problem), "tools": request.options.tools or "--tools"}
-        raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
     if not (tools.generators or tools.steps):
         place = request.options.tools or str(home.folder)
         hint = "bind generators in a tools file, and name it with --tools"
@@ -113,17 +113,18 @@ async def _do(options: Foreground, request: Do, prepared: Prepared) -> int:
 
 async def _execute(engine: Engine, options: Foreground, request: Do, run: str) -> int:
     """Execute the plan of a planning run. Raises `UsageProblem` that says with which command to go on."""
-    try:
-        prepared = prepare_to_execute(
-            await plan_of_run(engine, run),
-            request.options,
-            request.model,
-            registry=engine.registry,
-            environment=os.environ,
-        )
-    except UsageProblem as wrong:
-        hint = f"{wrong.hint}; the plan is kept: {_command(request, run)}" if wrong.hint else _command(request, run)
-        raise UsageProblem(wrong.cause, place=PLACES.get(wrong.place, wrong.place), hint=hint) from None
+    with naming_options():
+        try:
+            prepared = prepare_to_execute(
+                await plan_of_run(engine, run),
+                request.options,
+                request.model,
+                registry=engine.registry,
+                environment=os.environ,
+            )
+        except UsageProblem as wrong:
+            hint = f"{wrong.hint}; the plan is kept: {_command(request, run)}" if wrong.hint else _command(request, run)
+            raise UsageProblem(wrong.cause, place=wrong.place, hint=hint) from None
     for each in prepared.request.notices:
         notice(each)
     return await execute_in(engine, options, prepared)

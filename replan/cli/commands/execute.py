@@ -14,7 +14,7 @@ from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.exits import Exit
 from replan.cli.home import opened
 from replan.cli.inputs import read_stdin
-from replan.cli.options import OPTIONS, Invocation
+from replan.cli.options import Invocation, naming_options
 from replan.cli.plugins import registry_of
 from replan.cli.reading import reading
 from replan.cli.terminal.console import notice, print_json, show
@@ -28,12 +28,9 @@ from replan.runs.shipped_examples import WORKFLOW, example_named
 from replan.runs.workspaces import admit_alone, ensure_unused
 from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home
-from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.core.errors import RunNotFound
 from runtime.drive.options import Stop
 from runtime.models.replies import BYTES_MAX
-
-PLACES = OPTIONS | {"approve": "--approve", "level": "--level", "r_max": "--r-max"}
-"""The options of the command line by the names that errors give them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +97,11 @@ def _with_example(request: Execute, name: str) -> Execute:
 
 def _prepared(invocation: Invocation, request: Execute) -> PreparedToExecute:
     """Return the execution, checked. Raises `UsageProblem` that names the option or the file."""
-    try:
+    with naming_options():
         source = source_of(invocation, request.plan or "")
         return prepare_to_execute(
             source, request.options, request.model, registry=registry_of(invocation), environment=os.environ
         )
-    except UsageProblem as wrong:
-        raise UsageProblem(wrong.cause, place=PLACES.get(wrong.place, wrong.place), hint=wrong.hint) from None
 
 
 def source_of(invocation: Invocation, name: str) -> PlanToExecute:

@@ -1,12 +1,15 @@
 """`resume`: goes on with a run where its journal ends, with other limits or another model where they are given."""
 
+from dataclasses import replace
+
 import trio
 
 from actors.run.advice import reopening
+from actors.run.limits import checked_limits
 from actors.run.result import RunResult
 from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.home import opened
-from replan.cli.options import OPTIONS, Invocation
+from replan.cli.options import Invocation, naming_options
 from replan.cli.reading import newest_run, newest_to_resume, run_named
 from replan.cli.terminal.console import notice
 from replan.runs.changes import Changes, post_changes
@@ -15,7 +18,6 @@ from replan.runs.session import RunSession
 from replan.runs.status import goes_on
 from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
-from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.journal.holding import check_here
 
@@ -24,6 +26,8 @@ def resume_run(
     invocation: Invocation, run: str | None, changes: Changes, *, grace: float | None, no_input: bool, as_json: bool
 ) -> int:
     """Go on with a run, or for None with the newest that can be gone on with. Return the exit code."""
+    with naming_options():
+        changes = replace(changes, limits=checked_limits(changes.limits))
     tune()
     return trio.run(_resume, Foreground(invocation, no_input, as_json, grace), run, changes)
 
@@ -36,7 +40,8 @@ async def _resume(options: Foreground, wanted: str | None, changes: Changes) -> 
         else:
             run = await run_named(engine, wanted)
         if changes:
-            await _post(engine, run, changes)
+            with naming_options():
+                await post_changes(engine, run, changes)
         row, kind = await engine.journal.row(run), await engine.kind_of(run)
         check_here(run, row.owner)
         if row.summary.status == "finished":
@@ -46,15 +51,6 @@ async def _resume(options: Foreground, wanted: str | None, changes: Changes) -> 
             return await session.drive(stop, compare=True)
 
         return await drive_in_foreground(engine, run, start, options, kind=kind, title=row.title)
-
-
-async def _post(engine: Engine, run: str, changes: Changes) -> None:
-    """Post changes to a run. Raises `UsageProblem`, whose place is the option, for those that are not valid."""
-    try:
-        await post_changes(engine, run, changes)
-    except UsageProblem as problem:
-        place = OPTIONS.get(problem.place, problem.place)
-        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
 
 
 async def _say_if_older(engine: Engine, run: str) -> None:

@@ -13,7 +13,7 @@ from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.exits import Exit
 from replan.cli.home import opened
 from replan.cli.inputs import place_of, read_problem
-from replan.cli.options import OPTIONS, Invocation
+from replan.cli.options import Invocation, naming_options
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.attaching import attach
@@ -22,7 +22,6 @@ from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.setup.gc_tuning import tune
-from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
 
@@ -43,7 +42,7 @@ def run_problem(
     """Plan a problem; everything is checked before anything is written. Return the exit code."""
     text = read_problem(problem)
     attached = attach(files, repository, text)
-    try:
+    with naming_options(PROBLEM=place_of(problem)):
         prepared = prepare(
             text,
             options,
@@ -52,9 +51,6 @@ def run_problem(
             environment=os.environ,
             attachments=attached.attachments,
         )
-    except UsageProblem as wrong:
-        places = OPTIONS | {"PROBLEM": place_of(problem)}
-        raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
     for each in (*attached.notices, *prepared.notices):
         notice(each)
     if dry_run:

@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from actors.config.model_spec import GRAMMAR
-from replan.cli.limit_options import limit_options, limits_of
+from actors.run.limits import split_limits
+from replan.cli.limit_options import limit_options
 from replan.cli.options import (
     Invocation,
     common,
@@ -13,6 +14,7 @@ from replan.cli.options import (
     json_option,
     no_input_option,
     placement_options,
+    plugins_option,
     quiet_option,
 )
 from runtime.core.errors import UsageProblem
@@ -38,6 +40,7 @@ _ACQUIRE = examples(
 )
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @placement_options
+@plugins_option
 @no_input_option
 @quiet_option
 @json_option
@@ -77,6 +80,6 @@ def acquire(
         raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is to be filled for")
     from actors.acquisition.prepare import AcquisitionInput
 
-    wish = AcquisitionInput(profile, goal_of(goal), given=given_of(given), **limits_of(values))
+    wish = AcquisitionInput(profile, goal_of(goal), given=given_of(given), limits=split_limits(values))
     request = Acquire(wish, docs, model, output, detach=detach)
     return acquire_values(invocation, request, no_input=no_input, as_json=as_json, grace=grace)

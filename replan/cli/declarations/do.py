@@ -5,8 +5,9 @@ from typing import Any
 import click
 
 from actors.config.model_spec import GRAMMAR
+from actors.run.limits import split_limits
 from replan.cli.completing import complete_search, complete_workflow
-from replan.cli.limit_options import keep_trying_option, limit_options, run_options
+from replan.cli.limit_options import limit_options
 from replan.cli.options import (
     Invocation,
     common,
@@ -49,7 +50,6 @@ _DO = examples(
 @click.option("--search", shell_complete=complete_search, help="How the next attempt is chosen while planning.")
 @click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
 @limit_options
-@keep_trying_option
 @click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step.")
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for work."
@@ -86,12 +86,14 @@ def do(
     implements. Limits hold for each of them. Where planning waits for you, answer it, resume it, and execute its plan:
     the commands are printed.
     """
+    from actors.planning.prepare import RunOptions
     from replan.cli.commands.do import Do, do_problem
     from replan.runs.executing import ExecutionOptions
 
-    limits = run_options(values, workflow=values["workflow"], search=values["search"], no_input=no_input, strict=strict)
+    limits = split_limits(values)
+    planning = RunOptions(values["workflow"], values["search"], limits, no_input=no_input, strict=strict)
     options = ExecutionOptions(
         tools=values["tools"], workspace=values["workspace"], approval=values["approve"], limits=limits
     )
-    request = Do(problem, options, model, files, repository, dry_run=dry_run)
+    request = Do(problem, planning, options, model, files, repository, dry_run=dry_run)
     return do_problem(invocation, request, no_input=no_input, as_json=as_json, grace=grace)

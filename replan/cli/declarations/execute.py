@@ -5,8 +5,9 @@ from typing import Any
 import click
 
 from actors.config.model_spec import GRAMMAR
+from actors.run.limits import split_limits
 from replan.cli.completing import complete_workflow
-from replan.cli.limit_options import keep_trying_option, limit_options, run_options
+from replan.cli.limit_options import limit_options
 from replan.cli.options import (
     Invocation,
     common,
@@ -15,6 +16,7 @@ from replan.cli.options import (
     json_option,
     no_input_option,
     placement_options,
+    plugins_option,
     quiet_option,
 )
 from runtime.core.errors import UsageProblem
@@ -51,13 +53,13 @@ EXAMPLES = ("repair", "detour")
 @click.option("--level", type=click.Choice(["minimal", "medium", "expansive"]), help="Prove the plan at this level.")
 @click.option("--r-max", type=click.IntRange(min=1), metavar="N", help="The most attempts that a plan may budget for.")
 @limit_options
-@keep_trying_option
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for work."
 )
 @click.option("--dry-run", is_flag=True, help="Print what would run, and run nothing.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @placement_options
+@plugins_option
 @no_input_option
 @full_option
 @quiet_option
@@ -95,7 +97,7 @@ def execute(
     from replan.cli.commands.execute import Execute, execute_plan
     from replan.runs.executing import ExecutionOptions
 
-    limits = run_options(values)
+    limits = split_limits(values)
     workspace = values.pop("workspace")
     options = ExecutionOptions(
         tools=values["tools"],

@@ -1,11 +1,14 @@
 """The options, arguments and help of `run`."""
 
+from typing import Any
+
 import click
 
 from actors.config.model_spec import GRAMMAR
+from actors.run.limits import split_limits
 from replan.cli.completing import complete_search, complete_workflow
+from replan.cli.limit_options import limit_options
 from replan.cli.options import (
-    Duration,
     Invocation,
     common,
     examples,
@@ -41,22 +44,11 @@ _RUN = examples(
 @click.option(
     "--search", shell_complete=complete_search, help="How the next attempt is chosen, such as depth_first or beam:4."
 )
-@click.option("--max-calls", type=int, metavar="N", help="Model calls at most.")
-@click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, input and output together.")
-@click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
-@click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
-@click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
-@click.option("--patience", type=Duration(), help="Wait at most this long for a provider that is down; default 10m.")
-@click.option("--stop-below", type=float, metavar="P", help="Policy belief: the least chance per call of a move.")
+@limit_options
 @click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step.")
-@click.option(
-    "--keep-trying", is_flag=True, help="Go on where no move is worth its calls, or the model repeats itself."
-)
 @click.option(
     "--grace", type=click.FloatRange(min=0), metavar="S", help="After Ctrl-C, wait at most S seconds for replies."
 )
-@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
-@click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take, for every step.")
 @click.option("--attach", "files", multiple=True, metavar="FILE", help="A text file to plan with; may be given again.")
 @click.option(
     "--repo", "repository", metavar="DIR", help="List this folder's files, and attach those that the text names."
@@ -78,24 +70,15 @@ def run(
     workflow: str,
     model: str | None,
     search: str | None,
-    max_calls: int | None,
-    max_tokens: int | None,
-    max_cost: float | None,
-    deadline: float | None,
-    active_time: float | None,
-    patience: float | None,
-    stop_below: float | None,
     strict: bool,
-    keep_trying: bool,
     grace: float | None,
-    output_tokens: int | None,
-    timeout: float | None,
     files: tuple[str, ...],
     repository: str | None,
     dry_run: bool,
     detach: bool,
     no_input: bool,
     as_json: bool,
+    **limits: Any,
 ) -> int:
     """Plan the PROBLEM in a file, or - for standard input.
 
@@ -111,22 +94,7 @@ def run(
     from actors.planning.prepare import RunOptions
     from replan.cli.commands.run import run_problem
 
-    options = RunOptions(
-        workflow=workflow,
-        search=search,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost_usd=max_cost,
-        deadline_seconds=deadline,
-        active_seconds=active_time,
-        patience_seconds=patience,
-        stop_below=stop_below,
-        strict=strict,
-        keep_trying=keep_trying,
-        output_tokens=output_tokens,
-        timeout_seconds=timeout,
-        no_input=no_input,
-    )
+    options = RunOptions(workflow, search, split_limits(limits), no_input=no_input, strict=strict)
     return run_problem(
         invocation,
         problem,

@@ -1,0 +1,233 @@
+"""The limits that a person may set for a run of any kind: the name, unit, bounds and help of each, in one table. Pure.
+
+Each face is made from the table: options of the command line, keywords of Python, bodies of HTTP, arguments of MCP,
+forms of the page, ceilings in the config file, and rows of the documentation. A limit has the same name in all of them.
+The amounts that a run is held to are `runtime.core.ledger.Limits`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast, get_origin
+
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:  # The help of the command line loads no pydantic.
+    from runtime.core.ledger import Limits
+
+Unit = Literal["count", "dollars", "time", "chance", "switch"]
+"""What a limit is counted in: whole numbers, dollars, a length of time, a number from 0 to 1, or true and false."""
+Duration = float | str
+"""A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
+
+_DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSpec:
+    """One limit: what every face needs to know about it."""
+
+    help: str
+    """What it limits, in one sentence."""
+    label: str
+    """What a form calls it, in a few words."""
+    unit: Unit
+    """What it is counted in."""
+    most: float
+    """Its largest value: a larger one is a typing error. Below, sums are exact and years have four digits."""
+    key: str
+    """Its key in the message that changes a run (`actors.run.settings`)."""
+    ceiling: bool = False
+    """Whether the config file may bound what clients of a server ask for."""
+
+    plain: bool = False
+    """Whether the command line also takes a plain number of seconds, which nobody would take for minutes."""
+
+    @property
+    def of_run(self) -> bool:
+        """Whether it limits the whole run, so that a higher one lets a run go on that had ended for want of it."""
+        return self.key not in ("timeout_seconds", "output_tokens_max")
+
+    @property
+    def described(self) -> str:
+        """The help, for a face that takes a length of time also as a number."""
+        return f"{self.help} A number of seconds, or a text such as 15m." if self.unit == "time" else self.help
+
+
+class RunLimits(TypedDict, total=False):
+    """The limits that are set for a run; what is missing or None stays as it is usual."""
+
+    max_calls: Annotated[
+        int | None, LimitSpec("Model calls at most.", "Model calls", "count", 10**6, "calls", ceiling=True)
+    ]
+    max_tokens: Annotated[
+        int | None,
+        LimitSpec("Tokens at most, input and output together.", "Tokens", "count", 10**12, "tokens", ceiling=True),
+    ]
+    max_cost: Annotated[
+        float | None,
+        LimitSpec(
+            "Dollars at most; the model's price must be known.", "Dollars", "dollars", 10**9, "micro_usd", ceiling=True
+        ),
+    ]
+    deadline: Annotated[
+        Duration | None,
+        LimitSpec("End the run after 30s, 15m, 2h, 1d.", "Ends after, such as 2h", "time", 10**10, "deadline"),
+    ]
+    active_time: Annotated[
+        Duration | None,
+        LimitSpec(
+            "Limit how long models, tools and guards work; waiting does not count.",
+            "Works for, such as 30m",
+            "time",
+            10**10,
+            "active_seconds",
+            ceiling=True,
+        ),
+    ]
+    patience: Annotated[
+        Duration | None,
+        LimitSpec(
+            "Wait at most this long for a provider that is down; default 10m.",
+            "Waits for a provider for, such as 10m",
+            "time",
+            10**10,
+            "patience_seconds",
+        ),
+    ]
+    stop_below: Annotated[
+        float | None,
+        LimitSpec(
+            "Policy belief: the least chance per call of a move.",
+            "Stop below a chance per call of",
+            "chance",
+            1,
+            "stop_below",
+        ),
+    ]
+    keep_trying: Annotated[
+        bool,
+        LimitSpec(
+            "Go on where no move is worth its calls, or the model repeats itself.",
+            "Go on where no move is worth its calls",
+            "switch",
+            1,
+            "stop_below",
+        ),
+    ]
+    output_tokens_max: Annotated[
+        int | None,
+        LimitSpec(
+            "Tokens of one reply at most, for every step.", "Tokens of one reply", "count", 10**6, "output_tokens_max"
+        ),
+    ]
+    timeout: Annotated[
+        Duration | None,
+        LimitSpec(
+            "The longest that one model call may take, for every step.",
+            "Time of one model call, such as 90s",
+            "time",
+            86_400,
+            "timeout_seconds",
+            plain=True,
+        ),
+    ]
+
+
+LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
+    {name: spec.__metadata__[0] for name, spec in RunLimits.__annotations__.items() if get_origin(spec) is Annotated}
+)
+"""Every limit by its name."""
+
+
+def flag(name: str) -> str:
+    """Return the option of the command line for the name of a limit or of another keyword."""
+    return f"--{name.replace('_', '-')}"
+
+
+def seconds_of(value: object) -> object:
+    """Return a text such as `15m` as seconds, and any other value as it is. Raises `ValueError` for another text."""
+    if not isinstance(value, str):
+        return value
+    matched = _DURATION.fullmatch(value.strip())
+    if matched is None or float(matched[1]) == 0:
+        raise ValueError(f"{value[:40]!r} is not a length of time such as 30s, 15m, 2h or 1d")
+    return float(matched[1]) * _SECONDS[matched[2]]
+
+
+def duration_text(seconds: float) -> str:
+    """Return a length of time as it is typed, in the largest unit of which it is a whole number."""
+    unit = next((unit for unit, each in reversed(_SECONDS.items()) if seconds % each == 0), "s")
+    return f"{seconds / _SECONDS[unit]:.10g}{unit}"
+
+
+def split_limits(values: dict[str, Any]) -> RunLimits:
+    """Take the limits out of the parameters of a function or a form, and return them."""
+    return cast("RunLimits", {name: values.pop(name) for name in LIMITS if name in values})
+
+
+def checked_limits(limits: RunLimits) -> RunLimits:
+    """Return the limits that are set, times as seconds. Raises `UsageProblem`, whose place is the limit."""
+    found = {}
+    for name, value in limits.items():
+        if value is None or value is False:
+            continue
+        spec = LIMITS[name]
+        try:
+            read = seconds_of(value) if spec.unit == "time" else value
+        except ValueError as wrong:
+            raise UsageProblem(str(wrong), place=name) from None
+        if not _fits(spec, read):
+            raise UsageProblem(_expected(spec, value), place=name, hint="leave it out for the usual one")
+        found[name] = read
+    if found.keys() >= {"keep_trying", "stop_below"}:
+        raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
+    return cast("RunLimits", found)
+
+
+def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: float | None = None) -> "Limits":
+    """Return the amounts that a run is held to.
+
+    `calls` is the usual limit of calls and `now` the start of the run; `stop_below` is what its configuration says.
+    """
+    from runtime.core.cost import micro_limit  # noqa: PLC0415 - the help of the command line loads no pydantic
+    from runtime.core.ledger import Limits  # noqa: PLC0415
+
+    known: Mapping[str, Any] = checked_limits(limits)
+    return Limits(
+        calls=known.get("max_calls", calls),
+        tokens=known.get("max_tokens"),
+        micro_usd=micro_limit(known["max_cost"]) if "max_cost" in known else None,
+        active_seconds=known.get("active_time"),
+        deadline=now + known["deadline"] if "deadline" in known else None,
+        patience_seconds=known.get("patience"),
+        stop_below=stop_below,
+    )
+
+
+def least_value(limits: RunLimits) -> float | None:
+    """Return the least chance of success per call that the limits ask of a move; None where they say nothing."""
+    return 0.0 if limits.get("keep_trying") else limits.get("stop_below")
+
+
+def _fits(spec: LimitSpec, value: object) -> bool:
+    """Tell whether a value has the type and lies in the bounds of a limit."""
+    if spec.unit == "switch":
+        return value is True
+    if isinstance(value, bool) or not isinstance(value, int if spec.unit == "count" else int | float):
+        return False  # True is not meant as 1.
+    return (value >= 0 if spec.unit == "chance" else value > 0) and value <= spec.most  # False for NaN.
+
+
+def _expected(spec: LimitSpec, value: object) -> str:
+    match spec.unit:
+        case "switch":
+            return f"it is True or False, not {value!r}"
+        case "chance":
+            return f"a limit is a number from 0 to 1, not {value!r}"
+        case "count":
+            return f"a limit is a whole number above 0, at most {spec.most:,}, not {value!r}"
+        case _:
+            return f"a limit is a number above 0, at most {spec.most:,}, not {value!r}"

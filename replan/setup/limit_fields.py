@@ -1,0 +1,50 @@
+"""Fields for limits, made from the table of limits: in the bodies that programs send, and in the config file."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+
+from actors.run.limits import LIMITS, LimitSpec, RunLimits, seconds_of
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def with_limits(names: Iterable[str] = tuple(LIMITS), **defaults: Any) -> Callable[[type[M]], type[M]]:
+    """Give a model a field for each of the limits; one without a default may be missing."""
+
+    def extend(model: type[M]) -> type[M]:
+        fields: dict[str, Any] = {name: _field(LIMITS[name], defaults.get(name)) for name in names}
+        return create_model(
+            model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
+        )
+
+    return extend
+
+
+def limits_in(body: BaseModel) -> RunLimits:
+    """Return the limits that a body has."""
+    return cast("RunLimits", {name: value for name, value in body if name in LIMITS})
+
+
+def _field(spec: LimitSpec, default: Any) -> tuple[Any, Any]:
+    """Return the type and the field of a limit."""
+    if spec.unit == "switch":
+        return bool, Field(default=False, description=spec.described)
+    kind = _type_of(spec)
+    return kind if default is not None else kind | None, Field(default=default, description=spec.described)
+
+
+def _type_of(spec: LimitSpec) -> Any:
+    most: Any = int(spec.most)
+    match spec.unit:
+        case "count":
+            return Annotated[int, Field(ge=1, le=most)]
+        case "chance":
+            return Annotated[float, Field(ge=0, le=most, allow_inf_nan=False)]
+        case "dollars":
+            return Annotated[float, Field(gt=0, le=most, allow_inf_nan=False)]
+        case _:
+            either = [{"type": "number", "exclusiveMinimum": 0, "maximum": most}, {"type": "string"}]
+            amount = Field(gt=0, le=most, allow_inf_nan=False)
+            return Annotated[float, amount, BeforeValidator(seconds_of), WithJsonSchema({"anyOf": either})]

@@ -1,0 +1,188 @@
+"""Each limit of a run has one name in every face, and every face that starts a run takes all of them."""
+
+import inspect
+import re
+
+import pytest
+
+import replan
+from actors.acquisition.prepare import AcquisitionInput
+from actors.planning.prepare import RunOptions
+from actors.run.limits import LIMITS, checked_limits, duration_text, flag, seconds_of
+from replan.cli.app import app
+from replan.mcp.toolbox import ENTRIES
+from replan.runs.acquiring import prepare_to_acquire
+from replan.runs.executing import ExecutionOptions, prepare_to_execute
+from replan.runs.execution_plans import read_plan_file
+from replan.runs.prepare import prepare
+from replan.runs.shipped_examples import example_named
+from replan.setup.plugins import registry
+from replan.setup.settings import CEILINGS, ClientsEntry, UserConfig
+from replan.web.api_openapi import openapi
+from replan.web.rendering import render
+from runtime.core.cost import MICRO
+from tests.cli.conftest import ROOT
+from tests.cli.samples import PROBLEM
+
+COMMANDS = ("run", "do", "execute", "acquire", "resume")
+FUNCTIONS = ("start", "solve", "drive", "resume", "limits", "start_execution", "execute", "do", "acquire")
+BODIES = ("StartRun", "StartAcquisition", "StartExecution", "ChangedLimits")
+TOOLS = ("plan", "acquire", "execute")
+EARLIER = re.compile(r"max_cost_usd|\w+_seconds|output_tokens")
+"""Names that a face had for a limit beside the one name of all faces."""
+VALUES = {
+    "max_calls": 7,
+    "max_tokens": 9_000,
+    "max_cost": 2.5,
+    "deadline": "2h",
+    "active_time": "15m",
+    "patience": 90.0,
+    "stop_below": 0.25,
+    "keep_trying": True,
+    "output_tokens_max": 777,
+    "timeout": "45s",
+}
+HELD = {
+    "max_calls": ("calls", 7),
+    "max_tokens": ("tokens", 9_000),
+    "max_cost": ("micro_usd", 2.5 * MICRO),
+    "deadline": ("deadline", None),
+    "active_time": ("active_seconds", 900.0),
+    "patience": ("patience_seconds", 90.0),
+    "stop_below": ("stop_below", 0.25),
+    "keep_trying": ("stop_below", 0.0),
+}
+"""What the run is held to after each: a field of the ledger's limits, and its value."""
+
+
+def keywords(name):
+    return inspect.signature(getattr(replan, name)).parameters
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_has_its_name_in_every_face(name):
+    """On the command line, in Python, HTTP and MCP, on the pages, and in the documentation."""
+    for command in COMMANDS:
+        options = [option for param in app.get_command(None, command).params for option in param.opts]
+        assert flag(name) in options, command
+    for function in FUNCTIONS:
+        assert name in keywords(function), function
+    schemas = openapi()["components"]["schemas"]
+    for body in BODIES:
+        assert name in schemas[body]["properties"], body
+    for entry in ENTRIES:
+        assert (name in entry.takes.model_json_schema()["properties"]) == (entry.name in TOOLS), entry.name
+    assert f"`{name}`" in (ROOT / "docs" / "reference" / "python-api.md").read_text()
+    assert f'name="{name}"' in form("planning")
+    assert f'name="{name}"' in form("execution")
+
+
+def form(kind):
+    offer = {key: [] for key in ("workflows", "models", "tools", "profiles", "documents")}
+    ceilings = {"max_calls": 9, "max_tokens": None, "max_cost": None}
+    frame = {"csrf": "", "signed_in": True, "now": 0.0, "live": None, "here": "new", "notice": "", "user": ""}
+    rights = {"may_answer": True, "may_control": True, "executes": True, "trouble": "", "limited": False, "key": ""}
+    names = (*LIMITS, "model", "problem", "workflow", "strict", "plan_of", "tools")
+    typed = dict.fromkeys(names, "")
+    values = {"kind": kind, "limits": LIMITS, "typed": typed, "offer": {**offer, "ceilings": ceilings}}
+    return bytes(render("new.html", {**frame, **rights, **values}).body).decode()
+
+
+def test_no_face_has_another_name_for_a_limit():
+    taken = {name for function in FUNCTIONS for name in keywords(function)}
+    taken |= {name for body in BODIES for name in openapi()["components"]["schemas"][body]["properties"]}
+    taken |= {name for entry in ENTRIES for name in entry.takes.model_json_schema()["properties"]}
+    taken |= set(ClientsEntry.model_fields)
+    taken |= {param.name for name in COMMANDS for param in app.get_command(None, name).params}
+    assert [name for name in taken if EARLIER.fullmatch(name)] == []
+    assert set(CEILINGS) <= ClientsEntry.model_fields.keys() & LIMITS.keys()
+
+
+def test_every_face_that_starts_a_run_takes_plug_ins():
+    for command in COMMANDS:
+        options = [option for param in app.get_command(None, command).params for option in param.opts]
+        assert "--plugins" in options, command
+    for function in set(FUNCTIONS) - {"limits"}:
+        assert {"guards", "generators"} <= set(keywords(function)), function
+
+
+@pytest.mark.parametrize("kind", ["planning", "acquisition", "execution"])
+@pytest.mark.parametrize("name", VALUES)
+def test_a_limit_that_is_given_holds_in_a_run_of_every_kind(tmp_path, kind, name):
+    if (kind, name) == ("acquisition", "stop_below"):
+        with pytest.raises(replan.UsageProblem, match="weighs no moves"):
+            prepared(kind, tmp_path, {name: VALUES[name]})
+        return
+    request, usual = prepared(kind, tmp_path, {name: VALUES[name]}), prepared(kind, tmp_path, {})
+    if name not in HELD:
+        written = (request.config if kind == "execution" else request.pinned).model_dump_json()
+        assert str(seconds_of(VALUES[name])) in written
+        return
+    field, value = HELD[name]
+    held = getattr(request.limits, field)
+    if kind == "acquisition" and name == "keep_trying":
+        assert request.limits.stop_below is None
+    elif name == "deadline":
+        assert usual.limits.deadline is None
+        assert held > 7_200
+    else:
+        assert held == value != getattr(usual.limits, field)
+
+
+def prepared(kind, folder, limits):
+    """Return the prepared run of a kind with these limits."""
+    how = {"registry": registry(), "environment": {"REPLAN_HOME": str(folder / "home")}, "config": UserConfig()}
+    match kind:
+        case "planning":
+            return prepare(PROBLEM, RunOptions(limits=limits), "rules", **how).request
+        case "acquisition":
+            return prepare_to_acquire(
+                AcquisitionInput("market_size", "Shops.", limits=limits), None, "rules", **how
+            ).request
+        case "execution":
+            example = example_named("repair")
+            work = folder / "work"
+            if not work.exists():
+                example.copy_project(work)
+            options = ExecutionOptions(tools=example.tools, workspace=str(work), workflow="search", limits=limits)
+            return prepare_to_execute(read_plan_file(example.plan), options, example.model, **how).request
+
+
+def test_a_length_of_time_is_a_number_of_seconds_or_a_text_with_its_unit():
+    assert [seconds_of(text) for text in ("90s", "15m", "2h", "1d", "1.5h", 7)] == [
+        90.0,
+        900.0,
+        7_200.0,
+        86_400.0,
+        5_400.0,
+        7,
+    ]
+    assert [duration_text(seconds) for seconds in (90.0, 900.0, 7_200.0, 86_400.0, 0.5)] == [
+        "90s",
+        "15m",
+        "2h",
+        "1d",
+        "0.5s",
+    ]
+    for text in ("", "0s", "soon", "15", "-1m", "1w"):
+        with pytest.raises(ValueError, match="length of time"):
+            seconds_of(text)
+
+
+@pytest.mark.parametrize(
+    ("limits", "place"),
+    [
+        ({"max_calls": True}, "max_calls"),
+        ({"max_calls": 0}, "max_calls"),
+        ({"max_cost": float("nan")}, "max_cost"),
+        ({"timeout": 0}, "timeout"),
+        ({"deadline": "soon"}, "deadline"),
+        ({"stop_below": 1.5}, "stop_below"),
+        ({"keep_trying": 1}, "keep_trying"),
+        ({"keep_trying": True, "stop_below": 0.1}, "keep_trying"),
+    ],
+)
+def test_a_limit_that_is_not_valid_is_refused_by_its_name(limits, place):
+    with pytest.raises(replan.UsageProblem) as caught:
+        checked_limits(limits)
+    assert caught.value.place == place
