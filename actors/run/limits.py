@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
 
 from runtime.core.errors import UsageProblem
 
@@ -137,7 +137,7 @@ class RunLimits(TypedDict, total=False):
 
 
 LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
-    {name: spec.__metadata__[0] for name, spec in RunLimits.__annotations__.items() if get_origin(spec) is Annotated}
+    {name: kind.__metadata__[0] for name, kind in RunLimits.__annotations__.items()}
 )
 """Every limit by its name."""
 
