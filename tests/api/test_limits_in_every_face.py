@@ -72,7 +72,7 @@ def test_a_limit_has_its_name_in_every_face(name):
         assert name in schemas[body]["properties"], body
     for entry in ENTRIES:
         assert (name in entry.takes.model_json_schema()["properties"]) == (entry.name in TOOLS), entry.name
-    assert f"`{name}`" in (ROOT / "docs" / "reference" / "python-api.md").read_text()
+    assert f"`{name}`" in (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert f'name="{name}"' in form("planning")
     assert f'name="{name}"' in form("execution")
 
