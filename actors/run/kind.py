@@ -142,7 +142,7 @@ class Setup:
         """Raise `UsageProblem` where money is limited, by the run (`limited`) or by the day, and no price is known."""
         if self.price is not None or not (limited or self.daily_usd is not None):
             return
-        cause, place = f"the price of {self.model!r} is not known", "max_cost_usd" if limited else "home_budget.usd"
+        cause, place = f"the price of {self.model!r} is not known", "max_cost" if limited else "home_budget.usd"
         hint = "give its price under prices in config.yaml, or limit home_budget by calls"
         if limited:
             keys = "input_usd_per_mtok and output_usd_per_mtok"

@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def limit_options(function: F) -> F:
     """Add an option for each limit to a command; `actors.run.limits.split_limits` takes their values out."""
-    for name, spec in reversed(LIMITS.items()):
+    for name, spec in reversed(list(LIMITS.items())):
         function = click.option(flag(name), help=spec.help, **_form(spec))(function)
     return function
 

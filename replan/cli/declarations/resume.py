@@ -45,6 +45,7 @@ _RESUME = examples(
 @click.pass_obj
 def resume(
     invocation: Invocation,
+    /,
     run_id: str | None,
     *,
     last: bool,

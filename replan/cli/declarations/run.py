@@ -65,6 +65,7 @@ _RUN = examples(
 @click.pass_obj
 def run(
     invocation: Invocation,
+    /,
     problem: str,
     *,
     workflow: str,
