@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 LIMIT_SECONDS = 7_200
 PARALLEL = 3
 """The number of suites that run at a time, on two cores."""
+LABORATORY = ("lab", "exact_values", "independent_world")
 SUITES = {
     "kills": (["tests/crash/test_kill.py"], {"REPLAN_KILLS": 1_000}),
     "more_kills": (["tests/crash/test_kill.py", "-k", "random"], {"REPLAN_KILLS": 2_000, "REPLAN_KILLS_FROM": 1_000}),
@@ -38,13 +39,14 @@ SUITES = {
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
+    "laboratory": ([f"tests/experiments/test_{name}.py" for name in LABORATORY], {"REPLAN_TRIALS": 1_000}),
     "web": (["tests/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
 EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
 SEARCHED_MIN = 500
 """The worlds of a search in `make test`: fewer do not have every ending."""
-LEAST = {"REPLAN_PLANS": 300, "REPLAN_REPLIES": 250}
+LEAST = {"REPLAN_PLANS": 300, "REPLAN_REPLIES": 250, "REPLAN_TRIALS": 40}
 """The least counts, for any share. A test checks that its random plans are of every kind; fewer may lack one."""
 PLANTED_FROM = 0.1
 """The share from which on all planted bugs are searched for, which takes a minute or two."""

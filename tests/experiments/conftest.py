@@ -1,5 +1,7 @@
 """Fixtures that write and prepare a small experiment."""
 
+from functools import partial
+
 import pytest
 import yaml
 
@@ -21,25 +23,27 @@ SMALL = {
 }
 
 
+def write_file(folder, **changes):
+    """Write the small experiment with changes, and return its file."""
+    value = {key: item for key, item in {**SMALL, **changes}.items() if item is not None}
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump(value))
+    return path
+
+
+def prepared_in(folder, *, skip_broken=False, environment=None, **changes):
+    """Prepare the small experiment with changes; its file is in a folder."""
+    installation = Installation(registry({}, {}), data_root(), UserConfig(), environment or {}, 0.0)
+    return prepare(write_file(folder, **changes), installation, skip_broken=skip_broken)
+
+
 @pytest.fixture
 def write(tmp_path):
-    """Write the small experiment with changes, and return its file."""
-
-    def write_file(**changes):
-        value = {key: item for key, item in {**SMALL, **changes}.items() if item is not None}
-        path = tmp_path / "mine.yaml"
-        path.write_text(yaml.safe_dump(value))
-        return path
-
-    return write_file
+    """Write the small experiment with changes into the test's folder, and return its file."""
+    return partial(write_file, tmp_path)
 
 
 @pytest.fixture
-def prepared(write):
+def prepared(tmp_path):
     """Prepare the small experiment with changes."""
-
-    def prepared_experiment(*, skip_broken=False, environment=None, **changes):
-        installation = Installation(registry({}, {}), data_root(), UserConfig(), environment or {}, 0.0)
-        return prepare(write(**changes), installation, skip_broken=skip_broken)
-
-    return prepared_experiment
+    return partial(prepared_in, tmp_path)

@@ -1,5 +1,6 @@
 """Closed forms: where the success of a search can be computed, the laboratory's 99 % interval contains it."""
 
+import os
 from dataclasses import replace
 from functools import partial
 from math import log
@@ -10,7 +11,8 @@ from scipy.stats import beta, binomtest
 
 from actors.simulated.profile import LEVELS
 
-TRIALS = 400
+TRIALS = int(os.environ.get("REPLAN_TRIALS", "100"))
+"""Trials in each comparison; `make soak` has a thousand."""
 
 
 def mean(profile, value):

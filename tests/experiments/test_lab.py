@@ -1,5 +1,6 @@
 """A simulated run has the same attempts, verdicts and costs as a real run with the simulated author."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -29,8 +30,8 @@ PIPELINES = (
     ("search", "restart", {}),
     ("search", "best_of", {}),
 )
-TRIALS = 15
-"""Trials of each pipeline: 120 in total."""
+TRIALS = int(os.environ.get("REPLAN_TRIALS", "4"))
+"""Trials of each pipeline; `make soak` has a thousand."""
 
 
 def make_setup(workflow, search, filter_options, seed, name="base"):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from itertools import pairwise
 
 import jsonschema
@@ -30,7 +31,9 @@ REPORTED = 1000
 """The first seed that is not for tuning."""
 
 
+@cache
 def prepared(path):
+    """Prepare an experiment; it is not changed by a test."""
     return prepare(path, Installation(registry({}, {}), data_root(), UserConfig(), {}, 0.0))
 
 

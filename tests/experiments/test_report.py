@@ -3,6 +3,7 @@
 import csv
 import itertools
 from html.parser import HTMLParser
+from shutil import copytree
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,6 +13,7 @@ from replan.experiments.plots import Point, curves, groups, points
 from replan.experiments.report import CAPTIONS, PAGE, PLOTS, to_csv, write_report
 from replan.experiments.results import Store
 from replan.experiments.simulated_runner import run_simulated
+from tests.experiments.conftest import prepared_in
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link"}
@@ -47,13 +49,22 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.fixture
-def reported(prepared, tmp_path):
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
     """Run the small experiment and write its report; return it with its folder."""
-    experiment = prepared(description="Two <searches> & one problem.")
-    trials = run_simulated(experiment, Store(tmp_path / "out", experiment.header()), lambda done, of: None, 1)
-    write_report(experiment.experiment, trials, len(trials), tmp_path / "out")
-    return experiment.experiment, trials, tmp_path / "out"
+    folder = tmp_path_factory.mktemp("report")
+    experiment = prepared_in(folder, description="Two <searches> & one problem.")
+    trials = run_simulated(experiment, Store(folder / "out", experiment.header()), lambda done, of: None, 1)
+    write_report(experiment.experiment, trials, len(trials), folder / "out")
+    return experiment.experiment, trials, folder / "out"
+
+
+@pytest.fixture
+def reported(written, tmp_path):
+    """The experiment, its trials, and the report in the test's folder."""
+    experiment, trials, folder = written
+    copytree(folder, tmp_path / "out")
+    return experiment, trials, tmp_path / "out"
 
 
 def test_the_same_data_give_the_same_bytes(reported, tmp_path):
@@ -85,9 +96,10 @@ def test_names_from_a_file_are_escaped_on_the_page(reported):
     assert "<searches>" not in text
 
 
-def test_an_interval_is_shown_in_the_cell_of_its_value(reported):
+def test_an_interval_is_shown_in_the_cell_of_its_value(reported, monkeypatch):
     """Not in its own columns: the widest table would not fit a screen or a page."""
     experiment, trials, folder = reported
+    monkeypatch.setattr(report, "can_draw", lambda: False)
     card = write_report(experiment, trials, len(trials), folder)
     text = (folder / PAGE).read_text()
     assert all(
@@ -189,8 +201,9 @@ def test_every_plot_is_valid_svg_with_a_title(reported):
         assert root[0].text
 
 
-def test_the_report_of_an_incomplete_experiment_says_so(reported, tmp_path):
+def test_the_report_of_an_incomplete_experiment_says_so(reported, monkeypatch):
     experiment, trials, folder = reported
+    monkeypatch.setattr(report, "can_draw", lambda: False)
     write_report(experiment, trials[:3], 8, folder)
     assert "3 of 8: the budget is spent" in (folder / PAGE).read_text()
 

@@ -1,30 +1,39 @@
 """Trials are written in their order, so that a killed experiment goes on and ends with the same bytes."""
 
 from multiprocessing import resource_tracker
+from shutil import copytree
 
 import pytest
 
 from replan.experiments.results import HEADER, RESULTS, Store, read_frame, read_results
 from replan.experiments.simulated_runner import run_simulated
 from runtime.core.errors import UsageProblem
+from tests.experiments.conftest import prepared_in
 
 
 def run(experiment, folder, jobs=1):
     return run_simulated(experiment, Store(folder, experiment.header()), lambda done, of: None, jobs)
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The folder with the results of the small experiment, run once without interruption."""
+    folder = tmp_path_factory.mktemp("results")
+    run(prepared_in(folder), folder / "whole")
+    return folder / "whole"
+
+
 @pytest.fixture
-def whole(prepared, tmp_path):
-    """The results of the small experiment, run without interruption."""
-    run(prepared(), tmp_path / "whole")
+def whole(results, tmp_path):
+    """The same results in the test's folder."""
+    copytree(results, tmp_path / "whole")
     return (tmp_path / "whole" / RESULTS).read_bytes()
 
 
 @pytest.mark.parametrize("kept", [0, 1, 700, 3000])
 def test_an_experiment_that_was_killed_ends_with_the_same_bytes(prepared, tmp_path, whole, kept):
     """Also if it was killed in the middle of a line."""
-    folder = tmp_path / "torn"
-    run(prepared(), folder)
+    folder = tmp_path / "whole"
     (folder / RESULTS).write_bytes(whole[:kept])
     progress = []
     experiment = prepared()
@@ -46,11 +55,10 @@ def no_tracker():
     resource_tracker._resource_tracker._stop()
 
 
-def test_several_processes_write_the_same_bytes_as_one(prepared, tmp_path, no_tracker):
-    experiment = prepared(seeds={"first": 1000, "count": 12})
-    run(experiment, tmp_path / "one", jobs=1)
-    run(experiment, tmp_path / "two", jobs=2)
-    assert (tmp_path / "one" / RESULTS).read_bytes() == (tmp_path / "two" / RESULTS).read_bytes()
+def test_several_processes_write_the_same_bytes_as_one(prepared, tmp_path, whole, no_tracker, monkeypatch):
+    monkeypatch.setattr("replan.experiments.simulated_runner.CHUNK", 2)
+    run(prepared(), tmp_path / "two", jobs=2)
+    assert (tmp_path / "two" / RESULTS).read_bytes() == whole
 
 
 def test_a_finished_experiment_runs_nothing_again(prepared, tmp_path, whole, monkeypatch):
