@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.warm import warm_commands
+
 # `ci` finds the same examples on every machine; `soak` looks for new ones and prints how to repeat a failure.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
@@ -100,6 +102,13 @@ def clean_house(tmp_path_factory):
     gc.collect()
     opened = {number: target for number, target in _open_files().items() if files.get(number) != target}
     assert not opened, f"files still open after the last test: {opened}"
+
+
+@pytest.fixture(scope="session")
+def warm(clean_house):
+    """The folder of a command `replan` that need not import the program each time it is started."""
+    with warm_commands() as folder:
+        yield folder
 
 
 @pytest.hookimpl(optionalhook=True)

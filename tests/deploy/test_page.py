@@ -22,7 +22,8 @@ def empty():
         yield Path(folder)
 
 
-def test_the_page_can_be_followed_with_a_server(server, empty, tmp_path):
+def test_the_page_can_be_followed_with_a_server(server, empty, tmp_path, warm):
+    (tmp_path / "replan").symlink_to(warm / "replan")
     for name, program in zip(PROGRAMS, required(*PROGRAMS), strict=True):
         (tmp_path / name).symlink_to(program)
     server.execute("postgres", "DROP DATABASE IF EXISTS restored", "DROP DATABASE IF EXISTS replan")

@@ -20,8 +20,8 @@ def empty():
         yield Path(folder)
 
 
-def test_the_page_can_be_followed_with_a_server(server, empty):
+def test_the_page_can_be_followed_with_a_server(server, empty, warm):
     server.execute("postgres", "DROP DATABASE IF EXISTS replan", "CREATE DATABASE replan")
-    with Reader(empty, empty) as reader:
+    with Reader(empty, warm) as reader:
         for block in blocks(PAGE):
             reader.follow(replace(block, body=block.body.replace(SERVER, f"127.0.0.1:{server.port}")))

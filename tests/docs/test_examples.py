@@ -1,8 +1,8 @@
 """Every page with commands can be followed as it is rendered: from an empty folder, by pasting what the page shows."""
 
 import re
-import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,6 @@ import pytest
 from replan.cli.commands.explain import terms
 from tests.docs.blocks import FENCE, ROOT, Block, blocks, pages, rendered
 from tests.docs.reader import RUN_ID, Reader, difference
-from tests.docs.warm import warm_commands
 from tests.support.openai_server import Answer, by_step, serve
 from tests.support.question_form import breaches_below
 
@@ -20,11 +19,6 @@ TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-t
 LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
 ASKING = {"talk-to-a-run.md": 2, "fill-a-schema.md": 1}
 """The least number of questions that a page asks, which have the form; so the test sees them."""
-PROCESSES = dict.fromkeys(
-    ("deploy.md", "host.md", "send-webhooks.md", "use-the-web-page.md", "connect-an-mcp-client.md"),
-    "a command must be a process of its own to be ended by a signal",
-)
-"""The pages whose commands do not fork from the warm program, and why."""
 ELSEWHERE = {
     "back-up.md": "tests/deploy/test_page.py: it needs a server",
     "add-an-agent.md": "test_add_an_agent.py: it installs a package",
@@ -61,19 +55,11 @@ def write_command(path, text):
     path.chmod(0o700)
 
 
-@pytest.fixture(scope="module")
-def commands():
-    """The folder with the commands `replan` and `make`."""
-    with tempfile.TemporaryDirectory(prefix="rp") as folder, warm_commands(Path(folder)) as path:
-        write_command(path / "make", MAKE.format(root=ROOT, recipe=recipe()))
-        yield path
-
-
 @pytest.fixture
-def processes(tmp_path):
-    """The folder with a command `replan` that is a process of its own."""
-    write_command(tmp_path / "replan", f"#!{sys.executable}\nfrom replan.cli import main\n\nmain()\n")
-    return tmp_path
+def commands(warm):
+    """The folder with the commands `replan` and `make`."""
+    write_command(warm / "make", MAKE.format(root=ROOT, recipe=recipe()))
+    return warm
 
 
 @pytest.fixture
@@ -152,12 +138,11 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("page", [page for page in FOLLOWED if page.name not in ELSEWHERE], ids=name_of)
-def test_a_page_can_be_followed_as_it_is_rendered(page, request, empty, server):
+def test_a_page_can_be_followed_as_it_is_rendered(page, commands, empty, server):
     """All commands are pasted, in order; each succeeds or says its exit code, and prints what the page shows.
 
     Every question that a run of the page has asked has the form of questions.
     """
-    commands = request.getfixturevalue("processes" if page.name in PROCESSES else "commands")
     with Reader(empty, commands, server.base_url) as reader:
         for block in blocks(page):
             reader.follow(block)
@@ -209,10 +194,16 @@ SHOWN_TERMS = re.compile(
 """How the terms of the program show in its output."""
 
 
+@cache
+def known_terms():
+    """Return the names of all terms that can be explained."""
+    return {term.name for term in terms()}
+
+
 @pytest.mark.parametrize("page", FOLLOWED, ids=name_of)
 def test_every_term_in_shown_output_is_explained(page):
     """`replan explain TERM` knows it, or the page itself defines it."""
-    known = {term.name for term in terms()}
+    known = known_terms()
     defined = "\n".join(block.body for block in blocks(page) if block.language == "sh")
     shown = "\n".join(block.body for block in blocks(page) if block.language == "text")
     used = {match[match.lastgroup] for match in SHOWN_TERMS.finditer(shown)}
