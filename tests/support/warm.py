@@ -73,7 +73,7 @@ def _warm_up():
         for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
             if module.name != RUNS_AT_ONCE:
                 importlib.import_module(module.name)
-    with tempfile.TemporaryDirectory() as home, open(os.devnull, "w") as nowhere:
+    with tempfile.TemporaryDirectory() as home, Path(os.devnull).open("w") as nowhere:
         kept = dict(os.environ), sys.stdout, sys.stderr
         os.environ["REPLAN_HOME"], sys.stdout, sys.stderr = home, nowhere, nowhere
         with suppress(SystemExit):
