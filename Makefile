@@ -1,6 +1,8 @@
-# Every target sets itself up: uv if there is one, else venv and pip; always from requirements.lock, always into .venv.
+# Every target sets itself up: uv if there is one, else venv and pip; always from a lock, always into .venv. What running needs is
+# installed first, from requirements-run.lock; the other targets add the rest of requirements.lock.
 PYTHON ?= python3
 BIN := .venv/bin
+RUNS := .venv/.runs
 READY := .venv/.ready
 PROBLEM ?= configs/problems/login_timeout.md
 SHARE ?= 1
@@ -16,23 +18,37 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv with the locked dependencies; again only when they change
 
+# Installs what a lock has; of pip's output the files with their sizes, on standard error.
+define install
+@if command -v uv >/dev/null; then \
+  VIRTUAL_ENV="$(CURDIR)/.venv" uv pip install --compile-bytecode --require-hashes -r $(1) >&2; \
+else \
+  { $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r $(1); echo $$? >.venv/.status; } | \
+    grep --line-buffered -E '^ *(Downloading|Using cached|Installing)' >&2; \
+  exit "$$(cat .venv/.status)"; \
+fi
+endef
+
 # Bytecode is compiled here once, because an environment may forbid writing it later.
-$(READY): requirements.lock pyproject.toml
+$(RUNS): requirements-run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + " (set PYTHON=...)")'
-	@echo "Setting up .venv (once)" >&2
+	@echo "Setting up .venv (once): $$(grep -c == $<) packages" >&2
+	@if command -v uv >/dev/null; then uv venv -q --allow-existing --python "$$(command -v $(PYTHON))" .venv; else $(PYTHON) -m venv .venv; fi
+	$(call install,$<)
 	@if command -v uv >/dev/null; then \
-	  uv venv -q --allow-existing --python "$$(command -v $(PYTHON))" .venv && export VIRTUAL_ENV="$(CURDIR)/.venv" && \
-	  uv pip install -q --compile-bytecode --require-hashes -r requirements.lock && \
-	  uv pip install -q --no-deps --no-build-isolation -e . ; \
+	  VIRTUAL_ENV="$(CURDIR)/.venv" uv pip install -q --no-deps --no-build-isolation -e . ; \
 	else \
-	  $(PYTHON) -m venv .venv && \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
-	@$(BIN)/python -m compileall -q replan actors runtime
+	@$(BIN)/python -m compileall -q -j 0 replan actors runtime
 	@touch $@
 
-run: $(READY) ## plan a shipped problem with the built-in, offline model (PROBLEM=file for another)
+$(READY): $(RUNS) requirements.lock
+	@echo "Adding what tests and development need (once): $$(grep -c == requirements.lock) packages" >&2
+	$(call install,requirements.lock)
+	@touch $@
+
+run: $(RUNS) ## plan a shipped problem with the built-in, offline model (PROBLEM=file for another)
 	@$(BIN)/replan run $(PROBLEM) -m rules
 
 test: $(READY) ## run every suite, on all cores; prints the seconds of each
@@ -84,11 +100,13 @@ pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chr
 plots: $(READY) ## draw the plots of the page about the experiments anew, from the committed tables
 	@$(BIN)/python docs/plots.py
 
-lock: ## resolve the dependencies anew into the two lock files (needs uv)
-	@UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --all-extras --upgrade --universal \
-	  --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links -q -o requirements.lock
-	@UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml $(DEPLOYED) --constraints requirements.lock --universal \
-	  --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate -q -o requirements-deploy.lock
+COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+  --no-emit-index-url --no-emit-find-links -q
+
+lock: ## resolve the dependencies anew into the three lock files (needs uv)
+	@$(COMPILE) --group dev --all-extras --upgrade -o requirements.lock
+	@$(COMPILE) $(DEPLOYED) --constraints requirements.lock --no-annotate -o requirements-deploy.lock
+	@$(COMPILE) --group build --constraints requirements.lock --no-annotate -o requirements-run.lock
 
 sbom: $(READY) ## write what a release is made of as a CycloneDX document, into build/sbom.cdx.json
 	@$(BIN)/python docs/sbom.py

@@ -147,18 +147,6 @@ def test_the_variables_are_those_that_the_program_reads():
             assert f"`{name}`" in known
 
 
-def test_the_lock_of_the_image_is_a_part_of_the_lock():
-    deployed, all_ = (
-        set(re.findall(r"^([a-z0-9.-]+==[^ ;]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
-        for name in ("requirements-deploy.lock", "requirements.lock")
-    )
-    assert deployed <= all_
-    names = {line.partition("==")[0] for line in deployed}
-    assert {"trio", "psycopg", "procrastinate", "starlette", "hypercorn", "hatchling"} <= names
-    assert not {"pytest", "mypy", "ruff"} & names
-    assert "://" not in (ROOT / "requirements-deploy.lock").read_text(encoding="utf-8")
-
-
 def test_the_unit_has_its_parts_and_systemd_finds_no_mistake_in_it(tmp_path):
     """Its verifier, where there is one, gets a program that exists in the place of the installed one."""
     text = UNIT_FILE.read_text(encoding="utf-8")
