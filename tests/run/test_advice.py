@@ -1,0 +1,158 @@
+"""What a user is told to do after each end or pause of a run."""
+
+import pytest
+
+from actors.run.advice import advice, reopening
+from actors.run.inbox import UserMessage
+from actors.run.provider_advice import provider_advice
+from actors.run.result import RunResult, heading, message_lines, question_lines, used
+from runtime.core.ledger import Amount
+from runtime.models.port import Fault, FaultKind
+
+SPENT = {"run_id": "r", "calls": 1, "tokens": 2_400, "cost_usd": None}
+RESUME, LOG, TRACE = "`p resume r`", "`p log r` has the details", ", and the log file has the traceback"
+WITH = " (with the same --plugins, where it is in a file)"
+CUT = "try again; if it happens again, look at the server's own log and at proxies on the way"
+TELL = "`p tell r TEXT --as requirement` says more or drops a demand"
+
+
+def result(status="finished", outcome="", why="", **fields):
+    return RunResult(status=status, outcome=outcome, why=why, **{**SPENT, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"outcome": "success"}, ""),
+        (
+            {"cause": "plugin", "outcome": "failed"},
+            f"mend the plug-in, then {RESUME}{WITH} asks it again; {LOG}{TRACE}",
+        ),
+        (
+            {"fault": Fault(kind=FaultKind.CUT, message=""), "cause": "provider"},
+            f"{CUT}; then {RESUME}; {LOG}",
+        ),
+        ({"cause": "provider"}, "`p resume r` asks the provider at once; `p log r` has the details"),
+        (
+            {"outcome": "failed"},
+            "this is a bug: report it; `p log r` has the details, the log has the traceback; `p resume r` tries again",
+        ),
+        (
+            {"cause": "home_budget", "status": "parked"},
+            "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller",
+        ),
+        (
+            {"cause": "home_budget"},
+            "on the next day (UTC), or with a larger `home_budget` in config.yaml, `p resume r` goes on",
+        ),
+        (
+            {"outcome": "budget_exhausted", "why": "stuck: the same again"},
+            f"`p resume r -m MODEL` asks another model, {TELL}, `p resume r --keep-trying` goes on as it is",
+        ),
+        (
+            {"outcome": "budget_exhausted", "why": "stuck for good: the same again"},
+            f"`p resume r -m MODEL` asks another model, {TELL}",
+        ),
+        ({"outcome": "success", "why": "stuck: no"}, ""),
+        *(
+            ({"outcome": "budget_exhausted", "why": why}, f"`p resume r {flag}` goes on with all that was accepted")
+            for why, flag in (
+                ("no calls left", "--max-calls N"),
+                ("no tokens left: 3", "--max-tokens N"),
+                ("no money left", "--max-cost USD"),
+                ("no active time left", "--active-time 1h"),
+                ("the deadline has passed", "--deadline 1h"),
+                ("anything", "--max-calls N"),
+            )
+        ),
+    ],
+)
+def test_each_end_has_its_next_step(fields, text):
+    assert advice(result(**fields), "p") == text
+
+
+@pytest.mark.parametrize(
+    ("by", "text"),
+    [
+        ("limits", "`p resume r --max-calls N` goes on with all that was accepted."),
+        (
+            "requirement",
+            "It goes on after another requirement: `p tell r TEXT --as requirement`, then `p resume r`.",
+        ),
+        ("resume", "`p resume r` goes on with it."),
+        ("nothing", "Nothing follows; `p show r` shows what it came to."),
+    ],
+)
+def test_a_finished_run_says_how_it_can_be_gone_on_with(by, text):
+    assert reopening(result(outcome="budget_exhausted", why="no calls left", reopened_by=by), "p") == text
+
+
+FAULTS = {
+    (FaultKind.AUTH, 401): "set OPENAI_API_KEY to a key that this server takes",
+    (FaultKind.AUTH, 403): "use a key that may use this model, or name another model with -m",
+    (FaultKind.AUTH, 402): "add credit to the account, or use another key",
+    (FaultKind.NOT_FOUND, None): "give the script the reply that it lacks, or use another model",
+    (FaultKind.NOT_FOUND, 404): "correct the model's name (-m or REPLAN_MODEL), or OPENAI_BASE_URL, up to its version",
+    (FaultKind.NOT_FOUND, 308): "set OPENAI_BASE_URL to where the server redirects",
+    (FaultKind.CONTENT_REFUSED, None): "reword what the provider's filter may object to",
+    (FaultKind.BAD_REQUEST, None): "mend what the server objects to",
+    (FaultKind.UNRESOLVED_HOST, None): "check the host's name in OPENAI_BASE_URL, and the network; `p doctor --online`",
+    (FaultKind.REFUSED_CONNECTION, None): "start the server, or correct the host and port in OPENAI_BASE_URL; `p doc",
+    (FaultKind.RATE_LIMITED, 429): "wait until the provider takes requests again",
+    (FaultKind.SERVER_ERROR, 500): "try again later",
+    (FaultKind.TIMEOUT, None): "give the model more time (`model_timeout_seconds` of the workflow, or --timeout)",
+    (
+        FaultKind.NO_API,
+        None,
+    ): "correct OPENAI_BASE_URL, up to its version, such as https://HOST/v1; `p d",
+    (FaultKind.BAD_REPLY, None): "set OPENAI_BASE_URL to an OpenAI-compatible server",
+    (FaultKind.TOO_LARGE, None): "lower `output_tokens_max` in the workflow",
+}
+
+
+@pytest.mark.parametrize(("kind", "status"), FAULTS)
+def test_each_fault_of_a_provider_has_its_next_step(kind, status):
+    assert provider_advice(Fault(kind=kind, message="", status=status), "p").startswith(FAULTS[kind, status])
+
+
+@pytest.mark.parametrize(
+    ("fields", "lines"),
+    [
+        ({"status": "running"}, ["Running"]),
+        ({"status": "running", "why": "no worker"}, ["Held up", "no worker"]),
+        ({"status": "running", "why": "down", "cause": "provider"}, ["Running", "down"]),
+        ({"status": "waiting"}, ["Waiting for you"]),
+        ({"status": "parked", "why": "stopped"}, ["Parked", "stopped"]),
+        ({"status": "moved"}, ["Moved"]),
+        ({"outcome": "success", "why": "all passed"}, ["Done: success", "all passed"]),
+    ],
+)
+def test_the_heading_has_the_status_and_the_reason(fields, lines):
+    assert [line.plain for line in heading(result(**fields), "Done")] == lines
+
+
+def test_what_was_used_is_told_with_what_is_not_known_of_it():
+    assert used(result()).plain == "Run r: 1 model call, 2,400 tokens, cost unknown."
+    unknown = Amount(calls=2, tokens=1, micro_usd=50)
+    assert used(result(unknown=unknown)).plain.endswith("; charged as unknown: 2 calls, 1 token.")
+    known = used(result(unknown=unknown, cost_usd=1.5)).plain
+    assert known == "Run r: 1 model call, 2,400 tokens, $1.50; charged as unknown: 2 calls, 1 token, $0.0001."
+
+
+def test_the_users_messages_are_shown_and_those_that_no_prompt_has_had_are_marked():
+    messages = (
+        UserMessage(kind="note", text="a", at=1.0, seen=True),
+        UserMessage(kind="requirement", text="b", at=1.0),
+    )
+    shown = [line.plain.strip() for line in message_lines(result(messages=messages))]
+    assert shown[1:] == ["You said", "note: a", "requirement: b (not yet seen)"]
+    assert message_lines(result()) == []
+    kept = result(messages=messages).to_json()["messages"]
+    assert kept == [
+        {"kind": "note", "text": "a", "seen": True},
+        {"kind": "requirement", "text": "b", "seen": False},
+    ]
+
+
+def test_a_run_without_a_question_has_no_lines_for_one():
+    assert list(question_lines(result(open_questions=("q1", "q2")), "p")) == []
