@@ -3,7 +3,7 @@
 from collections import Counter
 
 from actors.demands.table import DemandTable, Row, Standing, standing_text
-from actors.values.format import counted
+from actors.values.format import counted, shortened
 from actors.values.lines import Line, Style, indented, line
 
 HEADING = "Demands of the text"
@@ -25,7 +25,7 @@ _OPEN = {Standing.IN_NO_STEP: "in no step", Standing.DECLARED: "not checked"}
 
 def row_text(row: Row) -> str:
     """Return a row as one line of text."""
-    quote = row.quote if len(row.quote) <= QUOTE_MAX else f"{row.quote[: QUOTE_MAX - 1]}…"
+    quote = shortened(row.quote, QUOTE_MAX)
     return f"{standing_text(row)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
 
 

@@ -11,7 +11,7 @@ from actors.plans.contingency import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
 from actors.plans.semantics import after_success, may_overlap, ready_steps
 from actors.tools.use_text import use_text
-from actors.values.format import counted
+from actors.values.format import counted, shortened
 from actors.values.lines import BLANK, Line, Span, indented, line
 
 TEXT_MAX = 100
@@ -92,8 +92,8 @@ def _outlined(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: int) -
     return OutlinedStep(
         step=step,
         turn=turn,
-        executes=_cut(use_text(config.tools.generator_use(step), config.tools)),
-        checks="" if check is None else _cut(use_text(check, config.tools)),
+        executes=shortened(use_text(config.tools.generator_use(step), config.tools), TEXT_MAX),
+        checks="" if check is None else shortened(use_text(check, config.tools), TEXT_MAX),
         approved=config.needs_approval(step.step_id, plan),
     )
 
@@ -114,10 +114,6 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
         if not wave:
             break
     return turns
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
 
 
 def outline_lines(outline: Outline) -> Iterator[Line]:

@@ -19,7 +19,7 @@ from actors.policy.table import BacktrackLevel
 from actors.run import records
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.values.findings import Finding
-from actors.values.format import counted
+from actors.values.format import counted, shortened
 
 OUTPUT_MAX = 120
 """Characters of a tool's last line of output that progress shows."""
@@ -88,7 +88,7 @@ def _finished_text(event: ToolFinished) -> str:
     if place is None or (succeeded and place.phase != Phase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
-    said = result if len(result) <= OUTPUT_MAX else f"{result[: OUTPUT_MAX - 1]}…"
+    said = shortened(result, OUTPUT_MAX)
     what = "check" if place.phase in (Phase.CHECK, Phase.CHECK_PRE) else "attempt"
     return f"{place.name}: {what} {place.number} {event.outcome}{f': {said}' if said else ''}"
 

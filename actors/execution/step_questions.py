@@ -7,6 +7,7 @@ from actors.run.questions import ClarificationRequested, new_id
 from actors.tools.use_text import use_text
 from actors.tools.uses import PersonUse
 from actors.values.answers import YES_NO
+from actors.values.format import shortened
 from actors.values.question_form import AskedForm, asked_form, one_line
 
 QUESTION_TEXT_MAX = 2_000
@@ -17,7 +18,7 @@ _NAME_MAX = 200
 def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     """Return the question whether a step may run."""
     uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
-    calls = "\n".join(f"- {_short(use_text(use, state.config.tools))}" for use in uses)
+    calls = "\n".join(f"- {shortened(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}" for use in uses)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
     form = asked_form(
         f"May {_step(state, attempt)} run{again}?",
@@ -36,7 +37,7 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
         form = asked_form(
             f"Have you done {_step(state, attempt)}, as the instructions below say?",
             about=f"The plan gives this step to a person. {_waits(attempt)}",
-            shown=_short(person.instructions),
+            shown=shortened(person.instructions, QUESTION_TEXT_MAX),
             choices={DONE: "The step goes on to its check, or is done.", NOT_DONE: "The attempt counts as failed."},
             otherwise="the attempt counts as failed.",
         )
@@ -44,7 +45,7 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
     form = asked_form(
         f"Does the result of {_step(state, attempt)} pass, checked as the instructions below say?",
         about=f"The plan gives this check to a person. {_waits(attempt)}",
-        shown=_short(person.instructions),
+        shown=shortened(person.instructions, QUESTION_TEXT_MAX),
         choices={HOLDS: "The check passes, and the plan goes on.", HOLDS_NOT: "The attempt counts as failed."},
         otherwise="the attempt counts as failed.",
     )
@@ -77,7 +78,3 @@ def _step(state: State, attempt: Attempt) -> str:
 
 def _waits(attempt: Attempt) -> str:
     return f"The step '{one_line(attempt.step, _NAME_MAX)}' waits for the answer, and so do the steps that need it."
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= QUESTION_TEXT_MAX else f"{text[: QUESTION_TEXT_MAX - 1]}…"

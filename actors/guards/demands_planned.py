@@ -17,7 +17,7 @@ from actors.guards.requirements_covered import with_stated
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.format import counted
+from actors.values.format import counted, shortened
 from actors.values.requirements import RequirementKind
 
 NAME = "demands_planned"
@@ -51,7 +51,7 @@ def _missing(table: DemandTable) -> Iterator[Finding]:
     """Yield an error for each demand in no step, `FINDINGS_MAX` at most, and one that counts the others."""
     missing = table.in_no_step
     for row in missing[:FINDINGS_MAX]:
-        quote = row.quote if len(row.quote) <= QUOTE_MAX else f"{row.quote[: QUOTE_MAX - 1]}…"
+        quote = shortened(row.quote, QUOTE_MAX)
         unstated = row.requirement is None
         message = f'the text demands "{quote}", which is in no step; {_todo(row)}'
         tag = ReasonTag.MISSING_EVIDENCE if unstated else ReasonTag.REQUIREMENT_VIOLATION

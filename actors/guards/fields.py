@@ -6,6 +6,7 @@ from typing import Any
 
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import shortened
 from actors.values.open_questions import NOT_UNDERSTOOD, not_understood_in, questions_of
 from actors.values.verdict_limits import limited
 from runtime.core.errors import UsageProblem
@@ -224,7 +225,7 @@ def type_name(value: Any) -> str:
 
 def shown(text: str) -> str:
     """Return the text as a message shows it: quoted, and cut if it is long."""
-    return repr(text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…")
+    return repr(shortened(text, SHOWN_MAX))
 
 
 def _finding(code: Code, where: str, message: str) -> Finding:

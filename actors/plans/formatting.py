@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from actors.values.format import shortened
+
 TEXT_MAX = 80
 """Characters of one text that a message shows."""
 ITEMS_MAX = 8
@@ -13,7 +15,7 @@ INT_MAX = 10**18
 
 def printable(text: str, limit: int = TEXT_MAX) -> str:
     """Return the text on one line, cut at `limit` characters, with lone surrogates escaped."""
-    short = text if len(text) <= limit else text[: limit - 1] + "…"
+    short = shortened(text, limit)
     if short.isascii() and short.isprintable():
         return short
     short = short.encode("utf-8", "backslashreplace").decode("utf-8")

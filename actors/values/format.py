@@ -50,6 +50,11 @@ def ago(seconds: float) -> str:
     return f"{int(max(0, seconds))}s"
 
 
+def shortened(text: str, limit: int) -> str:
+    """Return the text, cut to at most `limit` characters with an ellipsis at the end of what was cut."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def title_of(problem: str) -> str:
     """Return the first line with words, without Markdown's marks, cut between words to 80 characters."""
     lines = (line.strip("#*_= \t-") for line in problem.splitlines())

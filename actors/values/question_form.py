@@ -13,6 +13,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from actors.values.answers import TEXT, kind_of, options_of
+from actors.values.format import shortened
 from runtime.core.events import Value
 
 SENTENCE_MAX = 600
@@ -225,7 +226,7 @@ def block(text: str) -> str:
     """Return a text of several lines without control and format characters, cut at `SHOWN_MAX`."""
     lines = [_plain(line).rstrip() for line in text.splitlines()]
     whole = "\n".join(lines).strip("\n")
-    return whole if len(whole) <= SHOWN_MAX else f"{whole[: SHOWN_MAX - 1]}…"
+    return shortened(whole, SHOWN_MAX)
 
 
 _NAMED_MAX = 5

@@ -7,6 +7,7 @@ verdict within the limits is returned as it is.
 from collections.abc import Sequence
 
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import shortened
 
 FINDINGS_MAX = 100
 """The most findings of a verdict, without the one that counts those left out."""
@@ -66,9 +67,9 @@ def limited(findings: Sequence[Finding]) -> Sequence[Finding]:
 def _short(finding: Finding) -> Finding:
     trace = finding.trace
     changes = {
-        "code": _cut(finding.code),
-        "message": _cut(finding.message),
-        "where": _cut(finding.where),
+        "code": shortened(finding.code, TEXT_MAX),
+        "message": shortened(finding.message, TEXT_MAX),
+        "where": shortened(finding.where, TEXT_MAX),
         "tokens": _cut_tokens(finding.tokens),
         "trace": trace if trace is None or sum(map(len, trace)) <= TRACE_CHARACTERS_MAX else None,
     }
@@ -80,8 +81,4 @@ def _cut_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     """Return the first tokens, each cut; the same tuple if that changes nothing."""
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
-    return tuple(_cut(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])
-
-
-def _cut(text: str, limit: int = TEXT_MAX) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return tuple(shortened(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])

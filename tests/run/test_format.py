@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.values.format import ago, counted, moment, money, spent, stamp, title_of
+from actors.values.format import ago, counted, moment, money, shortened, spent, stamp, title_of
 from runtime.core.ledger import Amount
 
 
@@ -56,3 +56,8 @@ def test_a_time_that_no_calendar_has_is_the_nearest_one():
 )
 def test_a_title_is_the_first_line_with_words_cut_between_words(problem, title):
     assert title_of(problem) == title
+
+
+@pytest.mark.parametrize(("text", "shown"), [("", ""), ("abcd", "abcd"), ("abcde", "abcde"), ("abcdef", "abcd…")])
+def test_a_text_over_its_limit_is_cut_to_it(text, shown):
+    assert shortened(text, 5) == shown
