@@ -1,0 +1,73 @@
+"""What a person may tell a run, and why a message is refused."""
+
+import json
+
+import pytest
+
+from actors.run import inbox
+from actors.run.inbox import UserMessage, accept_mail, check_message, seen, texts_of
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Ledger, Limits
+from runtime.core.messages import Mailed
+
+
+def told(body, **fields):
+    """Return what a run without questions makes of a message."""
+    message = Mailed(1, "key", body if isinstance(body, str) else json.dumps(body), 5.0)
+    return accept_mail({}, (), Ledger(Limits(calls=3)), message, **{"never_strict": "", **fields})
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("no JSON", "not a message that a run understands"),
+        ("[" * 100_000, "not a message that a run understands"),
+        ("[]", "not a message that a run understands"),
+        ({"kind": "other"}, "not a message that a run understands"),
+        ({"kind": "answer", "question": "q1", "answer": "x"}, "there is no open question 'q1'"),
+        ({"kind": "decline", "question": "q1"}, "there is no open question 'q1'"),
+        ({"kind": "note", "text": "  "}, "there is nothing in this message"),
+        ({"kind": "requirement", "text": 3}, "there is nothing in this message"),
+        ({"kind": "change"}, "nothing is changed"),
+    ],
+)
+def test_a_message_that_cannot_be_taken_is_refused_with_the_reason(body, reason):
+    event = told(body)
+    assert (event.kind, event.reason, event.key, event.at) == ("mail_refused", reason, "key", 5.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "field", "value"),
+    [
+        ({"kind": "note", "text": " a "}, "note_told", "text", "a"),
+        ({"kind": "requirement", "text": "a"}, "requirement_told", "text", "a"),
+        ({"kind": "cancel"}, "run_finished", "why", "cancelled by the user"),
+        ({"kind": "change", "calls": 9}, "settings_changed", "limits", Limits(calls=9)),
+    ],
+)
+def test_a_message_that_is_taken_becomes_an_event(body, kind, field, value):
+    event = told(body)
+    assert (event.kind, getattr(event, field), event.at) == (kind, value, 5.0)
+
+
+def test_a_run_that_has_finished_cannot_be_cancelled():
+    assert told({"kind": "cancel"}, finished=True).reason == "the run has finished"
+    assert told({"kind": "note", "text": "a"}, finished=True).kind == "note_told"
+
+
+def test_a_message_has_a_limit_of_length_and_a_run_one_of_messages(monkeypatch):
+    monkeypatch.setattr(inbox, "MESSAGE_MAX", 3)
+    monkeypatch.setattr(inbox, "MESSAGES_MAX", 2)
+    one = UserMessage("note", "a", at=1.0)
+    assert check_message((one,), "abc") == "abc"
+    with pytest.raises(UsageProblem, match="a message has at most 3 characters, this one has 4"):
+        check_message((), "abcd")
+    with pytest.raises(UsageProblem, match="a run takes at most 2 messages"):
+        check_message((one, one), "abc")
+
+
+def test_messages_are_seen_once_a_prompt_has_gone_out_and_are_read_by_their_kind():
+    messages = (UserMessage("note", "a", at=1.0), UserMessage("requirement", "b", at=2.0))
+    assert [each.seen for each in messages] == [False, False]
+    assert [each.seen for each in seen(messages)] == [True, True]
+    assert (texts_of(messages, "note"), texts_of(messages, "requirement")) == (("a",), ("b",))
