@@ -1,0 +1,74 @@
+"""How an open question, and the verdict on a reply whose end is missing, are put into words."""
+
+import pytest
+
+from actors.run import question_text
+from actors.run.cut_replies import cut_verdict, text_under_limit
+from actors.run.question_text import question_parts
+from actors.values.answers import NUMBER, TEXT
+from actors.values.artifacts import Artifact
+from actors.values.findings import Verdict
+
+ASKED = {
+    "text": "Which one?",
+    "about": "The step a needs it.",
+    "shown": "",
+    "choices": [],
+    "answer_schema": TEXT,
+    "otherwise": "Without an answer, the run ends.",
+}
+CHOICES = [{"value": "red", "does": "It is red."}, {"value": "blue", "does": "It is blue."}]
+HEAD = [("Which one?", "bold"), ("The step a needs it.", "dim")]
+END = [("Without an answer, the run ends.", "dim")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "numbered", "middle"),
+    [
+        ({}, False, []),
+        ({"shown": "one\n\ntwo"}, False, [("| one", ""), ("|", ""), ("| two", "")]),
+        ({"answer_schema": NUMBER}, False, [("Answer: a number.", "dim")]),
+        (
+            {"choices": CHOICES},
+            False,
+            [("- red: It is red.", ""), ("- blue: It is blue.", ""), ("Or answer in your own words.", "dim")],
+        ),
+        (
+            {"choices": CHOICES, "answer_schema": {"enum": ["red", "blue"]}},
+            True,
+            [("1. red: It is red.", ""), ("2. blue: It is blue.", "")],
+        ),
+        ({"shown": "why", "artifact": "a\nb"}, False, [("| why", ""), ("| a", ""), ("| b", "")]),
+    ],
+)
+def test_a_question_has_its_sentence_what_it_is_about_its_choices_and_what_happens_without_an_answer(
+    fields, numbered, middle
+):
+    assert list(question_parts({**ASKED, **fields}, numbered=numbered)) == [*HEAD, *middle, *END]
+
+
+def test_an_artifact_over_the_limit_is_cut_and_the_rest_is_counted(monkeypatch):
+    monkeypatch.setattr(question_text, "ARTIFACT_CHARACTERS_MAX", 3)
+    assert question_text.shown_rows({"shown": "", "artifact": "abc"}) == ["abc"]
+    assert question_text.shown_rows({"shown": "", "artifact": "abcde"}) == ["abc", "... and 2 characters"]
+
+
+def cut(finish_reason):
+    return cut_verdict(Artifact("a", "plan", "{", finish_reason=finish_reason), "g", 1_000)
+
+
+def test_a_reply_that_was_cut_is_rejected_with_what_to_do_otherwise():
+    [long] = cut("length").findings
+    [filtered] = cut("content_filter").findings
+    assert (long.code, filtered.code) == ("reply.cut", "reply.filtered")
+    assert "at the limit of 1,000 tokens" in long.message
+    assert (cut("length").guard, cut("length").passed, cut("length").score) == ("g", False, 0.0)
+    assert "content filter" in filtered.message
+
+
+def test_the_next_attempt_is_told_of_a_limit_that_was_raised_and_of_no_other():
+    assert text_under_limit(cut("length"), 1_000) == ""
+    assert "The limit is 1,001 tokens now." in text_under_limit(cut("length"), 1_001)
+    assert text_under_limit(cut("content_filter"), 2_000) == ""
+    assert text_under_limit(None, 2_000) == ""
+    assert text_under_limit(Verdict(guard="g", facts={"output_tokens_max": "many"}), 2_000) == ""
