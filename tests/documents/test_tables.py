@@ -59,6 +59,10 @@ def test_what_stands_over_a_cell_counts_for_it(case):
 REFUSED = {
     "no header": (CSV("Lisboa;120;5\nPorto;70;7\n"), "70", "shop", "no heading"),
     "headings with a gap": (CSV("2023;;2024;\nshops;cost;shops;cost\n50;6;70;8\n"), "70", "shop", "no heading"),
+    "a gap over a second row of headings": (
+        CSV("year;size;;place\nend of;all (GB);free (TB);city\n2024;70;5;Rome\n"),
+        *("70", "GB", "no heading"),
+    ),
     "merged columns": (
         HTML("<table><tr><th colspan=2>2023<th>2024</tr><tr><td>1<td>2<td>70</tr></table>"),
         *("70", "shop", "merged cells"),

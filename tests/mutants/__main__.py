@@ -35,27 +35,33 @@ JUDGED = Path(__file__).with_name("judged.yaml")
 LIMIT_SECONDS = 400
 PARALLEL = 2
 """Mutants at a time, on two cores."""
-VIEWS = "tests/histories/test_views.py"
+VIEWS, STORED = "tests/histories/test_views.py", "tests/journal/test_frozen_names.py"
 AREAS = {
-    "acquisition": ("tests/acquisition", "tests/histories/test_acquisition_histories.py", "tests/quantities", VIEWS),
-    "config": ("tests/config", "tests/planning", "tests/guards", "tests/plugins"),
+    "acquisition": (
+        "tests/acquisition",
+        "tests/histories/test_acquisition_histories.py",
+        "tests/quantities",
+        VIEWS,
+        STORED,
+    ),
+    "config": ("tests/config", "tests/planning", "tests/guards", "tests/plugins", STORED),
     "demands": (VIEWS, "tests/demands", "tests/guards"),
     "documents": ("tests/documents", "tests/acquisition"),
-    "execution": ("tests/histories/test_execution_histories.py", VIEWS, "tests/execution"),
+    "execution": ("tests/histories/test_execution_histories.py", VIEWS, "tests/execution", STORED),
     "files": ("tests/config", "tests/tools"),
     "guards": ("tests/guards", "tests/plans", "tests/histories"),
     "handlers": ("tests/handlers", "tests/supervision", "tests/tools"),
-    "planning": ("tests/histories", "tests/planning", "tests/simulation"),
+    "planning": ("tests/histories", "tests/planning", STORED, "tests/simulation"),
     "plans": ("tests/plans", "tests/guards", "tests/execution", VIEWS),
     "policy": ("tests/policy", "tests/histories"),
     "prompting": ("tests/prompting", "tests/histories"),
     "quantities": ("tests/quantities", "tests/acquisition"),
     "rules": ("tests/rules",),
-    "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution"),
+    "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution", STORED),
     "search": ("tests/search", "tests/histories", "tests/planning"),
     "simulated": ("tests/simulated", "tests/experiments"),
     "tools": ("tests/tools", "tests/execution"),
-    "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools"),
+    "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools", STORED),
 }
 """The suites of each room of `actors/`, the quickest first."""
 SLOW = {"cli", "conformance", "crash", "host", "postgres", "power", "web", "wire"}
