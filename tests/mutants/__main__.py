@@ -4,8 +4,9 @@
 mutant is one changed place (`sites.py`) in a copy of a commit. The test files that import its module run first, then
 the suites of its area. A mutant is caught by a test that fails with it and passes without it, or by a suite that takes
 more than `LIMIT_SECONDS` with it and less than half of that without it. One that only a test finds which fails anyway
-is not counted, nor is one whose module cannot be imported, since no test is needed to see it. `judged.yaml` lists
-survivors that behave as the program does, each with the reason; they are counted by themselves.
+is unclear; one whose module cannot be imported is left out, since no test is needed to see it. `judged.yaml` lists
+survivors that behave as the program does, each with the reason. The share is that of those caught among all that are
+neither unclear nor judged.
 
 The file is written after each mutant. A sample with fewer mutants than `--count` goes on, at its own commit.
 """
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -32,7 +34,7 @@ from tests.mutants.sites import sites
 
 ROOT = Path(__file__).parents[2]
 JUDGED = Path(__file__).with_name("judged.yaml")
-LIMIT_SECONDS = 400
+LIMIT_SECONDS = 900
 PARALLEL = 2
 """Mutants at a time, on two cores."""
 VIEWS, STORED = "tests/histories/test_views.py", "tests/journal/test_frozen_names.py"
@@ -66,6 +68,8 @@ AREAS = {
 """The suites of each room of `actors/`, the quickest first."""
 SLOW = {"cli", "conformance", "crash", "host", "postgres", "power", "web", "wire"}
 """Suites that start processes: a module is judged without their test files."""
+COUNTED = ("caught", "survived", "equivalent", "unclear")
+"""The results of mutants; only the first two are in the share."""
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
@@ -179,9 +183,8 @@ class Sample:
         for row in rows:
             if row["result"] == "survived" and key(row) in equivalent:
                 row["result"] = "equivalent"
-        same = sum(row["result"] == "equivalent" for row in rows)
-        caught = sum(row["result"] == "caught" for row in rows)
-        self.value |= {"mutants": len(rows) - same, "caught": caught, "equivalent": same}
+        counts = Counter(row["result"] for row in rows)
+        self.value |= {"mutants": counts["caught"] + counts["survived"], **{name: counts[name] for name in COUNTED}}
 
 
 def key(row):
@@ -213,7 +216,7 @@ def main():
                 text = (tree.folder / file).read_text(encoding="utf-8").splitlines()[site.line - 1].strip()
             finally:
                 free.put(tree)
-            if result in {"caught", "survived"} and len(sample.value["rows"]) < options.count:
+            if result != "broken" and len(sample.value["rows"]) < options.count:
                 row = {"room": room, "file": file, "line": site.line, "text": text}
                 row |= {"before": site.before, "after": site.after, "result": result, "test": test}
                 sample.add(row, time.monotonic() - begun)
@@ -221,14 +224,14 @@ def main():
         places = chosen(Path(folder) / "0", options.seed)
         new = (each for each in places if (each[1], each[2].line, each[2].before, each[2].after) not in known)
         list(pool.map(tried, new))
-    rows = [row for row in sample.value["rows"] if row["result"] != "equivalent"]
+    rows = [row for row in sample.value["rows"] if row["result"] in COUNTED[:2]]
     lines = []
     for room in sorted({row["room"] for row in rows}):
         own = [row["result"] for row in rows if row["room"] == room]
         lines.append([room, len(own), own.count("caught"), own.count("survived")])
     print(table(["room", "mutants", "caught", "survived"], lines))
-    share = sample.value["caught"] / max(1, sample.value["mutants"])
-    print(f"{sample.value['caught']} of {len(rows)} caught ({share:.1%}), {sample.value['equivalent']} equivalent")
+    counts = [f"{sample.value[name]} {name}" for name in COUNTED]
+    print(f"{', '.join(counts)}: {sample.value['caught'] / max(1, len(rows)):.1%}")
 
 
 if __name__ == "__main__":
