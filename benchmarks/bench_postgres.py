@@ -55,7 +55,7 @@ from runtime.journal.archive.reading import verify_archive
 from runtime.journal.archive.steps import archive_runs
 from runtime.journal.port import RunFilter, nobody
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_store
+from runtime.open_offline import open_raw
 from tests.support.postgres import running_server
 
 PROCESSES = (1, 2, 4)
@@ -339,7 +339,7 @@ def archived(server):
     full = size_of(server, "archived")
     families = [{f"run-{number:06}": None} for number in range(ARCHIVED)]
     codecs = {"planning": CODEC}
-    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder, open_store(url) as store:
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder, open_raw(url) as store:
         before = time.perf_counter()
         done = list(archive_runs(store, families, Path(folder) / "files", codecs, dead=nobody, release="benchmark"))
         seconds = time.perf_counter() - before

@@ -5,24 +5,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from runtime.core.errors import UsageProblem
-from runtime.journal.archive.store import Store
-from runtime.journal.copying import Source, Target
 from runtime.journal.folder import USE_ANOTHER
-from runtime.journal.inspecting import Inspection
-from runtime.journal.kinds import Codecs
+from runtime.journal.raw import Inspection, RawStore
 from runtime.open_journal import POSTGRES, check_extra
 
 if TYPE_CHECKING:
     from runtime.journal.postgres.address import Address
 
 HINT = "sqlite:PATH or postgresql://…"
-
-
-class Transfer(Source, Target, Protocol):
-    """A journal that runs are copied from or to."""
 
 
 def place_of(url: str) -> str:
@@ -32,13 +25,13 @@ def place_of(url: str) -> str:
 
 
 @contextmanager
-def open_inspection(url: str, codecs: Codecs, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
+def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
     """Open a journal to check it, in one snapshot; None where there is none. Raises as the journal's opening does."""
     path = _path(url)
     if path is None:
         from runtime.journal.postgres import inspection as postgres  # noqa: PLC0415 -- of an extra, after its check
 
-        with postgres.open_inspection(_address(url), codecs) as found:
+        with postgres.open_inspection(_address(url)) as found:
             yield found
         return
     from runtime.journal.sqlite import inspection as sqlite  # noqa: PLC0415 -- as above
@@ -46,42 +39,26 @@ def open_inspection(url: str, codecs: Codecs, use_another: str = USE_ANOTHER) ->
     if not path.exists():
         yield None
         return
-    with sqlite.open_inspection(path, codecs, time.time(), use_another) as stored:
+    with sqlite.open_inspection(path, time.time(), use_another) as stored:
         yield stored
 
 
 @contextmanager
-def open_transfer(url: str, *, make: bool, use_another: str = USE_ANOTHER) -> Iterator[Transfer]:
-    """Open a journal to copy runs from or to; only with `make` a missing file is made.
+def open_raw(url: str, *, make: bool = False, use_another: str = USE_ANOTHER) -> Iterator[RawStore]:
+    """Open a journal to copy runs from or to, or to archive them; only with `make` a missing file is made.
 
-    Raises as the journal's opening does.
+    Raises as the journal's opening does, and `UsageProblem` for a missing file.
     """
     path = _path(url)
     if path is None:
-        from runtime.journal.postgres import transfer as postgres  # noqa: PLC0415 -- of an extra, after its check
+        from runtime.journal.postgres import raw as postgres  # noqa: PLC0415 -- of an extra, after its check
 
-        with postgres.open_transfer(_address(url)) as database:
+        with postgres.open_raw(_address(url)) as database:
             yield database
         return
-    from runtime.journal.sqlite import transfer as sqlite  # noqa: PLC0415 -- as above
+    from runtime.journal.sqlite import raw as sqlite  # noqa: PLC0415 -- as above
 
-    with sqlite.open_transfer(path, time.time(), use_another, make=make) as file:
-        yield file
-
-
-@contextmanager
-def open_store(url: str, use_another: str = USE_ANOTHER) -> Iterator[Store]:
-    """Open a journal to archive runs from. Raises as the journal's opening does, `UsageProblem` for a missing file."""
-    path = _path(url)
-    if path is None:
-        from runtime.journal.postgres import archiving as postgres  # noqa: PLC0415 -- of an extra, after its check
-
-        with postgres.open_store(_address(url)) as database:
-            yield database
-        return
-    from runtime.journal.sqlite import archiving as sqlite  # noqa: PLC0415 -- as above
-
-    with sqlite.open_store(path, time.time(), use_another) as file:
+    with sqlite.open_raw(path, time.time(), use_another, make=make) as file:
         yield file
 
 
@@ -129,4 +106,4 @@ def _address(url: str) -> "Address":
     return parse_address(url, "the journal's URL")
 
 
-__all__ = ["Transfer", "open_inspection", "open_store", "open_transfer", "place_of", "upgrade"]
+__all__ = ["open_inspection", "open_raw", "place_of", "upgrade"]

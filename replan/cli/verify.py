@@ -38,7 +38,7 @@ def verify_journal(url: str | None = None, *, as_json: bool) -> int:
 def _verified(url: str | None) -> Verified:
     kinds, named = Kinds(), url or database_url(os.environ)
     if named is not None:
-        with open_inspection(named, kinds.codecs, USE_ANOTHER_HOME) as journal:
+        with open_inspection(named, USE_ANOTHER_HOME) as journal:
             if journal is None and url is not None:
                 raise UsageProblem("there is no journal here", place=place_of(named))
             return Verified() if journal is None else verify(journal, kinds)
@@ -48,7 +48,7 @@ def _verified(url: str | None) -> Verified:
     prepare_home(os.environ, write=False)
     with (
         journal_to_read(home) as path,
-        open_inspection(f"sqlite:{path}", kinds.codecs, USE_ANOTHER_HOME) as journal,
+        open_inspection(f"sqlite:{path}", USE_ANOTHER_HOME) as journal,
     ):
         return Verified() if journal is None else verify(journal, kinds)
 

@@ -11,7 +11,8 @@ from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import decode
-from runtime.journal.copying import RunCopy, spent_last
+from runtime.journal.copying import spent_last
+from runtime.journal.raw import RunCopy
 
 
 class Append(NamedTuple):
@@ -34,16 +35,17 @@ def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
 
     Where its kind is not known here, or its account does not follow from its records, this is the day booked last.
     """
-    if day_of(copy.records[0].at) == copy.account.day:  # Days only go on, so that it was booked on no other.
+    head = copy.head
+    if day_of(copy.records[0].at) == head.account.day:  # Days only go on, so that it was booked on no other.
         return spent_last(copy)
     try:
-        kind = kinds.get(copy.run, copy.kind, copy.format)
+        kind = kinds.get(head.run, head.kind, head.format)
         texts = {digest.hex(): text for digest, text in copy.texts.items()}
-        records = decode(kind.codec, copy.run, copy.records, texts.get)
+        records = decode(kind.codec, head.run, copy.records, texts.get)
     except (KindUnknown, UsageProblem, JournalDamaged):
         return spent_last(copy)
     _, appends = replayed(kind, records, copy.ends)
-    booked = booked_as(copy.account, appends)
+    booked = booked_as(head.account, appends)
     if booked is None:
         return spent_last(copy)
     return {day: amount for day, amount in booked.days.items() if amount != ZERO}

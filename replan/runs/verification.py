@@ -16,7 +16,9 @@ from replan.setup.kinds import Kinds
 from runtime.core.daily_budget import DAY_SECONDS, NO_LIMIT
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 from runtime.core.ledger import ZERO, Amount
-from runtime.journal.inspecting import Inspection, StoredRun
+from runtime.journal.chain import verify as verify_chain
+from runtime.journal.head import RunHead
+from runtime.journal.raw import Inspection
 
 VALUE_MAX = 60
 """The longest value, in characters, that a finding quotes."""
@@ -61,11 +63,12 @@ class _Verification:
 
     def verify(self) -> Verified:
         journal = self._journal
-        done = Verified(runs=len(journal.runs))
-        done.findings += [Finding("", problem) for problem in journal.file_problems()]
+        names = journal.reader.names()
+        done = Verified(runs=len(names))
+        done.findings += [Finding("", problem) for problem in journal.problems]
         for run in journal.lost:
             done.findings.append(Finding(run, "the run was in the journal, and all of its records are missing"))
-        for run in journal.runs:
+        for run in names:
             try:
                 for cause in self._verify_run(run, done):
                     done.findings.append(Finding(run, cause))
@@ -89,46 +92,49 @@ class _Verification:
             yield "the totals of the days, since it is not known what some runs have committed"
 
     def _verify_run(self, run: str, done: Verified) -> Iterator[str]:
-        journal, stored = self._journal, self._journal.stored(run)
-        chained = journal.check_chain(run)
+        journal, reader = self._journal, self._journal.reader
+        head = reader.head(run, asks=True)
+        _, chained, ends = reader.part(head, 0)
+        verify_chain(run, head.start, chained, head.tip)
+        journal.check_end(head, chained)
         done.records += len(chained)
-        yield from self._verify_inbox(run, [row.inbox for row in chained if row.inbox is not None], stored, done)
-        if chained and stored.row.epoch < chained[-1].epoch:
-            yield f"its row says that it was claimed {stored.row.epoch} times, a record that it was {chained[-1].epoch}"
+        yield from self._verify_inbox(head, [row.inbox for row in chained if row.inbox is not None], done)
+        if chained and head.epoch < chained[-1].epoch:
+            yield f"its row says that it was claimed {head.epoch} times, a record that it was {chained[-1].epoch}"
         try:
-            kind = self._kinds.get(run, stored.row.kind, stored.row.format)
+            kind = self._kinds.get(run, head.kind, head.format)
         except (KindUnknown, UsageProblem):
             self._unknown += 1
             return
-        records = journal.records(run, chained)
-        state, appends = replayed(kind, records, frozenset(journal.appends(run)))
+        records = reader.records(self._kinds.codecs, head, chained)
+        state, appends = replayed(kind, records, ends)
         if appends:
-            yield from _row_differences(stored, appends[-1])
+            yield from _row_differences(head, journal.found(head)[0], appends[-1])
             title = kind.title(state)
-            if title is not None and title != stored.row.title:
-                yield _difference("title", stored.row.title, title)
-        booked = booked_as(stored.account, appends)
+            if title is not None and title != head.title:
+                yield _difference("title", head.title, title)
+        booked = booked_as(head.account, appends)
         if booked is None:
             self._unread += 1
             yield "what its row says that it has committed, and on which day, does not follow from its records"
             return
         self._partly_booked += booked.first > 0
-        for tenant in NO_LIMIT.of(stored.row.placement.tenant):
+        for tenant in NO_LIMIT.of(head.placement.tenant):
             for day, amount in booked.days.items():
                 self._days[tenant, day] = self._days.get((tenant, day), ZERO) + amount
 
-    def _verify_inbox(self, run: str, consumed: Sequence[int], stored: StoredRun, done: Verified) -> Iterator[str]:
-        posted = [item.inbox for item in self._journal.inbox(run)]
+    def _verify_inbox(self, head: RunHead, consumed: Sequence[int], done: Verified) -> Iterator[str]:
+        posted = [item.inbox for item in self._journal.reader.messages(head.run, 0)]
         done.messages += len(posted)
-        last = max([*posted, *consumed, self._journal.last_posted(run)], default=0)
+        last = max([*posted, *consumed, self._journal.last_posted(head)], default=0)
         for missing in sorted(set(range(1, last + 1)) - set(posted)):
             yield f"the posted message {missing} is missing"
-        unread = stored.row.summary.status != "finished" and len(posted) > max(consumed, default=0)
-        if stored.unread != unread:
+        unread = head.summary.status != "finished" and len(posted) > max(consumed, default=0)
+        if (head.unread, self._journal.found(head)[1]) != (unread, unread):
             yield "it has an unread message, and is not listed so" if unread else "it is listed with an unread message"
 
     def _verify_days(self) -> Iterator[str]:
-        totals = self._journal.spending()
+        totals = self._journal.reader.spending()
         for tenant, day in sorted({*totals, *self._days}):
             total, sum_ = totals.get((tenant, day), ZERO), self._days.get((tenant, day), ZERO)
             if (total.calls, total.micro_usd) == (sum_.calls, sum_.micro_usd):
@@ -142,9 +148,9 @@ class _Verification:
                 yield f"the total{whose} of {date} (UTC) is {_amount(total)}, and by the records {_amount(sum_)}"
 
 
-def _row_differences(stored: StoredRun, last: Append) -> Iterator[str]:
-    """Yield where a run's row and its place in the agenda differ from the summary after its last append."""
-    row, summary = stored.row, last.summary
+def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterator[str]:
+    """Yield where a run's row and its time in the agenda differ from the summary after its last append."""
+    summary = last.summary
     for name, found, expected in (
         ("status", row.summary.status, summary.status),
         ("detail", row.summary.detail, summary.detail),
@@ -156,8 +162,8 @@ def _row_differences(stored: StoredRun, last: Append) -> Iterator[str]:
             yield _difference(name, found, expected)
     yield from _question_differences(row.summary.asks, summary.asks)
     # A journal of the first version had no agenda; its upgrade entered all unfinished runs as due at once.
-    if stored.agenda != summary.due and not (stored.agenda == 0.0 and summary.due is not None):
-        yield _difference("time at which hosts take it up", stored.agenda, summary.due)
+    if agenda != summary.due and not (agenda == 0.0 and summary.due is not None):
+        yield _difference("time at which hosts take it up", agenda, summary.due)
 
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:

@@ -1,36 +1,22 @@
 """Cursors of the journal in memory."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
 from runtime.core.clock import Clock
 from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
+from runtime.journal.memory_store import MemoryCursor, MemoryStore
+from runtime.journal.rules import may_hold
 from runtime.journal.validation import check_text
-
-if TYPE_CHECKING:
-    from runtime.journal.memory_store import MemoryStore
-
-
-@dataclass
-class MemoryCursor:
-    """What a store keeps of one cursor."""
-
-    owner: str | None = None
-    """The process that holds it; None for nobody."""
-    until: float = 0.0
-    """When the hold ends (UTC seconds since 1970)."""
-    positions: dict[str, int] = field(default_factory=dict)
-    """The place of the last record that it has passed, by run."""
 
 
 class MemoryCursors:
     """The methods of `runtime.journal.cursors.Cursors`."""
 
     _clock: Clock
-    _store: "MemoryStore"
+    _store: MemoryStore
     _commit: Callable[[str, Callable[[], Any]], Awaitable[Any]]
 
     async def hold_cursor(
@@ -45,9 +31,9 @@ class MemoryCursors:
             held = store.cursors.get(name)
             if held is None:
                 runs = store.runs.items()
-                passed = {run: each.tip.seq for run, each in runs if each.summary.status in skip}
+                passed = {run: each.head.tip.seq for run, each in runs if each.head.summary.status in skip}
                 held = store.cursors[name] = MemoryCursor(positions=passed)
-            if held.owner not in (None, owner) and held.until > now and not dead(str(held.owner)):
+            if not may_hold(held.owner, held.until, owner, now, dead):
                 return False
             held.owner, held.until = owner, now + ttl
             return True
@@ -73,7 +59,7 @@ class MemoryCursors:
                 return False
             for run, seq in positions.items():
                 if run in self._store.runs:
-                    last = self._store.runs[run].tip.seq
+                    last = self._store.runs[run].head.tip.seq
                     held.positions[run] = max(held.positions.get(run, 0), min(seq, last))
             return True
 
@@ -84,8 +70,8 @@ class MemoryCursors:
         await trio.lowlevel.checkpoint()
         cursor = self._store.cursors.get(name) or MemoryCursor()
         rows = [
-            Behind(number, run, held.kind, held.format, cursor.positions.get(run, 0), held.tip.seq)
-            for number, (run, held) in enumerate(self._store.runs.items(), 1)
+            Behind(number, run, each.head.kind, each.head.format, cursor.positions.get(run, 0), each.head.tip.seq)
+            for number, (run, each) in enumerate(self._store.runs.items(), 1)
         ]
         return [row for row in rows if row.number > beyond and row.last_seq > row.position][:limit]
 
@@ -93,15 +79,15 @@ class MemoryCursors:
         """As `Cursors.tally`."""
         await trio.lowlevel.checkpoint()
         now, tallies = self._clock.now(), dict[tuple[str, str], Tally]()
-        for held in self._store.runs.values():
-            key, due = (held.kind, held.summary.status), held.summary.due if held.rows else None
-            free = held.owner is None or held.lease_end <= now
-            undriven = held.updated if due is not None and due <= now and free else None
+        for head in (held.head for held in self._store.runs.values()):
+            key, due = (head.kind, head.summary.status), head.summary.due if head.tip.seq else None
+            free = head.owner is None or head.end <= now
+            undriven = head.updated if due is not None and due <= now and free else None
             old = tallies.get(key, Tally(*key, 0))
             tallies[key] = Tally(
                 *key,
                 old.runs + 1,
-                _earlier(old.waiting_since, held.summary.waiting_since),
+                _earlier(old.waiting_since, head.summary.waiting_since),
                 _earlier(old.undriven_since, undriven),
             )
         return [tallies[key] for key in sorted(tallies)]

@@ -1,21 +1,19 @@
 """Slots for calls in the journal in memory."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runtime.core.clock import Clock
+from runtime.journal.memory_store import MemoryStore
 from runtime.journal.slots import Slots, granted
 from runtime.journal.validation import check_text
-
-if TYPE_CHECKING:
-    from runtime.journal.memory_store import MemoryStore
 
 
 class MemorySlots:
     """The methods of `runtime.journal.slots.CallSlots`."""
 
     _clock: Clock
-    _store: "MemoryStore"
+    _store: MemoryStore
     _commit: Callable[[str, Callable[[], Any]], Awaitable[Any]]
 
     async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:

@@ -1,50 +1,48 @@
-"""What a journal in memory has committed: its runs, texts, days and hosts."""
+"""What a journal in memory has committed: dictionaries, how they are read, and how a decision changes them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from runtime.core.daily_budget import Account
-from runtime.core.ledger import Amount
-from runtime.core.machine import Summary
-from runtime.journal.chain import Stored, Tip
-from runtime.journal.memory_cursors import MemoryCursor
-from runtime.journal.port import NEW, ORDINARY, HostRow, InboxItem, Placement, RunFilter
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import RunExists, RunNotFound
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal import rules
+from runtime.journal.chain import Stored
+from runtime.journal.deletion import named_texts
+from runtime.journal.head import RunHead
+from runtime.journal.port import Dead, Deleted, HostRow, InboxItem
+from runtime.journal.raw import Part, Reader, part_of
+from runtime.journal.rules import Change, Locked, Work
 from runtime.journal.slots import Slots
-from runtime.journal.validation import Entry, check_consumable
 
-E = TypeVar("E")
+T = TypeVar("T")
 
 
 @dataclass
 class HeldRun:
-    """A run: its status row, its records and its messages."""
+    """A run: its row, its records and its messages."""
 
-    title: str
-    kind: str
-    format: int
-    created: float
-    updated: float
-    first: Tip
-    summary: Summary = NEW
+    head: RunHead
     rows: list[Stored] = field(default_factory=list)
     posted: list[InboxItem] = field(default_factory=list)
-    consumed: set[int] = field(default_factory=set)
+
+    @property
+    def consumed(self) -> set[int]:
+        """The messages that records have consumed."""
+        return {row.inbox for row in self.rows if row.inbox is not None}
+
+
+@dataclass
+class MemoryCursor:
+    """What a store keeps of one cursor."""
+
     owner: str | None = None
-    lease_end: float = 0.0
-    epoch: int = 0
-    account: Account = field(default_factory=Account)
-    placement: Placement = ORDINARY
-
-    @property
-    def unread(self) -> bool:
-        """Whether a message waits for a driver."""
-        return self.summary.status != "finished" and len(self.posted) > max(self.consumed, default=0)
-
-    @property
-    def tip(self) -> Tip:
-        """The end of its chain."""
-        return Tip(len(self.rows), self.rows[-1].hash) if self.rows else self.first
+    """The process that holds it; None for nobody."""
+    until: float = 0.0
+    """When the hold ends (UTC seconds since 1970)."""
+    positions: dict[str, int] = field(default_factory=dict)
+    """The place of the last record that it has passed, by run."""
 
 
 @dataclass
@@ -66,23 +64,91 @@ class MemoryStore:
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
 
+    def held(self, run: str) -> HeldRun:
+        """Return a run. Raises `RunNotFound`."""
+        if run not in self.runs:
+            raise RunNotFound(run)
+        return self.runs[run]
 
-def matches(which: RunFilter, run: str, held: HeldRun) -> bool:
-    """Tell whether a run is among those that are listed."""
-    if which.status is not None and held.summary.status != which.status:
-        return False
-    if which.asks and not held.summary.asks:
-        return False
-    if not (held.title.startswith(which.title_start) and run.startswith(which.run_start)):
-        return False
-    since, before = held.summary.waiting_since, which.waiting_since_before
-    return before is None or (since is not None and since < before)
+    def carry_out(self, work: Work[T], now: float, budget: HomeBudget) -> T:
+        """Let a work decide, and change the store; raise the reason before anything has changed."""
+        if work.new is not None and work.run in self.runs:
+            raise RunExists(work.run)
+        new = work.new and HeldRun(work.new._replace(created=now, updated=now))
+        held = new or self.held(work.run)
+        message = next((item for item in held.posted if item.key == work.key), None)
+        consumes = [inbox for inbox in work.consumes if 0 < inbox <= len(held.posted)]
+        consumed = held.consumed if consumes else set[int]()
+        change = work.decide(Locked(held.head, now, message, {inbox: inbox not in consumed for inbox in consumes}))
+        self.days |= self._booked(change, now, budget)
+        if change.head is not None:
+            held.head = change.head
+        held.rows += change.records
+        held.posted += [change.posted] if change.posted is not None else []
+        for entry in work.entries:
+            self.texts.update(entry.texts)
+        self.runs[work.run] = held
+        return change.result
+
+    def _booked(self, change: Change[Any], now: float, budget: HomeBudget) -> dict[tuple[str, int], Amount]:
+        """Return the new totals of days. Raises `HomeBudgetSpent`."""
+        booking, days = change.booking, dict[tuple[str, int], Amount]()
+        if booking is None or change.head is None:
+            return days
+        for tenant, limits in budget.of(change.head.placement.tenant).items():
+            key = tenant, booking.day
+            days[key] = self.days.get(key, ZERO) + booking.change
+            rules.check_total(limits, days[key], booking, now)
+        return days
+
+    def delete(self, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
+        """As `Journal.delete`."""
+        for run, last_seq in runs.items():
+            rules.check_deletable(self.held(run).head, last_seq, now, dead)
+        deleted = [self.runs.pop(run) for run in runs]
+        for cursor in self.cursors.values():
+            cursor.positions = {run: seq for run, seq in cursor.positions.items() if run not in runs}
+        unused = {digest.hex() for digest in _named(deleted) - _named(self.runs.values())} & self.texts.keys()
+        sizes = [len(self.texts.pop(digest)) for digest in unused]
+        return Deleted(len(deleted), len(sizes), sum(sizes))
 
 
-def consumed_by(run: str, held: HeldRun, entries: Sequence[Entry[E]]) -> set[int]:
-    """Return the messages that entries consume. Raises `JournalError` for one that cannot be consumed."""
-    consumed: set[int] = set()
-    for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
-        check_consumable(run, inbox, posted=0 < inbox <= len(held.posted), fresh=inbox not in held.consumed | consumed)
-        consumed.add(inbox)
-    return consumed
+def _named(runs: Iterable[HeldRun]) -> set[bytes]:
+    return named_texts(row.body for held in runs for row in held.rows)
+
+
+class MemoryReader(Reader):
+    """What a store holds now."""
+
+    def __init__(self, store: MemoryStore, now: float) -> None:
+        """Take the store and the time."""
+        self._store, self.now = store, now
+
+    def names(self, *, recorded: bool = False) -> list[str]:
+        """As `Reader.names`."""
+        return [run for run, held in self._store.runs.items() if held.rows or not recorded]
+
+    def head(self, run: str, *, asks: bool = False) -> RunHead:  # noqa: ARG002 -- they are at hand
+        """As `Reader.head`."""
+        return self._store.held(run).head
+
+    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+        """As `Reader.part`; each row is taken for an append."""
+        stored = self._store.held(head.run).rows
+        return part_of(head, stored, frozenset(row.seq for row in stored), after, rows)
+
+    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+        """As `Reader.messages`."""
+        return self._store.held(run).posted[max(0, after) :][:limit]
+
+    def text(self, digest: str) -> bytes | None:
+        """As `Reader.text`."""
+        return self._store.texts.get(digest)
+
+    def hosts(self) -> list[HostRow]:
+        """As `Reader.hosts`."""
+        return [row for row in self._store.hosts.values() if row.until > self.now]
+
+    def spending(self) -> dict[tuple[str, int], Amount]:
+        """As `Reader.spending`."""
+        return self._store.days

@@ -24,7 +24,7 @@ from runtime.journal.archive.reading import SUFFIX, ArchiveReader, verify_archiv
 from runtime.journal.archive.steps import archive_runs
 from runtime.journal.port import Fact, RunFilter, nobody
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_store, open_transfer
+from runtime.open_offline import open_raw
 from tests.contracts.toy_events import CODEC, Counted, Noted, counted
 
 CODECS = {"planning": CODEC}
@@ -61,13 +61,13 @@ async def ids(url):
 
 
 def archive(url, into, *families, dead=nobody):
-    with open_store(url) as store:
+    with open_raw(url) as store:
         return list(archive_runs(store, families or (FAMILY,), into, CODECS, dead=dead, release="0"))
 
 
 def restore(url, path, codecs=CODECS):
     reader = ArchiveReader(path, codecs)
-    with open_transfer(url, make=True) as journal:
+    with open_raw(url, make=True) as journal:
         return journal.add([(reader.copy(head.run), None) for head in reversed(reader.contents.runs)])
 
 
@@ -203,7 +203,7 @@ class ArchiveContract:
     async def test_a_run_that_goes_on_meanwhile_stays(self, url, into, path, monkeypatch):
         """What is posted or appended between the reading and the deletion is not lost, and no old file is left."""
         await filled(url)
-        with open_store(url) as store:
+        with open_raw(url) as store:
             head, remove = store.head("a"), store.remove
             stale = [head._replace(last_posted=head.last_posted - 1)]
             monkeypatch.setattr(store, "remove", lambda heads, dead: remove(stale, dead))
@@ -313,7 +313,7 @@ class ArchiveContract:
 
     async def test_only_one_process_archives_into_a_folder(self, url, into):
         await filled(url)
-        with open_store(url) as store:
+        with open_raw(url) as store:
             first = archive_runs(store, [{"b": None}, FAMILY, {"none": None}], into, CODECS, dead=nobody, release="0")
             assert next(first).run == "none"
             with pytest.raises(UsageProblem, match="another process is archiving into this folder"):
@@ -371,7 +371,7 @@ class ArchiveContract:
 
     async def test_a_run_of_an_unknown_kind_stays_and_its_file_is_verified_by_its_chain(self, url, into, path):
         await filled(url)
-        with open_store(url) as store:
+        with open_raw(url) as store:
             [done] = archive_runs(store, [FAMILY], into, {}, dead=nobody, release="0")
         assert "which is not installed here" in done.problem
         archive(url, into)
@@ -379,7 +379,7 @@ class ArchiveContract:
 
     async def test_the_size_of_a_run_counts_its_records_messages_and_texts(self, url):
         await filled(url)
-        with open_store(url) as store:
-            sizes = {run: store.size(run) for run in (*FAMILY, "b")}
+        with open_raw(url) as store, store.look() as reader:
+            sizes = {run: reader.size(run) for run in (*FAMILY, "b")}
         assert sizes["a"] > sizes["b"] > sizes["a.child"] > 0
         assert sizes["a"] > len(SHARED) + len("a text of its own") + len('body with "quotes" and é')

@@ -87,7 +87,7 @@ class FakeHome:
     def row(self, run):
         """Return the status and the detail of a run's row."""
         held = self.store.runs[run]
-        return held.summary.status, held.summary.detail
+        return held.head.summary.status, held.head.summary.detail
 
 
 def run_request(*steps, questions_max=5, chained=True, **limits):

@@ -151,8 +151,8 @@ async def test_many_hosts_together_never_exceed_the_budgets_of_home_and_runs(aut
     assert len(home.calls) == 128
     assert sum(at < MINUTE for at in home.calls) == 64
     for held in home.store.runs.values():
-        assert (held.summary.status, held.summary.detail) == ("finished", "budget_exhausted")
-        assert held.account.total.calls == 2
+        assert (held.head.summary.status, held.head.summary.detail) == ("finished", "budget_exhausted")
+        assert held.head.account.total.calls == 2
 
 
 async def _reserved():

@@ -56,7 +56,7 @@ async def test_a_waiting_run_does_not_count_as_active_and_its_answer_wakes_it(au
         await engine.admit(run_request("a"), run="first")
         await trio.sleep(5)
         assert home.row("first") == ("waiting", "q1")
-        assert home.store.runs["first"].owner is None
+        assert home.store.runs["first"].head.owner is None
         await engine.admit(run_request("a"), run="second")
         await trio.sleep(5)
         assert home.row("second") == ("finished", "success")
@@ -86,8 +86,8 @@ async def test_a_run_with_a_distant_wake_time_is_released_until_then(autojump_cl
         await engine.admit(run_request("a"), run="first")
         await trio.sleep(1.5)
         held = home.store.runs["first"]
-        assert held.owner is None
-        assert held.summary.next_wake > home.clock.now()
+        assert held.head.owner is None
+        assert held.head.summary.next_wake > home.clock.now()
         await trio.sleep(60)
     assert home.row("first") == ("finished", "success")
     assert [event for event, _ in home.events("first")] == ["taken_up", "resting"] * 3 + ["taken_up", "finished"]
@@ -141,7 +141,7 @@ async def test_a_stop_parks_all_runs_and_the_next_host_goes_on_with_them(autojum
             await trio.sleep(2)
         assert {home.events(run)[-1] for run in "abc"} == {("parked", "")}
         assert len(home.calls) == 3
-        assert {held.owner for held in home.store.runs.values()} == {None}
+        assert {held.head.owner for held in home.store.runs.values()} == {None}
         async with home.hosting(engine):
             await trio.sleep(20)
     assert {home.row(run) for run in "abc"} == {("finished", "success")}
@@ -283,5 +283,5 @@ async def test_a_host_ignores_an_outdated_due_run_that_is_at_rest_again(autojump
         async with home.hosting(engine):
             await trio.sleep(5)
         assert (home.events("first"), len(hook_calls), await engine.journal.read("first")) == (notices, calls, before)
-        assert home.store.runs["first"].owner is None
+        assert home.store.runs["first"].head.owner is None
         assert calls == (0 if parked else 1)

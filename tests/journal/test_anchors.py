@@ -162,7 +162,7 @@ async def test_a_deleted_run_has_no_anchor_and_can_be_admitted_again(tmp_path):
         await write(journal, "deleted", 2)
         assert len(await events(journal, "deleted")) == 2
     assert anchored(path) == ["kept", "deleted"]
-    with open_inspection(path, codecs_by_kind(CODEC), 0.0, "") as inspection:
+    with open_inspection(path, 0.0, "") as inspection:
         assert inspection.lost == []
 
 

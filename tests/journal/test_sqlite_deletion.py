@@ -9,7 +9,7 @@ from runtime.core.clock import SystemClock
 from runtime.journal.port import NEW, Fact, nobody
 from runtime.journal.sqlite.deletion import delete_runs, survey
 from runtime.journal.sqlite.journal import open_sqlite
-from runtime.journal.sqlite.transfer import open_writer, transaction
+from runtime.journal.sqlite.raw import open_writer, transaction
 from tests.contracts.toy_events import CODEC, Noted
 
 SHARED = "a text that another run comes to name"

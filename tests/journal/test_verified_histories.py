@@ -86,6 +86,6 @@ async def test_nothing_is_wrong_with_the_histories_of_all_kinds(path):
         for kind, run, events in histories():
             await write(journal, clock, kind, run, events)
             count += 1
-    with open_inspection(url, kinds.codecs, "") as inspected:
+    with open_inspection(url, "") as inspected:
         verified = verify(inspected, kinds)
     assert (verified.findings, verified.unchecked, verified.runs) == ([], [], count)

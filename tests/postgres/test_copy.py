@@ -10,18 +10,17 @@ import trio
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.setup.kinds import Kinds
 from runtime.core.clock import SystemClock
 from runtime.core.daily_budget import DAY_SECONDS
 from runtime.core.errors import Fenced, RunMoved
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
-from runtime.journal.copying import copy_runs
+from runtime.journal.copying import copy_runs, mark
 from runtime.journal.port import Fact, RunFilter, nobody
 from runtime.journal.postgres.address import parse_address
 from runtime.journal.versions import VERSION
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_inspection, open_transfer, place_of
+from runtime.open_offline import open_inspection, open_raw, place_of
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven
 from tests.postgres.checker import check_database
@@ -64,7 +63,7 @@ async def shown(journal):
 
 
 def copied(source, target):
-    with open_transfer(source, make=False) as runs, open_transfer(target, make=True) as kept:
+    with open_raw(source) as runs, open_raw(target, make=True) as kept:
         return list(copy_runs(runs, kept, (place_of(source), place_of(target)), nobody))
 
 
@@ -121,8 +120,8 @@ async def test_copying_again_changes_nothing_and_copies_what_was_driven_then(fil
 
 async def test_a_copy_that_was_killed_after_its_mark_is_finished_by_the_next(file, url):
     before = await filled(file)
-    with open_transfer(file, make=False) as runs:
-        assert [run for run, _ in runs.move(["a"], place_of(url), nobody)] == ["a"]
+    with open_raw(file) as runs:
+        assert mark(runs, ["a"], place_of(url), nobody) == [None]
     async with opened(file) as journal:
         with pytest.raises(RunMoved):
             await journal.claim("a", "driver", 60.0)
@@ -218,7 +217,7 @@ def test_what_a_run_has_spent_on_each_day_moves_with_it(file, url, tmp_path, mon
     call("resume", run, "-m", script, "--no-input")
 
     def totals(journal):
-        with open_inspection(journal, Kinds().codecs) as inspection:
+        with open_inspection(journal) as inspection:
             return inspection.spending()
 
     spent = totals(file)

@@ -15,7 +15,7 @@ from runtime.core.machine import Summary
 from runtime.journal.copying import copy_runs, spent_last
 from runtime.journal.port import nobody
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_transfer, place_of
+from runtime.open_offline import open_raw, place_of
 from tests.contracts.toy_events import CODEC, counted
 
 SEQUENCES = int(os.environ.get("REPLAN_COPIES", "100"))
@@ -66,7 +66,7 @@ class Journals:
                 return added
 
         places = place_of(source), place_of(target)
-        with open_transfer(source, make=False) as runs, open_transfer(target, make=True) as kept:
+        with open_raw(source) as runs, open_raw(target, make=True) as kept:
             return list(copy_runs(runs, Dying(kept), places, nobody, spent_last, at_once=self.at_once))
 
     async def step(self, chance):

@@ -5,6 +5,7 @@ import trio
 from runtime.core.ledger import ZERO, Ledger, Limit
 from runtime.core.messages import Woken
 from runtime.drive.lease import release_quietly
+from runtime.journal.chain import Tip
 from runtime.journal.memory import _MemoryJournal
 from runtime.journal.port import InboxItem, Posted
 
@@ -34,9 +35,8 @@ def forget_money_and_tokens(ledger, amount, now):
     return None if short in (Limit.TOKENS, Limit.COST) else short
 
 
-def without_epoch(journal, run, epoch):
+def without_epoch(head, epoch):
     """Let every earlier driver append."""
-    return journal._run(run)
 
 
 async def claim_of_another(journal, run, owner, ttl, *, dead, kinds=None):
@@ -47,9 +47,9 @@ async def claim_of_another(journal, run, owner, ttl, *, dead, kinds=None):
 async def claim_same_epoch(journal, run, owner, ttl, *, dead, kinds=None):
     """Return an epoch that was used before."""
     epoch = await CLAIM(journal, run, owner, ttl, dead=dead, kinds=kinds)
-    held = journal._run(run)
-    held.epoch = max(1, epoch - 1)
-    return held.epoch
+    held = journal._store.runs[run]
+    held.head = held.head._replace(epoch=max(1, epoch - 1))
+    return held.head.epoch
 
 
 async def create_before_the_records(journal, *new, owner=None, ttl=0.0, **first):
@@ -66,22 +66,23 @@ async def release_what_was_not_admitted(lease):
 async def append_without_last_record(journal, run, **named):
     """Acknowledge a record, and drop it from the store when its number is a multiple of seven."""
     records = await APPEND(journal, run, **named)
-    held = journal._run(run)
+    held = journal._store.runs[run]
     if records and records[-1].seq % 7 == 0:
         del held.rows[-1]
+        held.head = held.head._replace(tip=Tip(held.rows[-1].seq, held.rows[-1].hash))
     return records
 
 
 async def append_without_row(journal, run, *, summary, **named):
     """Append without an update of the status row."""
-    return await APPEND(journal, run, summary=journal._run(run).summary, **named)
+    return await APPEND(journal, run, summary=journal._store.runs[run].head.summary, **named)
 
 
 async def post_replacing(journal, run, key, body):
     """Let a second answer replace the first."""
     posted = await POST(journal, run, key, body)
     if posted.result == "conflict":
-        items = journal._run(run).posted
+        items = journal._store.runs[run].posted
         items[posted.inbox - 1] = InboxItem(posted.inbox, key, body, items[posted.inbox - 1].at)
         return Posted("accepted", posted.inbox, body)
     return posted

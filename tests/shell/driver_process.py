@@ -164,7 +164,7 @@ class Process:
                 raise ProcessKilled
             self.commits += 1
         elif operation in ("claim", "create"):
-            self.epoch = world.held().epoch
+            self.epoch = world.held().head.epoch
             # A run without a record cannot be cancelled; the message is read after its start.
             self.cancelled_before = world.cancelled and bool(world.oracle.records)
         if (operation, moment) in (("append", "after"), ("create", "after")):
@@ -185,8 +185,8 @@ class Process:
                 raise JournalError("the connection to the journal broke")
             case "before", "taken over" if operation == "append":
                 held = world.held()
-                held.owner, held.epoch = "another process", held.epoch + 1
-                held.lease_end = world.clock.now() + 5.0
+                end = world.clock.now() + 5.0
+                held.head = held.head._replace(owner="another process", epoch=held.head.epoch + 1, end=end)
 
     def on_record(self, record, state):
         """Note an acknowledged record."""
@@ -248,7 +248,7 @@ class Process:
     def _released(self, how):
         if how not in ("died", "held") and not self.unsure:
             held = self.world.held()
-            self.world.oracle.expect(held.owner is None or held.epoch != self.epoch, f"{how}, but the lease is kept")
+            self.world.oracle.expect(held.head.owner is None or held.head.epoch != self.epoch, f"{how}, but the lease is kept")
 
     async def _drive(self, driver):
         how = "cancelled"

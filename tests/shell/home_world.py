@@ -91,25 +91,25 @@ class RunInHome(World):
     def can_be_taken_up(self):
         """Return whether the run is due or has an unread message, and no live lease."""
         held = self.store.runs.get(self.run)
-        if held is None or not held.rows or held.summary.status in ("finished", "parked"):
+        if held is None or not held.rows or held.head.summary.status in ("finished", "parked"):
             return False
-        now, due = self.clock.now(), held.summary.due
-        return (held.owner is None or held.lease_end <= now) and (held.unread or (due is not None and due <= now))
+        now, due = self.clock.now(), held.head.summary.due
+        return (held.head.owner is None or held.head.end <= now) and (held.head.unread or (due is not None and due <= now))
 
     def at_rest(self):
         """Return whether the run can make no more progress."""
         held = self.store.runs.get(self.run)
         if held is None or not held.rows:
             return False
-        if held.owner is not None and held.lease_end > self.clock.now() and held.summary.status != "finished":
+        if held.head.owner is not None and held.head.end > self.clock.now() and held.head.summary.status != "finished":
             return False
-        match held.summary.status:
+        match held.head.summary.status:
             case "finished":
                 return True
             case "parked":
                 return bool(self.oracle.parked_why) or not self.fault_rates.patient
             case "waiting":
-                return held.summary.next_wake is None and not held.unread and not self.fault_rates.willing
+                return held.head.summary.next_wake is None and not held.head.unread and not self.fault_rates.willing
         return False
 
 
@@ -268,7 +268,7 @@ class HomeWorld:
                 able = [process for process in self.hosts if process.able(run.run)]
                 run.idle_seconds = run.idle_seconds + 1 if able and run.can_be_taken_up() else 0
                 run.unowned_seconds = (
-                    run.unowned_seconds + 1 if run.idle_seconds and self.store.runs[run.run].owner is None else 0
+                    run.unowned_seconds + 1 if run.idle_seconds and self.store.runs[run.run].head.owner is None else 0
                 )
                 disturbed = max(self.clock_set_at, *(process.failed_at for process in able), -1e9) > now - LATER
                 late = (

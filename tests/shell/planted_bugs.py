@@ -15,6 +15,7 @@ from runtime.core.ledger import Ledger
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import Host
+from runtime.journal import rules
 from runtime.journal.memory import _MemoryJournal
 from runtime.models.limiter import CallLimiter
 from tests.shell import bugs_driver as driver
@@ -118,7 +119,7 @@ BUGS = {
     "writes an old status row": Bug("row", driver.WritesAnOldRow),
     "omits questions from the row": Bug("row", machine=machine.HidesQuestions),
     "omits the wake time from the row": Bug("row", machine=machine.ForgetsToWake),
-    "appends without a check of the epoch": _journal("_driven", patches.without_epoch),
+    "appends without a check of the epoch": Bug("fence", patches=((rules, "check_driver", patches.without_epoch),)),
     "acknowledges appends that are not written": _journal("append", patches.append_without_last_record, "order"),
     "lets a second answer replace the first": _journal("post", patches.post_replacing, "inbox"),
     "appends without an update of the status row": _journal("append", patches.append_without_row, "row"),

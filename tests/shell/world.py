@@ -15,7 +15,8 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.drive.supervisor import Supervisor
-from runtime.journal.chain import Tip, decode, genesis
+from runtime.journal.chain import decode
+from runtime.journal.head import new_head
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.journal.memory_store import HeldRun
@@ -90,15 +91,13 @@ class World:
 
     def held(self):
         """Return the run as the store holds it; an empty one before it is admitted."""
-        return self.store.runs.get(self.run) or HeldRun(
-            "", FIRST_KIND, FIRST_FORMAT, 0.0, 0.0, Tip(0, genesis(FIRST_KIND, FIRST_FORMAT))
-        )
+        return self.store.runs.get(self.run) or HeldRun(new_head(self.run, "", FIRST_KIND, FIRST_FORMAT))
 
     def read_commits(self):
         """Pass new commits to the oracle."""
         held, oracle = self.held(), self.oracle
         rows = held.rows[len(oracle.records) :]
-        oracle.committed(decode(self.codec, self.run, rows, self.store.texts.get), held.summary, held.epoch)
+        oracle.committed(decode(self.codec, self.run, rows, self.store.texts.get), held.head.summary, held.head.epoch)
 
     def is_dead(self, owner):
         """Return whether the process of an owner is certainly dead."""
@@ -186,9 +185,9 @@ class World:
             held = self.held()
             if "parked" in self.endings and not self.fault_rates.patient:
                 return False
-            if held.summary.status == "finished" or len(held.posted) > max(self.oracle.consumed, default=0):
+            if held.head.summary.status == "finished" or len(held.posted) > max(self.oracle.consumed, default=0):
                 return True
-            wake = held.summary.next_wake
+            wake = held.head.summary.next_wake
             if wake is not None and wake <= self.clock.now():
                 return True
             if wake is None and not self.fault_rates.willing:
@@ -302,7 +301,7 @@ class World:
             kept = seq <= len(self.records) and self.records[seq - 1].hash == record.hash
             oracle.expect(kept, f"record {seq} was acknowledged, and is lost")
         ended = (
-            held.summary.status in REGULAR_ENDINGS or ending in REGULAR_ENDINGS
+            held.head.summary.status in REGULAR_ENDINGS or ending in REGULAR_ENDINGS
         )  # The run may be at rest although its last driver died.
         oracle.expect(ended, f"neither ended, waiting nor parked: {self.endings}")
         if self.fault_rates.willing and self.fault_rates.patient and not oracle.parked_why:

@@ -28,7 +28,7 @@ async def test_the_start_of_a_run_is_one_commit(autojump_clock):
         operations.append(operation)
         if moment == "after" and operation == "create":
             assert store.runs["run"].rows
-            assert store.runs["run"].owner == LEASE.owner
+            assert store.runs["run"].head.owner == LEASE.owner
 
     async with open_memory(CODEC, TrioClock(), store=store, fault=note) as journal:
         assert await starter(journal).drive(Start(20)) is Ending.FINISHED

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import trio
@@ -20,8 +20,8 @@ from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home
 from replan.setup.kinds import Kinds
 from replan.setup.version import release
 from runtime.journal.archive.steps import Archived, archive_runs
-from runtime.journal.archive.store import Store
-from runtime.open_offline import open_store
+from runtime.journal.raw import RawStore
+from runtime.open_offline import open_raw
 from runtime.process.identity import is_dead
 
 
@@ -43,8 +43,8 @@ def archive_old(invocation: Invocation, wanted: Wanted, *, as_json: bool) -> int
     """Archive runs, and print what became of each. Return the exit code."""
     chosen, done, into = Chosen(), list[Archived](), Path(wanted.folder or ".")
     if database_url() is not None or locate_home().journal.exists():
-        with open_store(journal_url(), USE_ANOTHER_HOME) as store:
-            chosen = trio.run(_chosen, invocation, wanted, cache(store.size))
+        with open_raw(journal_url(), use_another=USE_ANOTHER_HOME) as store:
+            chosen = trio.run(_chosen, invocation, wanted, cache(partial(_size, store)))
             if chosen.families and not wanted.dry_run:
                 done = _archived(store, chosen, into)
     left = chosen.left | {each.run: each.problem for each in done if each.problem}
@@ -71,7 +71,12 @@ def archive_old(invocation: Invocation, wanted: Wanted, *, as_json: bool) -> int
     return Exit.NOT_FOUND if left else Exit.OK
 
 
-def _archived(store: Store, chosen: Chosen, into: Path) -> list[Archived]:
+def _size(store: RawStore, run: str) -> int:
+    with store.look() as reader:
+        return reader.size(run)
+
+
+def _archived(store: RawStore, chosen: Chosen, into: Path) -> list[Archived]:
     codecs = Kinds().codecs
     return list(archive_runs(store, chosen.families, into, codecs, dead=is_dead, release=release()))
 

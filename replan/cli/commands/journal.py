@@ -13,8 +13,8 @@ from replan.setup.database import journal_url
 from replan.setup.home_folder import USE_ANOTHER_HOME
 from replan.setup.kinds import Kinds
 from runtime.core.errors import UsageProblem
-from runtime.journal.copying import Copied, copy_runs
-from runtime.open_offline import open_transfer, place_of, upgrade
+from runtime.journal.copying import Copied, copy_runs, copyable
+from runtime.open_offline import open_raw, place_of, upgrade
 from runtime.process.identity import is_dead
 
 
@@ -25,11 +25,11 @@ def copy_journal(source: str, target: str, *, as_json: bool) -> int:
         raise UsageProblem("the source and the target are the same journal", place=place)
     copied, kinds = list[Copied](), Kinds()
     with (
-        open_transfer(source, make=False, use_another=USE_ANOTHER_HOME) as runs,
-        open_transfer(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
+        open_raw(source, use_another=USE_ANOTHER_HOME) as runs,
+        open_raw(target, make=True, use_another=USE_ANOTHER_HOME) as kept,
         Ticker("runs") as ticker,
     ):
-        total = len(runs.runs())
+        total = len(copyable(runs))
         for each in copy_runs(runs, kept, (place_of(source), place), is_dead, lambda copy: spent_by_day(copy, kinds)):
             copied.append(each)
             ticker.tick(len(copied), total)

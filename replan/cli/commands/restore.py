@@ -12,7 +12,7 @@ from replan.setup.home_folder import USE_ANOTHER_HOME
 from replan.setup.kinds import Kinds
 from runtime.core.errors import RunExists
 from runtime.journal.archive.reading import ArchiveReader
-from runtime.open_offline import open_transfer
+from runtime.open_offline import open_raw
 
 
 def restore_files(files: Sequence[str], *, as_json: bool) -> int:
@@ -23,7 +23,7 @@ def restore_files(files: Sequence[str], *, as_json: bool) -> int:
     """
     codecs, rows = Kinds().codecs, list[dict[str, str | bool | None]]()
     archives = [(file, ArchiveReader(Path(file), codecs)) for file in files]
-    with open_transfer(journal_url(), make=True, use_another=USE_ANOTHER_HOME) as journal:
+    with open_raw(journal_url(), make=True, use_another=USE_ANOTHER_HOME) as journal:
         for file, archive in archives:
             for head in reversed(archive.contents.runs):
                 (result,) = journal.add([(archive.copy(head.run), None)])

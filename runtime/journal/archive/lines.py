@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from runtime.core.daily_budget import Account
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
-from runtime.journal.archive.store import RunHead
 from runtime.journal.chain import Stored, Tip, seal
+from runtime.journal.head import RunHead
 from runtime.journal.port import InboxItem, Placement
 from runtime.journal.validation import TEXT_BYTES_MAX
 from runtime.journal.versions import VERSION
@@ -75,22 +75,14 @@ class Run(_Line):
 
     @property
     def head(self) -> RunHead:
-        """The run without its contents."""
+        """The run's row, but for what its records and messages say."""
         total, before = (Amount(each.calls, each.tokens, each.micro_usd) for each in (self.committed, self.before))
         summary = Summary(self.status, self.detail, self.waiting_since, self.next_wake, total)
         account, tip = Account(total, self.day, before), Tip(self.last_seq, bytes.fromhex(self.last_hash))
         return RunHead(
-            *(
-                self.run,
-                self.title,
-                self.kind,
-                self.format,
-                self.created,
-                self.updated,
-                summary,
-                self.epoch,
-            ),
-            *(account, tip, self.last_posted, Placement(self.tenant, self.priority)),
+            *(self.run, self.title, self.kind, self.format, Placement(self.tenant, self.priority)),
+            *(self.created, self.updated, summary, tip, account, self.last_posted),
+            epoch=self.epoch,
         )
 
 

@@ -3,16 +3,17 @@
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, TypeVar, assert_never
 
 import orjson
 
 from runtime.core.errors import JournalDamaged, RunNotFound, UsageProblem
-from runtime.core.events import Codec, Record
+from runtime.core.events import Codec
 from runtime.journal import folder
 from runtime.journal.archive.lines import (
     LINE,
@@ -26,12 +27,15 @@ from runtime.journal.archive.lines import (
     Text,
 )
 from runtime.journal.archive.lines import Record as RecordLine
-from runtime.journal.archive.store import RunHead
-from runtime.journal.chain import Stored, Tip, decode, genesis, seal, verify
-from runtime.journal.copying import RunCopy
-from runtime.journal.kinds import Codecs, codec_of
-from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
+from runtime.journal.chain import Stored, Tip, seal, verify
+from runtime.journal.head import RunHead
+from runtime.journal.kinds import Codecs
+from runtime.journal.operations import Reading
+from runtime.journal.port import InboxItem
+from runtime.journal.raw import Part, Reader, RunCopy, part_of
 from runtime.journal.versions import check_version
+
+T = TypeVar("T")
 
 SUFFIX = ".replan.gz"
 """What the names of archives end with."""
@@ -103,7 +107,7 @@ class _Verified:
     messages: int = 0
 
     def __post_init__(self) -> None:
-        self.tip = Tip(0, genesis(self.head.kind, self.head.format))
+        self.tip = self.head.start
 
     def add(self, line: Text | RecordLine | Message, where: str) -> None:
         match line:
@@ -119,6 +123,7 @@ class _Verified:
                     if digest not in self.texts:
                         raise JournalDamaged(where, f"its text {digest[:12]} is missing")
                 self.tip, self.records = end, self.records + 1
+                self.head = self.head._replace(last_consumed=max(self.head.last_consumed, row.inbox or 0))
             case Message():
                 self.messages += 1
                 if line.inbox != self.messages or seal(self.head.run, line.item).hex() != line.seal:
@@ -142,50 +147,55 @@ class _Verified:
             raise JournalDamaged(where, "the record is not an event that this release knows") from error
 
 
-class ArchiveReader:
+class ArchiveReader(Reading[Any]):
     """The reading half of a journal, over a file (`runtime.journal.port.Readable`)."""
 
     def __init__(self, path: Path, codecs: Codecs) -> None:
         """Verify a file. Raises as `verify_archive` does."""
-        self._path, self._codecs, self.contents = path, codecs, verify_archive(path, codecs)
+        self._codecs, self.contents = codecs, verify_archive(path, codecs)
+        self._file = _File(path, self.contents)
 
-    async def row(self, run: str) -> RunRow:
-        """As `Journal.row`."""
-        return _row(self._head(run))
-
-    async def runs(self, which: RunFilter) -> list[RunRow]:
-        """As `Journal.runs`, the run that a person has started first."""
-        rows = [_row(head) for head in self.contents.runs]
-        before = which.waiting_since_before
-        return [
-            row
-            for row in rows
-            if which.status in (None, row.summary.status)
-            and not which.asks  # All have finished.
-            and row.title.startswith(which.title_start)
-            and row.run.startswith(which.run_start)
-            and (before is None or (row.summary.waiting_since is not None and row.summary.waiting_since < before))
-        ][: max(0, which.limit)]
-
-    async def read(self, run: str, after: int = 0) -> list[Record[Any]]:
-        """As `Journal.read`."""
-        head = self._head(run)
-        copy = self.copy(run)
-        codec = codec_of(self._codecs, run, head.kind, head.format)
-        rows = copy.records[max(0, after) :]
-        return decode(codec, run, rows, lambda digest: copy.texts.get(bytes.fromhex(digest)))
-
-    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """As `Journal.inbox`."""
-        return [item for item in self.copy(run).inbox if item.inbox > after]
-
-    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:  # noqa: ARG002 -- the port's signature
-        """Return none: nothing drives what is in a file."""
-        return []
+    async def _look(self, read: Callable[[Reader], T]) -> T:
+        return read(self._file)
 
     def copy(self, run: str) -> RunCopy:
         """Return all of a run, verified. Raises `RunNotFound`, and as `verify_archive` where the file was changed."""
-        head, inside = self._head(run), False
+        return self._file.copy(run)
+
+
+class _File(Reader):
+    """What a verified file holds; the run that a person has started comes last, as when its runs are restored."""
+
+    now = 0.0  # Nobody holds a run.
+
+    def __init__(self, path: Path, contents: Contents) -> None:
+        self._path, self._heads = path, {head.run: head for head in contents.runs}
+        self._last: RunCopy | None = None
+
+    def names(self, *, recorded: bool = False) -> list[str]:
+        return [run for run in reversed(self._heads) if not recorded or self._heads[run].tip.seq]
+
+    def head(self, run: str, *, asks: bool = False) -> RunHead:  # noqa: ARG002 -- a run that has ended asks nothing
+        if run not in self._heads:
+            raise RunNotFound(run, cause=f"{self._path} has no run {run!r}")
+        return self._heads[run]
+
+    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+        copy = self.copy(head.run)
+        return part_of(head, copy.records, copy.ends, after, rows)
+
+    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+        return [item for item in self.copy(run).inbox if item.inbox > after][:limit]
+
+    def text(self, digest: str) -> bytes | None:
+        name, copies = bytes.fromhex(digest), chain([self._last], map(self.copy, self._heads))
+        return next((copy.texts[name] for copy in copies if copy is not None and name in copy.texts), None)
+
+    def copy(self, run: str) -> RunCopy:
+        """Return all of a run from one pass over the file; that of the last run is kept."""
+        if self._last is not None and self._last.head.run == run:
+            return self._last
+        head, inside = self.head(run), False
         rows, ends, inbox, texts = list[Stored](), set[int](), list[InboxItem](), dict[bytes, bytes]()
         for _, line in _lines(self._path):
             match line:
@@ -200,24 +210,9 @@ class ArchiveReader:
                     texts[bytes.fromhex(line.hash)] = line.text.encode()
                 case _:
                     pass
-        verify(run, Tip(0, genesis(head.kind, head.format)), rows, head.tip)
-        fields = head.run, head.title, head.kind, head.format, head.created, head.updated, head.summary
-        return RunCopy(*fields, head.epoch, head.account, head.placement, rows, frozenset(ends), inbox, texts)
-
-    def _head(self, run: str) -> RunHead:
-        for head in self.contents.runs:
-            if head.run == run:
-                return head
-        raise RunNotFound(run, cause=f"{self._path} has no run {run!r}")
-
-
-def _row(head: RunHead) -> RunRow:
-    return RunRow(
-        *(head.run, head.title, head.created, head.updated, head.tip.seq, head.summary, None, head.epoch),
-        kind=head.kind,
-        format=head.format,
-        placement=head.placement,
-    )
+        verify(run, head.start, rows, head.tip)
+        self._last = RunCopy(head, rows, frozenset(ends), inbox, texts)
+        return self._last
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Line]]:

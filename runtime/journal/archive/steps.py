@@ -27,10 +27,11 @@ from runtime.core.errors import (
 )
 from runtime.journal import folder
 from runtime.journal.archive.reading import SUFFIX, Contents, verify_archive
-from runtime.journal.archive.store import RunHead, Store
 from runtime.journal.archive.writing import write_archive
+from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs
 from runtime.journal.port import Dead
+from runtime.journal.raw import RawStore
 
 GROUP = 500
 """How many runs are deleted in one transaction, about: SQLite reads all records once before each."""
@@ -60,7 +61,7 @@ class Archived:
 
 
 def archive_runs(
-    store: Store, families: Iterable[Family], into: Path, codecs: Codecs, *, dead: Dead, release: str
+    store: RawStore, families: Iterable[Family], into: Path, codecs: Codecs, *, dead: Dead, release: str
 ) -> Iterator[Archived]:
     """Archive runs into a folder, and yield what became of each family. One that cannot be archived stops no other.
 
@@ -85,7 +86,7 @@ def archive_runs(
         yield from _removed(store, written, into, dead)
 
 
-def _file_of(store: Store, family: Family, path: Path, codecs: Codecs, release: str) -> Contents:
+def _file_of(store: RawStore, family: Family, path: Path, codecs: Codecs, release: str) -> Contents:
     """Return the verified contents of the file of a family; it is written unless it is there. Raises `JournalError`."""
     if os.path.lexists(path):
         contents = verify_archive(path, codecs)
@@ -101,7 +102,7 @@ def _file_of(store: Store, family: Family, path: Path, codecs: Codecs, release: 
     return contents
 
 
-def _is_current(store: Store, heads: Sequence[RunHead], path: Path) -> bool:
+def _is_current(store: RawStore, heads: Sequence[RunHead], path: Path) -> bool:
     """Tell whether runs in a file are as the journal has them. Raises `RunExists` for other runs of their names."""
     current = True
     for head in heads:
@@ -109,7 +110,8 @@ def _is_current(store: Store, heads: Sequence[RunHead], path: Path) -> bool:
             now = store.head(head.run)
         except RunNotFound:
             raise _OtherRun(head.run, path) from None
-        rows, _ = store.records(head.run, head.tip.seq - 1)
+        with store.look() as reader:
+            rows = reader.part(now, head.tip.seq - 1, 1).rows
         if [row.hash for row in rows if row.seq == head.tip.seq] != [head.tip.hash]:
             raise _OtherRun(head.run, path)
         current &= (now.tip, now.last_posted) == (head.tip, head.last_posted)
@@ -124,7 +126,9 @@ class _OtherRun(RunExists):
         self.args = (f"{path}: this is an archive of another run {run!r}; move it away, or name another folder",)
 
 
-def _removed(store: Store, written: Sequence[tuple[Archived, Contents]], into: Path, dead: Dead) -> Iterator[Archived]:
+def _removed(
+    store: RawStore, written: Sequence[tuple[Archived, Contents]], into: Path, dead: Dead
+) -> Iterator[Archived]:
     """Delete families from the journal whose files are there; yield what became of each."""
     if not written:
         return

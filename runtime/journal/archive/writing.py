@@ -9,16 +9,18 @@ from pathlib import Path
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec
 from runtime.journal.archive.lines import Beginning, End, Line, RunEnd, Text, message_line, record_line, run_line
-from runtime.journal.archive.store import RunHead, Store
-from runtime.journal.chain import Tip, genesis, verify
+from runtime.journal.chain import Tip, verify
 from runtime.journal.folder import FILE_MODE
+from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, codec_of
+from runtime.journal.port import InboxItem
+from runtime.journal.raw import PART, Part, RawStore
 
 LEVEL = 6
 """How hard gzip tries."""
 
 
-def write_archive(path: Path, store: Store, runs: Mapping[str, str | None], codecs: Codecs, release: str) -> None:
+def write_archive(path: Path, store: RawStore, runs: Mapping[str, str | None], codecs: Codecs, release: str) -> None:
     """Write runs, each with the run that it is a step of, to a file that is durable then; an older file is replaced.
 
     At any time the memory holds one part of a run's records and one text. Raises `RunNotFound`, `JournalDamaged`,
@@ -53,19 +55,19 @@ class _Lines:
         self.add(End(lines=self._count, sha256=self._hash.hexdigest()))
 
 
-def _write_run(lines: _Lines, store: Store, head: RunHead, parent: str | None, codec: Codec[object]) -> None:
+def _write_run(lines: _Lines, store: RawStore, head: RunHead, parent: str | None, codec: Codec[object]) -> None:
     run = head.run
     lines.add(run_line(head, parent))
     messages, records = 0, 0
-    while messages < head.last_posted and (items := store.messages(run, messages)):
+    while messages < head.last_posted and (items := _messages(store, run, messages)):
         for item in items:
             if item.inbox <= head.last_posted:
                 lines.add(message_line(run, item))
         messages = min(items[-1].inbox, head.last_posted)
-    tip, named = Tip(0, genesis(head.kind, head.format)), set[str]()
+    tip, named = head.start, set[str]()
     while tip.seq < head.tip.seq:
-        rows, ends = store.records(run, tip.seq)
-        rows = [row for row in rows if row.seq <= head.tip.seq]  # It may have been reopened just now.
+        _, rows, ends = _part(store, head, tip.seq)
+        rows = [row for row in rows if tip.seq < row.seq <= head.tip.seq]  # It may have been reopened just now.
         end = Tip(rows[-1].seq, rows[-1].hash) if rows else head.tip
         verify(run, tip, rows, end)
         for row in rows:
@@ -88,8 +90,23 @@ def _names(codec: Codec[object], run: str, seq: int, body: bytes) -> list[str]:
         raise JournalDamaged(where, "the record is not an event that this release knows") from error
 
 
-def _text(store: Store, run: str, seq: int, digest: str) -> str:
-    where, text = f"run {run!r}, record {seq}", store.text(bytes.fromhex(digest))
+# Each is read in a snapshot of its own: what was appended does not change, and no transaction waits for the file.
+
+
+def _messages(store: RawStore, run: str, after: int) -> list[InboxItem]:
+    with store.look() as reader:
+        return reader.messages(run, after, PART)
+
+
+def _part(store: RawStore, head: RunHead, after: int) -> Part:
+    with store.look() as reader:
+        return reader.part(head, after, PART)
+
+
+def _text(store: RawStore, run: str, seq: int, digest: str) -> str:
+    where = f"run {run!r}, record {seq}"
+    with store.look() as reader:
+        text = reader.text(digest)
     if text is None:
         raise JournalDamaged(where, f"its text {digest[:12]} is missing")
     if hashlib.sha256(text).hexdigest() != digest:

@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -17,8 +17,11 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
 from runtime.journal.postgres.connecting import Connection, Link, end
 from runtime.journal.postgres.failures import explain, leaves_unknown, passes
-from runtime.journal.postgres.group import Decided, Work, decide
+from runtime.journal.postgres.group import Alone, Decided, Request, decide, size_of, writes_early
 from runtime.journal.postgres.transaction import MARK, OverBudgetError, begin_alone, begun, lock, marked, write
+from runtime.journal.rules import Work
+
+T = TypeVar("T")
 
 RETRY_SECONDS = 10.0
 """How long a group is tried again."""
@@ -50,7 +53,7 @@ class Committer:
         self._budget, self._retry_seconds = budget, retry_seconds
         self._writer, self._number = secrets.token_bytes(12), 0
 
-    def commit(self, link: Link, works: Sequence[Work[Any]]) -> list[Outcome]:
+    def commit(self, link: Link, works: Sequence[Request]) -> list[Outcome]:
         """Commit the jobs, and return how each ended, in their order. Never raises."""
         outcomes: dict[int, Outcome] = {}
         for batch in _batches(works):
@@ -72,7 +75,7 @@ class Committer:
         except psycopg.Error:
             link.close()
 
-    def _commit_batch(self, link: Link, batch: dict[int, Work[Any]], outcomes: dict[int, Outcome]) -> None:
+    def _commit_batch(self, link: Link, batch: dict[int, Request], outcomes: dict[int, Outcome]) -> None:
         until, pause, exact = time.monotonic() + self._retry_seconds, PAUSE_SECONDS, False
         while batch:
             try:
@@ -101,19 +104,20 @@ class Committer:
             outcomes |= {place: Outcome(error=error) for place, error in decided.errors.items()}
             batch = {place: work for place, work in batch.items() if place not in outcomes}
 
-    def _attempt(self, link: Link, batch: Mapping[int, Work[Any]], *, exact: bool) -> Decided:
+    def _attempt(self, link: Link, batch: Mapping[int, Request], *, exact: bool) -> Decided:
         """Try to commit jobs; return those that ended. Raises `psycopg.Error` and others, with no transaction open."""
         connection = link.connection()
         try:
-            (first, *_) = batch.values()
-            if first.alone is not None:
-                return self._attempt_alone(link, connection, batch)
-            group = lock(link, [*batch.values()], self._budget, exact=exact)
-            decided = decide(group, batch)
-            early = {place: error for place, error in decided.errors.items() if batch[place].writes_early}
+            for place, work in batch.items():
+                if isinstance(work, Alone):
+                    return Decided({place: self._attempt_alone(link, connection, work)})
+            works = {place: work for place, work in batch.items() if isinstance(work, Work)}
+            group = lock(link, [*works.values()], self._budget, exact=exact)
+            decided = decide(group, works)
+            early = {place: error for place, error in decided.errors.items() if writes_early(works[place])}
             if early:  # The others are tried again without them, so that nothing of them is left.
                 return Decided(errors=early)
-            if group.is_changed:
+            if group.changed:
                 self._number += 1
                 write(connection, group, self._writer, self._number)
                 self._end(link, connection)
@@ -121,16 +125,14 @@ class Committer:
         finally:
             end(connection)
 
-    def _attempt_alone(self, link: Link, connection: Connection, batch: Mapping[int, Work[Any]]) -> Decided:
-        ((place, work),) = batch.items()
-        assert work.alone is not None
+    def _attempt_alone(self, link: Link, connection: Connection, work: Alone[T]) -> T:
         self._number += 1
         now = begin_alone(link)
         with connection.cursor(binary=True) as cursor:
-            result = work.alone(cursor, now)
+            result = work.run(cursor, now)
             cursor.execute(MARK, (self._writer, self._number))
         self._end(link, connection)
-        return Decided(results={place: result})
+        return result
 
     def _end(self, link: Link, connection: Connection) -> None:
         """Commit. Raises `_NotCommittedError`, `JournalUncertain`, `psycopg.Error` where nothing was committed."""
@@ -158,17 +160,17 @@ class Committer:
             time.sleep(PAUSE_SECONDS)
 
 
-def _batches(works: Sequence[Work[Any]]) -> Iterator[dict[int, Work[Any]]]:
+def _batches(works: Sequence[Request]) -> Iterator[dict[int, Request]]:
     """Yield the jobs in order, in groups that may share a transaction."""
-    batch: dict[int, Work[Any]] = {}
+    batch: dict[int, Request] = {}
     size = 0
     for place, work in enumerate(works):
-        if batch and (work.alone is not None or size + work.size > GROUP_BYTES_MAX):
+        if batch and (isinstance(work, Alone) or size + size_of(work) > GROUP_BYTES_MAX):
             yield batch
             batch, size = {}, 0
         batch[place] = work
-        size += work.size
-        if work.alone is not None:
+        size += size_of(work)
+        if isinstance(work, Alone):
             yield batch
             batch, size = {}, 0
     if batch:

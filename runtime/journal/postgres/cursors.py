@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.postgres.connecting import Cursor
+from runtime.journal.rules import may_hold
 from runtime.journal.validation import check_text
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ class PostgresCursors:
     """The methods of `runtime.journal.cursors.Cursors`."""
 
     _alone: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
-    _look: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
+    _snapshot: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
 
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
@@ -48,7 +49,7 @@ class PostgresCursors:
             fresh = cursor.execute(statement, (name,)).rowcount == 1
             statement = "SELECT owner, until FROM replan.cursors WHERE name = %s FOR UPDATE"
             for holder, until in cursor.execute(statement, (name,)).fetchall():
-                if holder is not None and holder != owner and until > now and not dead(holder):
+                if not may_hold(holder, until, owner, now, dead):
                     return False
             cursor.execute(_HOLD, (name, owner, now + ttl))
             if fresh and skip:
@@ -84,7 +85,7 @@ class PostgresCursors:
         def work(cursor: Cursor, _: float) -> list[Behind]:
             return [Behind(*row) for row in cursor.execute(_BEHIND, (name, beyond, limit)).fetchall()]
 
-        return await self._look(work)
+        return await self._snapshot(work)
 
     async def tally(self) -> list[Tally]:
         """As `Cursors.tally`."""
@@ -92,4 +93,4 @@ class PostgresCursors:
         def work(cursor: Cursor, now: float) -> list[Tally]:
             return [Tally(*row) for row in cursor.execute(_TALLY, (now, now)).fetchall()]
 
-        return await self._look(work)
+        return await self._snapshot(work)

@@ -1,12 +1,12 @@
 """Deleting runs from a Postgres journal, with the texts that no other run names, in one transaction."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from runtime.core.errors import RunNotFound, SequenceConflict
-from runtime.journal.holding import check_free
+from runtime.core.errors import RunNotFound
+from runtime.journal.head import COLUMNS, RunHead, read_head
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.postgres.connecting import Cursor
-from runtime.journal.postgres.rows import COLUMNS, held_row
+from runtime.journal.rules import check_deletable
 
 _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
 """The tables with rows of a run, those that refer to others first."""
@@ -14,15 +14,11 @@ _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
 
 def delete_runs(cursor: Cursor, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
     """Delete runs. Raises as `Journal.delete` does, and the caller ends the transaction without a commit then."""
-    statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
-    held = {row.run: row for row in map(held_row, cursor.execute(statement, (list(runs),)).fetchall())}
+    held = locked(cursor, runs)
     for run, last_seq in runs.items():
         if run not in held:
             raise RunNotFound(run)
-        row = held[run]
-        check_free(run, row.owner, row.end, now, dead)
-        if row.tip.seq != last_seq:
-            raise SequenceConflict(run, last_seq, row.tip.seq)
+        check_deletable(held[run], last_seq, now, dead)
     numbers = [row.id for row in held.values()]
     named = cursor.execute("SELECT DISTINCT hash FROM replan.named_texts WHERE run = ANY(%s)", (numbers,)).fetchall()
     for table in _OF_A_RUN:
@@ -34,3 +30,9 @@ def delete_runs(cursor: Cursor, runs: Mapping[str, int], now: float, dead: Dead)
     )
     sizes = cursor.execute(unused, ([digest for (digest,) in named],)).fetchall()
     return Deleted(len(numbers), len(sizes), sum(size for (size,) in sizes))
+
+
+def locked(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
+    """Lock the rows of those runs that are there, and return them by their ids."""
+    statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
+    return {row.run: row for row in map(read_head, cursor.execute(statement, ([*runs],)).fetchall())}

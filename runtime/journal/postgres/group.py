@@ -1,80 +1,50 @@
 """The group of jobs that one transaction commits: what they ask for, and what they change in memory.
 
-A job says beforehand what it is about, so that the transaction locks and reads it for the whole group in a few
-statements. Then each job decides on the locked rows, in turn and in memory: it changes the group, or raises and changes
-nothing. At the end all changes are written at once.
+A job says beforehand what it is about (`runtime.journal.rules.Work`), so that the transaction locks and reads it for
+the whole group in a few statements. Then each job decides on the locked rows, in turn and in memory: it changes the
+group, or raises and changes nothing. At the end all changes are written at once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from runtime.core.daily_budget import Account, HomeBudget, book
-from runtime.core.errors import HomeBudgetSpent, RunExists, RunNotFound
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import RunExists, RunNotFound
 from runtime.core.ledger import ZERO, Amount
-from runtime.core.machine import Summary
-from runtime.journal.chain import Stored, Tip, extend
-from runtime.journal.port import InboxItem, Placement
-from runtime.journal.postgres.batch import Batch
+from runtime.journal import rules
+from runtime.journal.chain import Stored
+from runtime.journal.head import RunHead
+from runtime.journal.port import InboxItem
 from runtime.journal.postgres.connecting import Cursor
-from runtime.journal.postgres.rows import HeldRow
-from runtime.journal.validation import Entry, check_consumable
+from runtime.journal.rules import Change, Locked, Work
 
 T = TypeVar("T")
-
-Change = Callable[[Batch], object]
-"""Adds the statements of a job of its own kind, such as the presence of a host."""
-
 
 TenantDay = tuple[str, int]
 """A tenant, or `HOME` for all runs, and a UTC day: what a total of spending is kept for."""
 
 
-class NewRun(NamedTuple):
-    """A run to admit."""
+class Alone(NamedTuple, Generic[T]):
+    """A job that has a transaction of its own."""
 
-    run: str
-    title: str
-    kind: str
-    format: int
-    placement: Placement
+    run: Callable[[Cursor, float], T]
+    """Reads and writes; gets the time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Work(Generic[T]):
-    """A job of a group."""
+Request = Work[Any] | Alone[Any]
+"""What a writer takes."""
 
-    decide: Callable[["Group"], T]
-    """Changes the group and returns the result, or raises the reason why nothing is changed."""
-    runs: tuple[str, ...] = ()
-    """The runs that it is about."""
-    new: NewRun | None = None
-    """The run that it admits."""
-    entries: Sequence[Entry[Any]] = ()
-    """The events that it appends."""
-    key: str | None = None
-    """The key that it posts a message under."""
-    alone: Callable[[Cursor, float], T] | None = None
-    """Takes the place of `decide` in a transaction of its own; gets the time."""
 
-    def __call__(self, group: "Group") -> T:
-        """Decide."""
-        return self.decide(group)
+def size_of(work: Request) -> int:
+    """Return the bytes of a job's events and texts."""
+    entries = work.entries if isinstance(work, Work) else ()
+    return sum(len(entry.body) + sum(map(len, entry.texts.values())) for entry in entries)
 
-    @property
-    def texts(self) -> dict[bytes, bytes]:
-        """The texts of its events, by hash."""
-        return {bytes.fromhex(digest): text for entry in self.entries for digest, text in entry.texts.items()}
 
-    @property
-    def size(self) -> int:
-        """The bytes of its events and texts."""
-        return sum(len(entry.body) + sum(map(len, entry.texts.values())) for entry in self.entries)
-
-    @property
-    def writes_early(self) -> bool:
-        """Whether something of it is written before it decides."""
-        return self.new is not None or any(entry.texts for entry in self.entries)
+def writes_early(work: Work[Any]) -> bool:
+    """Tell whether something of a job is written before it decides."""
+    return work.new is not None or any(entry.texts for entry in work.entries)
 
 
 @dataclass
@@ -87,9 +57,9 @@ class Group:
     """The daily budget."""
     totals: dict[TenantDay, Amount] | None = None
     """The totals of the days, if they are locked too; else the limits are checked as the totals are written."""
-    runs: dict[str, HeldRow] = field(default_factory=dict)
+    runs: dict[str, RunHead] = field(default_factory=dict)
     """The locked runs."""
-    admitted: dict[str, HeldRow] = field(default_factory=dict)
+    admitted: dict[str, RunHead] = field(default_factory=dict)
     """The new runs that no job has taken yet."""
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
     """The messages under keys that jobs ask about, by the run's number and the key."""
@@ -111,80 +81,65 @@ class Group:
     """The part of it that adds to a total."""
     limited: dict[TenantDay, Amount] = field(default_factory=dict)
     """The part of that which the limits hold for."""
-    statements: list[Change] = field(default_factory=list)
-    """Further statements."""
     wakes: bool = False
     """Whether hosts should look at the journal."""
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether there is anything to commit."""
-        return bool(self.changed or self.records or self.posted or self.statements)
+    def carry_out(self, work: Work[T]) -> T:
+        """Let a job decide, and change the group; raise the reason before anything has changed."""
+        if work.new is None:
+            before = self.runs.get(work.run)
+            if before is None:
+                raise RunNotFound(work.run)
+        else:
+            before = self.admitted.get(work.run)
+            if before is None:
+                raise RunExists(work.run)
+        message = None if work.key is None else self.messages.get((before.id, work.key))
+        fresh = {each: self.fresh[before.id, each] for each in work.consumes if (before.id, each) in self.fresh}
+        change = work.decide(Locked(before, self.now, message, fresh))
+        if change.head is not None:
+            self._book(change, change.head)
+            self._put(before, change.head)
+            self._add(change, change.head, work)
+        return change.result
 
-    def held(self, run: str) -> HeldRow:
-        """Return a locked row. Raises `RunNotFound`."""
-        if run not in self.runs:
-            raise RunNotFound(run)
-        return self.runs[run]
-
-    def admit(self, run: str) -> HeldRow:
-        """Return the row of a new run. Raises `RunExists`."""
-        if run not in self.admitted:
-            raise RunExists(run)
-        return self.admitted[run]
-
-    def put(self, row: HeldRow) -> None:
+    def _put(self, before: RunHead, head: RunHead) -> None:
         """Change a run's row."""
-        before = self.runs.get(row.run) or self.admitted.pop(row.run)
-        self.changed.setdefault(row.id, (before.epoch, before.tip.seq))
-        self.runs[row.run] = row
+        self.admitted.pop(head.run, None)
+        self.changed.setdefault(head.id, (before.epoch, before.tip.seq))
+        self.runs[head.run] = head
+        self.wakes |= head.owner is None and (head.summary.due is not None or head.unread)
 
-    def extend(self, row: HeldRow, entries: Sequence[Entry[Any]], summary: Summary, *, overdraw: bool) -> list[Stored]:
-        """Add entries to a run, under its epoch, and change its row. Raises `JournalError`, `HomeBudgetSpent`."""
-        consumed = self._consumed(row, entries)
-        account = self._book(row, summary, overdraw=overdraw)
-        rows = extend(row.run, row.tip, row.epoch, self.now, entries)
-        self.fresh.update(dict.fromkeys(consumed, False))
-        self.records += [(row.id, stored, stored is rows[-1]) for stored in rows]
-        self.named |= {(bytes.fromhex(digest), row.id) for entry in entries for digest in entry.texts}
-        tip = Tip(rows[-1].seq, rows[-1].hash) if rows else row.tip
-        last = max([row.last_consumed, *(inbox for _, inbox in consumed)])
-        self.asked[row.id] = summary.asks
-        self.wakes |= summary.status == "finished"
-        self.put(row._replace(updated=self.now, summary=summary, tip=tip, last_consumed=last, account=account))
-        return rows
+    def _add(self, change: Change[Any], head: RunHead, work: Work[Any]) -> None:
+        """Add what a job has added to a run beside its row."""
+        self.records += [(head.id, stored, stored is change.records[-1]) for stored in change.records]
+        self.named |= {(digest, head.id) for digest in work.texts}
+        self.fresh.update(((head.id, each), False) for each in work.consumes)
+        if change.asks is not None:
+            self.asked[head.id] = change.asks
+            self.wakes |= head.summary.status == "finished"
+        if change.posted is not None and work.key is not None:
+            self.messages[head.id, work.key] = change.posted
+            self.posted.append((head.id, head.run, change.posted))
+            self.wakes = True
 
-    def _consumed(self, row: HeldRow, entries: Sequence[Entry[Any]]) -> list[tuple[int, int]]:
-        consumed: list[tuple[int, int]] = []
-        for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
-            place = row.id, inbox
-            fresh = self.fresh.get(place, False) and place not in consumed
-            check_consumable(row.run, inbox, posted=place in self.fresh, fresh=fresh)
-            consumed.append(place)
-        return consumed
-
-    def budget_of(self, tenant: str) -> HomeBudget:
-        """Return the budget of a tenant, or (`HOME`) of all runs."""
-        return self.budget.of(tenant)[tenant]
-
-    def _book(self, row: HeldRow, summary: Summary, *, overdraw: bool) -> Account:
-        account, change = book(row.account, summary.committed, summary.reserved, self.now)
-        if not (change.calls or change.micro_usd):
-            return account
-        keys = {(tenant, account.day): budget for tenant, budget in self.budget.of(row.placement.tenant).items()}
+    def _book(self, change: Change[Any], head: RunHead) -> None:
+        booking = change.booking
+        if booking is None:
+            return
+        amount = booking.change
+        keys = {(tenant, booking.day): budget for tenant, budget in self.budget.of(head.placement.tenant).items()}
         if self.totals is not None:
-            totals = {key: self.totals.get(key, ZERO) + change for key in keys}
+            totals = {key: self.totals.get(key, ZERO) + amount for key in keys}
             for key, budget in keys.items():
-                if not overdraw and (limit := budget.shortfall(totals[key], change)):
-                    raise HomeBudgetSpent(limit, budget.retry_at(self.now), budget)
+                rules.check_total(budget, totals[key], booking, self.now)
             self.totals |= totals
-        raised = Amount(calls=max(0, change.calls), micro_usd=max(0, change.micro_usd))
+        raised = Amount(calls=max(0, amount.calls), micro_usd=max(0, amount.micro_usd))
         for key in keys:
             self.raised[key] = self.raised.get(key, ZERO) + raised
-            if not overdraw:
+            if not booking.overdraw:
                 self.limited[key] = self.limited.get(key, ZERO) + raised
-            self.booked[key] = self.booked.get(key, ZERO) + change
-        return account
+            self.booked[key] = self.booked.get(key, ZERO) + amount
 
 
 @dataclass
@@ -202,7 +157,7 @@ def decide(group: Group, works: Mapping[int, Work[Any]]) -> Decided:
     decided = Decided()
     for place, work in works.items():
         try:
-            decided.results[place] = work(group)
+            decided.results[place] = group.carry_out(work)
         except Exception as error:  # noqa: BLE001 -- the caller of the job raises it
             decided.errors[place] = error
     return decided

@@ -6,33 +6,51 @@ What a host asks for each run that it wakes goes to the server as one message, t
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from runtime.core.errors import JournalDamaged, RunNotFound
-from runtime.core.events import Record
+from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.core.ledger import ZERO, Amount
-from runtime.journal.chain import Stored, Tip, decode, seal, verify
-from runtime.journal.kinds import Codecs, Formats, codec_of
+from runtime.journal.chain import Stored, Tip, seal, verify
+from runtime.journal.deletion import named_texts
+from runtime.journal.head import COLUMNS, RunHead, read_head
+from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
-from runtime.journal.postgres.batch import Batch
+from runtime.journal.postgres.batch import Answer, Batch
 from runtime.journal.postgres.connecting import NOW, Cursor
-from runtime.journal.postgres.rows import COLUMNS, LISTED, HeldRow, held_row, listed_row
+from runtime.journal.raw import Part, Reader, RunCopy, TextOf
 
-_ROW = f"SELECT {LISTED.format(now='%(now)s', asks='true')} FROM replan.runs WHERE run = %(run)s"
+_ASKS = "(SELECT questions FROM replan.asked WHERE asked.run = runs.id)"
+_HEAD = f"SELECT {COLUMNS} FROM replan.runs WHERE run = %s"
+_HEADS_ASKS = f"SELECT {_ASKS}, {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id"
 _ROWS = (
-    f"SELECT {LISTED.format(now='%(now)s', asks='%(asks)s')} FROM replan.runs"
+    f"SELECT CASE WHEN %(asks)s THEN {_ASKS} END, {COLUMNS} FROM replan.runs"
     " WHERE (NOT %(asks)s OR id IN (SELECT run FROM replan.asked))"
     " AND (%(status)s::text IS NULL OR status = %(status)s)"
     " AND (%(before)s::float8 IS NULL OR waiting_since < %(before)s) AND starts_with(title, %(title)s)"
     " AND starts_with(run, %(run)s)"
     " ORDER BY id DESC LIMIT %(limit)s"
 )
-_RECORDS = "SELECT seq, at, epoch, inbox, body, hash FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
+_RECORDS = "SELECT seq, at, epoch, inbox, body, hash, last FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
+_BEFORE = "SELECT seq, hash FROM replan.records WHERE run = %s AND seq <= %s ORDER BY seq DESC LIMIT 1"
 _MESSAGES = (
     "SELECT id, key, body, at, seal FROM replan.inbox"
     " WHERE run = (SELECT id FROM replan.runs WHERE run = %s) AND id > %s ORDER BY id"
 )
+_OF_RUNS = "IN (SELECT id FROM replan.runs WHERE run = ANY(%s))"
+_RECORDS_OF = (
+    f"SELECT run, seq, at, epoch, inbox, body, hash, last FROM replan.records WHERE run {_OF_RUNS} ORDER BY run, seq"
+)
+_MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
+_SIZE = (
+    "SELECT (SELECT coalesce(sum(octet_length(body)), 0) FROM replan.records WHERE records.run = runs.id)"
+    " + (SELECT coalesce(sum(octet_length(key) + octet_length(body)), 0) FROM replan.inbox WHERE inbox.run = runs.id)"
+    " + (SELECT coalesce(sum(octet_length(text)), 0) FROM replan.named_texts JOIN replan.texts USING (hash)"
+    " WHERE named_texts.run = runs.id) FROM replan.runs WHERE run = %s"
+)
+
+READ_AT_ONCE = 20
+"""Runs that are read together, in few messages, for which others wait."""
 
 SHARED_BYTES = 16 * 1024 * 1024
 """The bytes of texts of other runs above which those that were read are dropped."""
@@ -51,104 +69,175 @@ _NEXT = f"SELECT due FROM replan.runs WHERE due > %(now)s AND {_DRIVABLE} ORDER 
 _OWNERS = "SELECT DISTINCT owner FROM replan.runs WHERE owner IS NOT NULL AND lease_end > %s"
 
 
-def server_now(cursor: Cursor) -> float:
-    """Return the server's time."""
-    return float(cursor.execute(NOW).fetchall()[0][0])
-
-
-def run_row(cursor: Cursor, run: str, now: float, *, last: bool = False) -> RunRow:
-    """Return one status row; `last` also ends the snapshot. Raises `RunNotFound`."""
-    batch = Batch(cursor.connection)
-    found = batch.add(_ROW, {"run": run, "now": now})
-    _run(batch, last=last)
-    for row in found.rows:
-        return listed_row(row)
-    raise RunNotFound(run)
-
-
-def _run(batch: Batch, *, last: bool) -> None:
-    if last:
-        batch.add("ROLLBACK")
-    batch.run()
-
-
-def run_rows(cursor: Cursor, which: RunFilter, now: float) -> list[RunRow]:
-    """Return the status rows that match, the run admitted last first."""
-    asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start, "now": now}
-    asked |= {"run": which.run_start, "limit": max(0, which.limit), "asks": which.asks}
-    return [listed_row(row) for row in cursor.execute(_ROWS, asked)]
-
-
-def held(cursor: Cursor, run: str) -> HeldRow:
-    """Return a run's row, without a lock. Raises `RunNotFound`, `JournalDamaged`."""
-    for row in cursor.execute(f"SELECT {COLUMNS} FROM replan.runs WHERE run = %s", (run,)):
-        return held_row(row)
-    raise RunNotFound(run)
-
-
-def stored_after(cursor: Cursor, row: HeldRow, after: int) -> tuple[Tip, list[Stored]]:
-    """Return the end of a run's chain up to a place, and the records after it, as stored."""
-    start = row.start
-    if after > 0:
-        before = "SELECT seq, hash FROM replan.records WHERE run = %s AND seq <= %s ORDER BY seq DESC LIMIT 1"
-        for seq, digest in cursor.execute(before, (row.id, after)):
-            start = Tip(seq, bytes(digest))
-    found = cursor.execute(_RECORDS, (row.id, start.seq)).fetchall()
-    rows = [Stored._make(values) for values in found]
-    return start, [row._replace(body=bytes(row.body), hash=bytes(row.hash)) for row in rows]
-
-
-def records_after(cursor: Cursor, codecs: Codecs, run: str, after: int) -> list[Record[Any]]:
-    """Return the records after a place, verified. Raises as `Journal.read` does."""
-    row = held(cursor, run)
-    start, rows = stored_after(cursor, row, after)
-    verify(run, start, rows, row.tip)
-    codec = codec_of(codecs, run, row.kind, row.format)
-    return decode(codec, run, rows, texts_of(cursor, row, rows).get)
-
-
-def texts_of(cursor: Cursor, row: HeldRow, rows: Sequence[Stored]) -> Mapping[str, bytes]:
-    """Return the texts that a run names, by hash in hex; none where no record is asked for."""
-    if not rows:
-        return {}
-    statement = "SELECT hash, text FROM replan.named_texts JOIN replan.texts USING (hash) WHERE run = %s"
-    return {bytes(digest).hex(): bytes(text) for digest, text in cursor.execute(statement, (row.id,))}
-
-
-class SharedTexts:
-    """Reads the texts of many runs, and each that they share once: it is known by its hash, and never changes."""
+class Texts:
+    """Texts that were read: many runs share some, and one is known by its hash and never changes."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, bytes] = {}
+        """Begin with none."""
+        self.known: dict[bytes, bytes] = {}
         self._size = 0
 
-    def of(self, cursor: Cursor, row: HeldRow) -> dict[bytes, bytes]:
-        """Return the texts that a run names, by hash."""
-        named = cursor.execute("SELECT hash FROM replan.named_texts WHERE run = %s", (row.id,)).fetchall()
-        hashes = [bytes(digest) for (digest,) in named]
+    def read(self, cursor: Cursor, digests: Iterable[bytes]) -> None:
+        """Read those texts that are not known yet, as far as they are there."""
         if self._size > SHARED_BYTES:
-            self._known, self._size = {}, 0
-        missing = [digest for digest in hashes if digest not in self._known]
+            self.known, self._size = {}, 0
+        missing = [digest for digest in digests if digest not in self.known]
         if missing:
             statement = "SELECT hash, text FROM replan.texts WHERE hash = ANY(%s)"
             found = {bytes(digest): bytes(text) for digest, text in cursor.execute(statement, (missing,))}
-            self._known |= found
+            self.known |= found
             self._size += sum(map(len, found.values()))
-        return {digest: self._known[digest] for digest in hashes if digest in self._known}
 
 
-def messages_after(cursor: Cursor, run: str, after: int, *, last: bool = False) -> list[InboxItem]:
-    """Return the messages with an id above `after`, in order; `last` also ends the snapshot.
+class PostgresReader(Reader):
+    """What the database holds, in a transaction of the caller."""
 
-    Raises `RunNotFound`, `JournalDamaged`.
-    """
-    batch = Batch(cursor.connection)
-    known = batch.add("SELECT 1 FROM replan.runs WHERE run = %s", [run])
-    found = batch.add(_MESSAGES, [run, after])
-    _run(batch, last=last)
-    if not known.rows:
+    def __init__(self, cursor: Cursor, now: float, texts: Texts | None = None) -> None:
+        """Take a cursor, the time, and texts that were read before."""
+        self._cursor, self.now, self._texts = cursor, now, texts or Texts()
+
+    def names(self, *, recorded: bool = False) -> list[str]:
+        """As `Reader.names`."""
+        return [run for (run,) in self._all("SELECT run FROM replan.runs WHERE last_seq >= %s ORDER BY id", recorded)]
+
+    def head(self, run: str, *, asks: bool = False) -> RunHead:
+        """As `Reader.head`."""
+        for values in self._all(_HEADS_ASKS, [run]) if asks else self._all(_HEAD, run):
+            return read_head(values[1:], values[0]) if asks else read_head(values)
         raise RunNotFound(run)
-    return [message(run, row) for row in found.rows]
+
+    def heads(self, which: RunFilter) -> list[RunHead]:
+        """As `Reader.heads`."""
+        asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start}
+        asked |= {"run": which.run_start, "limit": max(0, which.limit), "asks": which.asks}
+        return [read_head(columns, asks) for asks, *columns in self._cursor.execute(_ROWS, asked)]
+
+    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+        """As `Reader.part`."""
+        start = head.start
+        for seq, digest in self._all(_BEFORE, head.id, after) if after > 0 else ():
+            start = Tip(seq, bytes(digest))
+        return _part(start, self._all(f"{_RECORDS} LIMIT %s", head.id, start.seq, rows))
+
+    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+        """As `Reader.messages`."""
+        found = self._all(f"{_MESSAGES} LIMIT %s", run, after, limit)
+        if not found:
+            self.head(run)
+        return [message(run, row) for row in found]
+
+    def text(self, digest: str) -> bytes | None:
+        """As `Reader.text`."""
+        self._texts.read(self._cursor, [bytes.fromhex(digest)])
+        return self._texts.known.get(bytes.fromhex(digest))
+
+    def texts_of(self, rows: Iterable[Stored]) -> TextOf:
+        """As `Reader.texts_of`, in one statement."""
+        self._texts.read(self._cursor, named_texts(row.body for row in rows))
+        known = self._texts.known
+        return lambda digest: known.get(bytes.fromhex(digest))
+
+    def row(self, run: str) -> RunRow:
+        """As `Reader.row`, in one message with the end of the snapshot."""
+        for values in self._last((_HEADS_ASKS, [[run]]))[0].rows:
+            return read_head(values[1:], values[0]).listed(self.now)
+        raise RunNotFound(run)
+
+    def inbox(self, run: str, after: int) -> list[InboxItem]:
+        """As `Reader.inbox`, in one message with the end of the snapshot."""
+        there, found = self._last(("SELECT 1 FROM replan.runs WHERE run = %s", [run]), (_MESSAGES, [run, after]))
+        if not there.rows:
+            raise RunNotFound(run)
+        return [message(run, row) for row in found.rows]
+
+    def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
+        """As `Reader.due`, in two messages with the end of the snapshot."""
+        values = asked(self._cursor, self.now, dead, kinds)
+        runs, unread, following = self._last((_DUE, {**values, "limit": limit}), (_UNREAD, values), (_NEXT, values))
+        return Due(
+            tuple(run for (run,) in runs.rows),
+            frozenset(run for (run,) in unread.rows),
+            following.rows[0][0] if following.rows else None,
+        )
+
+    def hosts(self) -> list[HostRow]:
+        """As `Reader.hosts`."""
+        found = self._all("SELECT id, owner, until, kinds FROM replan.hosts WHERE until > %s ORDER BY id", self.now)
+        return [
+            HostRow(host, owner, until, None if kinds is None else json.loads(kinds))
+            for host, owner, until, kinds in found
+        ]
+
+    def spending(self) -> dict[tuple[str, int], Amount]:
+        """As `Reader.spending`."""
+        rows = self._all("SELECT tenant, day, calls, micro_usd FROM replan.spending")
+        return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
+
+    def spent(self, tenant: str, day: int) -> Amount:
+        """As `Reader.spent`."""
+        statement = "SELECT calls, micro_usd FROM replan.spending WHERE tenant = %s AND day = %s"
+        for calls, micro_usd in self._all(statement, tenant, day):
+            return Amount(calls=calls, micro_usd=micro_usd)
+        return ZERO
+
+    def size(self, run: str) -> int:
+        """As `Reader.size`; 0 for a run that is not there."""
+        ((size,),) = self._all(_SIZE, run) or [(0,)]
+        return int(size)
+
+    def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
+        """As `Reader.copies`, `READ_AT_ONCE` runs in one message and their texts in another."""
+        for begin in range(0, len(runs), READ_AT_ONCE):
+            some = [*runs[begin : begin + READ_AT_ONCE]]
+            batch = Batch(self._cursor.connection)
+            heads, records, inbox = (batch.add(each, [some]) for each in (_HEADS_ASKS, _RECORDS_OF, _MESSAGES_OF))
+            batch.run()
+            rows, messages = _by_run(records.rows), _by_run(inbox.rows)
+            self._texts.read(self._cursor, named_texts(bytes(row[5]) for row in records.rows))
+            found = {values[2]: self._copy(values, rows, messages) for values in heads.rows}
+            yield from ((run, found.get(run) or RunNotFound(run)) for run in some)
+
+    def _copy(self, values: Sequence[Any], rows: "_ByRun", messages: "_ByRun") -> RunCopy | JournalError:
+        """Return a run, verified, or why it cannot be read."""
+        try:
+            head = read_head(values[1:], values[0])
+            part = _part(head.start, rows.get(head.id, []))
+            verify(head.run, head.start, part.rows, head.tip)
+            inbox = [message(head.run, each) for each in messages.get(head.id, [])]
+        except JournalError as error:
+            return error
+        return RunCopy(head, part.rows, part.ends, inbox, self.named(part.rows))
+
+    def _all(self, statement: str, *values: Any) -> list[Any]:
+        return self._cursor.execute(statement, values).fetchall()
+
+    def _last(self, *asked: tuple[str, Any]) -> list[Answer]:
+        """Return the answers to some statements, after which the snapshot has ended."""
+        batch = Batch(self._cursor.connection)
+        answers = [batch.add(*each) for each in asked]
+        batch.add("ROLLBACK")
+        batch.run()
+        return answers
+
+
+_ByRun = dict[int, list[Sequence[Any]]]
+
+
+def _by_run(rows: Iterable[Sequence[Any]]) -> _ByRun:
+    """Return rows without their first value, the number of a run, by that."""
+    found: _ByRun = {}
+    for number, *values in rows:
+        found.setdefault(number, []).append(values)
+    return found
+
+
+def _part(start: Tip, found: Iterable[Sequence[Any]]) -> Part:
+    rows, ends = list[Stored](), set[int]()
+    for seq, at, epoch, inbox, body, digest, last in found:
+        rows.append(Stored(seq, at, epoch, inbox, bytes(body), bytes(digest)))
+        if last:
+            ends.add(seq)
+    return Part(start, rows, frozenset(ends))
 
 
 def message(run: str, row: Sequence[Any]) -> InboxItem:
@@ -163,21 +252,6 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
     return item
 
 
-def due(cursor: Cursor, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return what a host has to do, for runs of these kinds; None is all kinds. It ends the snapshot."""
-    values = asked(cursor, now, dead, kinds)
-    batch = Batch(cursor.connection)
-    runs = batch.add(_DUE, {**values, "limit": max(0, limit)})
-    unread = batch.add(_UNREAD, values)
-    following = batch.add(_NEXT, values)
-    _run(batch, last=True)
-    return Due(
-        tuple(run for (run,) in runs.rows),
-        frozenset(run for (run,) in unread.rows),
-        following.rows[0][0] if following.rows else None,
-    )
-
-
 def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
     """Return the values of `DUE`: the time, the owners that are gone, and the kinds that can be driven."""
     gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
@@ -185,21 +259,9 @@ def asked(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict
     return {"now": now, "dead": gone, "kinds": drivable}
 
 
-def present(cursor: Cursor, now: float) -> list[HostRow]:
-    """Return the hosts whose presence has not ended."""
-    statement = "SELECT id, owner, until, kinds FROM replan.hosts WHERE until > %s ORDER BY id"
-    return [
-        HostRow(host, owner, until, None if kinds is None else json.loads(kinds))
-        for host, owner, until, kinds in cursor.execute(statement, (now,))
-    ]
-
-
-def spending(cursor: Cursor, tenant: str, day: int) -> Amount:
-    """Return the total of a day."""
-    statement = "SELECT calls, micro_usd FROM replan.spending WHERE tenant = %s AND day = %s"
-    for calls, micro_usd in cursor.execute(statement, (tenant, day)):
-        return Amount(calls=calls, micro_usd=micro_usd)
-    return ZERO
+def server_now(cursor: Cursor) -> float:
+    """Return the server's time."""
+    return float(cursor.execute(NOW).fetchall()[0][0])
 
 
 def version(cursor: Cursor) -> int:

@@ -4,20 +4,21 @@ Locks are taken in one order by all processes: texts by hash, runs by number, an
 go to the server together; so a group of any size costs three round trips.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from runtime.core.daily_budget import Account, HomeBudget, day_of
+from runtime.core.daily_budget import HomeBudget, day_of
 from runtime.core.errors import JournalError
 from runtime.core.ledger import ZERO, Amount
-from runtime.journal.chain import Tip, genesis, seal
-from runtime.journal.port import NEW
+from runtime.journal.chain import Stored, seal
+from runtime.journal.head import CHANGING, COLUMNS, RunHead, read_head
+from runtime.journal.port import InboxItem
 from runtime.journal.postgres.batch import Answer, Batch
 from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, NOW, VERSION_NOW, Connection, Cursor, Link, end
-from runtime.journal.postgres.group import Group, NewRun, TenantDay, Work
+from runtime.journal.postgres.group import Group, TenantDay
 from runtime.journal.postgres.reading import message
-from runtime.journal.postgres.rows import CHANGING, COLUMNS, HeldRow, held_row
+from runtime.journal.rules import Work
 from runtime.journal.versions import check_version
 
 CHANNEL = "replan_journal"
@@ -42,9 +43,18 @@ _CONSUMABLE = (
     " AND records.inbox = posted.id) FROM {rows} AS asked (name, number) JOIN replan.inbox AS posted"
     " ON posted.id = number AND posted.run = (SELECT id FROM replan.runs WHERE runs.run = name)"
 )
+_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("status", "detail", "owner"), "text"),
+    **dict.fromkeys(("updated", "waiting_since", "next_wake", "lease_end", "due"), "float8"),
+    "last_hash": "bytea",
+    "unread": "boolean",
+}
+WRITTEN: Mapping[str, str] = {name: _TYPES.get(name, "bigint") for name in f"{CHANGING}, due, unread".split(", ")}
+"""The columns that a transaction changes, with their types: those of a row, and what hosts look for."""
+
 _UPDATE = (
-    f"UPDATE replan.runs SET {', '.join(f'{name} = new.{name}' for name in CHANGING)} FROM {{rows}} AS new"
-    f" (id, old_epoch, old_seq, {', '.join(CHANGING)})"
+    f"UPDATE replan.runs SET {', '.join(f'{name} = new.{name}' for name in WRITTEN)} FROM {{rows}} AS new"
+    f" (id, old_epoch, old_seq, {', '.join(WRITTEN)})"
     " WHERE runs.id = new.id AND runs.epoch = old_epoch AND runs.last_seq = old_seq"
 )
 _ASK = (
@@ -74,7 +84,7 @@ _TOTALS = (
     "SELECT tenant, day, calls, micro_usd FROM replan.spending WHERE (tenant, day) IN (SELECT * FROM {rows})"
     " ORDER BY tenant, day FOR UPDATE"
 )
-_INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
+INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
 TEXT = ("bytea", "bytea")
 """The types of the columns of a text; so for what follows."""
 MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
@@ -95,22 +105,20 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
     """
     texts = {digest: text for work in works for digest, text in work.texts.items()}
     new = {work.new.run: work.new for work in works if work.new is not None}
-    names = sorted({run for work in works for run in work.runs})
-    keys = {(run, work.key.encode()) for work in works for run in work.runs if work.key is not None}
-    inboxes = {
-        (run, entry.inbox) for work in works for run in work.runs for entry in work.entries if entry.inbox is not None
-    }
+    names = sorted({work.run for work in works})
+    keys = {(work.run, work.key.encode()) for work in works if work.key is not None}
+    inboxes = {(work.run, inbox) for work in works for inbox in work.consumes}
     batch = begun(link.connection())
     batch.add_for("INSERT INTO replan.texts SELECT * FROM {rows} ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
     held = batch.add(f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE", [names])
-    fresh = [(*run[:4], *run.placement) for run in new.values()]
+    fresh = [(run.run, run.title, run.kind, run.format, *run.placement) for run in new.values()]
     admitted = batch.add_for(_ADMIT, fresh, ("text", "text", "text", "integer", "text", "integer"), link.fixed)
     keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
     consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
     group = Group(_now(link, batch), budget)
-    group.runs = {row.run: row for row in map(held_row, held.rows)}
+    group.runs = {row.run: row for row in map(read_head, held.rows)}
     for run, number in admitted.rows:
-        group.admitted[run] = _new_row(number, new[run], group.now)
+        group.admitted[run] = new[run]._replace(id=number, created=group.now, updated=group.now)
     names_of = {row.id: row.run for row in group.runs.values()}
     for number, *stored in keyed.rows:
         item = message(names_of[number], stored)
@@ -127,19 +135,17 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     Raises `OverBudgetError`, `JournalError` where a row is not as it was locked, `psycopg.Error`.
     """
     by_number = {row.id: row for row in group.runs.values()}
-    changed = [(number, *was, *by_number[number].changing()) for number, was in sorted(group.changed.items())]
-    posted = [(number, *_posted(run, item)) for number, run, item in group.posted]
-    records = [(number, *row[:4], last, *row[4:]) for number, row, last in group.records]
+    changed = [(number, *was, *written(by_number[number])) for number, was in sorted(group.changed.items())]
+    posted = [posted_row(*each) for each in group.posted]
+    records = [record_row(*each) for each in group.records]
     batch = Batch(connection)
-    update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *CHANGING.values()))
-    batch.add_for(_INSERT.format(table="inbox"), posted, MESSAGE)
-    batch.add_for(_INSERT.format(table="records"), records, RECORD)
-    batch.add_for(f"{_INSERT.format(table='named_texts')} ON CONFLICT DO NOTHING", sorted(group.named), NAMED)
+    update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *WRITTEN.values()))
+    batch.add_for(INSERT.format(table="inbox"), posted, MESSAGE)
+    batch.add_for(INSERT.format(table="records"), records, RECORD)
+    batch.add_for(f"{INSERT.format(table='named_texts')} ON CONFLICT DO NOTHING", sorted(group.named), NAMED)
     batch.add_for(_ASK, sorted((number, asks) for number, asks in group.asked.items() if asks), ASKED)
     if closed := [number for number, asks in group.asked.items() if not asks]:
         batch.add("DELETE FROM replan.asked WHERE run = ANY(%s)", [closed])
-    for statement in group.statements:
-        statement(batch)
     if group.wakes:
         batch.add(f"NOTIFY {CHANNEL}")
     batch.add(MARK, [writer, number])
@@ -202,7 +208,7 @@ def marked(connection: Connection, writer: bytes) -> int:
 def _spend(batch: Batch, group: Group, key: TenantDay, amount: Amount) -> Answer:
     most_calls, most_micro, (tenant, day) = None, None, key
     if group.totals is None:
-        raised, limited, budget = group.raised.get(key, ZERO), group.limited.get(key, ZERO), group.budget_of(tenant)
+        raised, limited, budget = group.raised.get(key, ZERO), group.limited.get(key, ZERO), group.budget.of(tenant)[tenant]
         if budget.calls is not None and limited.calls:
             most_calls = budget.calls - raised.calls
         if budget.micro_usd is not None and limited.micro_usd:
@@ -229,12 +235,16 @@ def _locked_totals(connection: Connection, keys: Iterable[TenantDay]) -> dict[Te
     return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in totals.rows}
 
 
-def _new_row(number: int, new: NewRun, now: float) -> HeldRow:
-    """Return the row of a new run. Its hash is written with its first records."""
-    tip = Tip(0, genesis(new.kind, new.format))
-    begun = (number, new.run, new.kind, new.format, now, NEW, tip, 0, 0, None, 0.0, 0, Account())
-    return HeldRow(*begun, placement=new.placement)
+def written(head: RunHead) -> tuple[Any, ...]:
+    """Return the values of `WRITTEN`."""
+    return (*head.changing, head.summary.due, head.unread)
 
 
-def _posted(run: str, item: Any) -> tuple[Any, ...]:
-    return item.inbox, item.key.encode(), item.body.encode(), item.at, seal(run, item)
+def posted_row(number: int, run: str, item: InboxItem) -> tuple[Any, ...]:
+    """Return the values of `MESSAGE`."""
+    return number, item.inbox, item.key.encode(), item.body.encode(), item.at, seal(run, item)
+
+
+def record_row(number: int, row: Stored, last: bool) -> tuple[Any, ...]:
+    """Return the values of `RECORD`."""
+    return (number, *row[:4], last, *row[4:])

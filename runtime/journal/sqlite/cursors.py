@@ -6,6 +6,7 @@ import apsw
 
 from runtime.core.clock import Clock
 from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
+from runtime.journal.rules import may_hold
 from runtime.journal.sqlite.writer import Writer
 from runtime.journal.thread import ConnectionThread
 from runtime.journal.validation import check_text
@@ -48,7 +49,7 @@ class SqliteCursors:
         def work(connection: apsw.Connection) -> bool:
             held = [*connection.execute("SELECT owner, until FROM cursors WHERE name = ?", (name,))]
             for holder, until in held:
-                if holder is not None and holder != owner and until > now and not dead(str(holder)):
+                if not may_hold(holder, until, owner, now, dead):
                     return False
             connection.execute(_HOLD, (name, owner, now + ttl))
             for status in sorted(skip) if not held else ():

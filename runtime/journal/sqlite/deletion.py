@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 import apsw
 
-from runtime.core.errors import SequenceConflict
 from runtime.journal.chain import Tip
 from runtime.journal.deletion import named_texts
-from runtime.journal.holding import check_free
 from runtime.journal.port import Dead, Deleted
-from runtime.journal.sqlite import statements
+from runtime.journal.rules import check_deletable
 from runtime.journal.sqlite.anchors import Anchors
+from runtime.journal.sqlite.rows import SqliteReader
 
 _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
 """The tables with rows of a run, those that refer to others first."""
@@ -38,7 +37,8 @@ class Survey(NamedTuple):
 
 def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
     """Read, in a snapshot that the caller has begun, which texts of runs others name. Raises `RunNotFound`."""
-    numbers = {statements.lease(connection, run).id for run in runs}
+    reader = SqliteReader(connection, 0.0)
+    numbers = {reader.head(run).id for run in runs}
     named = named_texts(body for number in numbers for body in _bodies(connection, number))
     tips = {number: tip for number, tip in _tips(connection) if number not in numbers}
     kept = named & named_texts(_bodies_of_others(connection, numbers)) if named else set[bytes]()
@@ -58,13 +58,10 @@ def delete_runs(
 
     Raises as `Journal.delete` does, and then changes nothing.
     """
-    numbers = []
-    for run, last_seq in runs.items():
-        held = statements.lease(connection, run)
-        check_free(run, held.owner, held.end, now, dead)
-        if held.tip.seq != last_seq:
-            raise SequenceConflict(run, last_seq, held.tip.seq)
-        numbers.append(held.id)
+    heads = [SqliteReader(connection, now).head(run) for run in runs]
+    for head in heads:
+        check_deletable(head, runs[head.run], now, dead)
+    numbers = [head.id for head in heads]
     unused = surveyed.named - surveyed.kept
     if unused:
         unused -= named_texts(_added_since(connection, surveyed, frozenset(numbers)))

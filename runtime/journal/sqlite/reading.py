@@ -5,23 +5,21 @@ Its methods are async only because the port's are: none of them waits, so `at_on
 
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
 from runtime.core.errors import JournalDamaged, JournalError
-from runtime.core.events import Record
 from runtime.journal import folder
-from runtime.journal.chain import decode, verify
-from runtime.journal.kinds import Codecs, codec_of
-from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
-from runtime.journal.sqlite import anchors, hosts, schema, statements
+from runtime.journal.head import RunHead
+from runtime.journal.kinds import Codecs
+from runtime.journal.operations import Reading
+from runtime.journal.raw import Reader
+from runtime.journal.sqlite import anchors, schema
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
-from runtime.journal.sqlite.packing import unpack
-from runtime.journal.sqlite.statements import RunLeaseRow
-from runtime.journal.validation import check_known_run, check_text
+from runtime.journal.sqlite.failures import explain
+from runtime.journal.sqlite.rows import SqliteReader
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -43,67 +41,24 @@ def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection
             connection.execute("ROLLBACK")
 
 
-def records_after(
-    connection: apsw.Connection, codecs: Codecs, run: str, after: int
-) -> tuple[RunLeaseRow, list[Record[Any]]]:
-    """Return the end of a run's chain, and its records after a place, verified, on one snapshot of the file.
-
-    Raises as `Journal.read` does, but for what the anchors say.
-    """
-    held = statements.lease(connection, run)
-    start = statements.tip_before(connection, held, max(0, after))
-    rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
-    verify(run, start, rows, held.tip)
-    selected = rows[max(0, after) - start.seq :]
-    codec = codec_of(codecs, run, held.kind, held.format)
-    return held, decode(codec, run, selected, partial(statements.text, connection))
-
-
-class FileReader(Generic[E]):
-    """The reading half of a journal, on a connection of its own (`runtime.journal.port.Readable`)."""
+class FileReader(Reading[E]):
+    """The reading half of a journal, on a connection of its own."""
 
     def __init__(self, path: Path, connection: apsw.Connection, noted: Anchors, codecs: Codecs, now: Now) -> None:
         self._path, self._connection, self._anchors, self._codecs, self._now = path, connection, noted, codecs, now
 
-    async def row(self, run: str) -> RunRow:
-        """As `Journal.row`."""
-        check_known_run(run)
-        return self._look(lambda connection: statements.run_row(connection, run, self._now()))
-
-    async def runs(self, which: RunFilter) -> list[RunRow]:
-        """As `Journal.runs`."""
-        check_text(which.status or "", "status")
-        check_text(which.title_start, "title")
-        check_text(which.run_start, "run")
-        return self._look(lambda connection: statements.run_rows(connection, which, self._now()))
-
-    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """As `Journal.read`."""
-        check_known_run(run)
-        held, read = self._look(lambda connection: records_after(connection, self._codecs, run, after))
-        anchor = self._anchors.get(held.id, run)
-        if anchors.is_ahead(anchor, held.tip):  # A driver may have written more since then.
-            anchors.check(run, anchor, self._look(lambda connection: statements.lease(connection, run)).tip)
-        return read
-
-    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """As `Journal.inbox`."""
-        check_known_run(run)
-        return self._look(
-            lambda connection: statements.posted_after(connection, run, statements.lease(connection, run).id, after)
-        )
-
-    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """As `Journal.hosts`."""
-        rows = self._look(lambda connection: hosts.present(connection, self._now()))
-        return [row for row in rows if not dead(row.owner)]
-
-    def _look(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def _look(self, read: Callable[[Reader], T]) -> T:
         """Run a function on one snapshot of the file. Raises the journal's errors for those of SQLite."""
+        reader = SqliteReader(self._connection, self._now())
         try:
-            return in_one_snapshot(self._path, work, self._connection)
+            return in_one_snapshot(self._path, lambda _: read(reader), self._connection)
         except (apsw.Error, UnicodeDecodeError) as error:
-            raise statements.explain(self._path, folder.USE_ANOTHER, error) from error
+            raise explain(self._path, folder.USE_ANOTHER, error) from error
+
+    async def _check_end(self, head: RunHead) -> None:
+        anchor = self._anchors.get(head.id, head.run)
+        if anchors.is_ahead(anchor, head.tip):  # A driver may have written more since then.
+            anchors.check(head.run, anchor, (await self._look(lambda reader: reader.head(head.run))).tip)
 
 
 @contextmanager

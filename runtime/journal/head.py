@@ -1,0 +1,116 @@
+"""A run's row: all that a journal has of a run beside its records, messages and texts. Every store has its columns.
+
+Its numbers of messages and its summary say whether it is due and whether a message waits. So a store needs nothing else
+to decide about a run, and what it keeps beside the row to find runs quickly follows from it. Pure.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from runtime.core.daily_budget import Account
+from runtime.core.errors import JournalDamaged
+from runtime.core.ledger import Amount
+from runtime.core.machine import Summary
+from runtime.journal.chain import GENESIS, Tip, genesis
+from runtime.journal.port import NEW, ORDINARY, Placement, RunRow
+
+FIXED = "run, title, kind, format, tenant, priority, created"
+"""The columns that are written once."""
+
+CHANGING = (
+    "updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed,"
+    " owner, lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before"
+)
+"""The columns that operations change."""
+
+COLUMNS = f"id, {FIXED}, {CHANGING}"
+"""All columns, in the order in which `read_head` takes their values."""
+
+
+class RunHead(NamedTuple):
+    """A run without its records, messages and texts. Times are UTC seconds since 1970."""
+
+    run: str
+    title: str
+    kind: str
+    format: int
+    placement: Placement
+    created: float
+    updated: float
+    summary: Summary
+    """The summary of its state; its open questions are read only where they are asked for."""
+    tip: Tip
+    """The end of its chain."""
+    account: Account = Account()
+    """What it has committed, and on which day that was booked."""
+    last_posted: int = 0
+    """The id of its last posted message, or 0."""
+    last_consumed: int = 0
+    """The highest id of a message that a record has consumed, or 0."""
+    owner: str | None = None
+    """The process that holds its lease, or where it was moved (`runtime.journal.holding`)."""
+    end: float = 0.0
+    """When the lease ends."""
+    epoch: int = 0
+    """How often it was claimed."""
+    id: int = 0
+    """Its number in the store."""
+
+    @property
+    def start(self) -> Tip:
+        """Where its chain begins."""
+        return Tip(0, genesis(self.kind, self.format))
+
+    @property
+    def unread(self) -> bool:
+        """Whether a message waits for a driver."""
+        return self.summary.status != "finished" and self.last_posted > self.last_consumed
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        """The values of `FIXED`."""
+        return (self.run, self.title, self.kind, self.format, *self.placement, self.created)
+
+    @property
+    def changing(self) -> tuple[Any, ...]:
+        """The values of `CHANGING`."""
+        summary, (total, day, before) = self.summary, self.account
+        return (
+            *(self.updated, summary.status, summary.detail, summary.waiting_since, summary.next_wake, *self.tip),
+            *(self.last_posted, self.last_consumed, self.owner, self.end, self.epoch),
+            *(total.calls, total.tokens, total.micro_usd, day, before.calls, before.micro_usd),
+        )
+
+    def listed(self, now: float) -> RunRow:
+        """Return the status row as it is at a time."""
+        return RunRow(
+            *(self.run, self.title, self.created, self.updated, self.tip.seq, self.summary),
+            *(self.owner if self.end > now else None, self.epoch, self.unread, self.kind, self.format, self.placement),
+        )
+
+
+def new_head(run: str, title: str, kind: str, format: int, placement: Placement = ORDINARY) -> RunHead:
+    """Return the row of a run that is about to be admitted, at time 0."""
+    return RunHead(run, title, kind, format, placement, 0.0, 0.0, NEW, Tip(0, genesis(kind, format)))
+
+
+def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
+    """Return the row with these values of `COLUMNS`, and with its open questions where they were read.
+
+    Raises `JournalDamaged` for a row that no journal has written.
+    """
+    number, run, title, kind, format, tenant, priority, created, *changing = values
+    updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = changing[:9]
+    owner, end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before = changing[9:]
+    # In a damaged file a column may have a value of another type.
+    numbers = all(isinstance(each, int) for each in (format, last_seq, last_posted, last_consumed, epoch))
+    if not (numbers and isinstance(kind, str) and isinstance(last_hash, bytes) and len(last_hash) == len(GENESIS)):
+        raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
+    total = Amount(calls, tokens, micro_usd)
+    return RunHead(
+        *(run, title, kind, format, Placement(tenant, priority), created, updated),
+        Summary(status, detail, waiting_since, next_wake, total, asks or b""),
+        Tip(last_seq, last_hash),
+        Account(total, day, Amount(calls=calls_before, micro_usd=micro_usd_before)),
+        *(last_posted, last_consumed, owner, end, epoch, number),
+    )

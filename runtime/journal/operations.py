@@ -1,0 +1,214 @@
+"""The port's operations, once for every store: check and encode what comes in, let the rules decide, return records.
+
+A store says how a snapshot is read (`_look`) and how a work is carried out in a transaction (`_write`).
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from runtime.core.daily_budget import HOME, day_of
+from runtime.core.events import Codec, Record
+from runtime.core.ledger import Amount
+from runtime.core.machine import Summary
+from runtime.journal import rules
+from runtime.journal.chain import records
+from runtime.journal.head import RunHead, new_head
+from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Codecs, Formats, codec_of
+from runtime.journal.port import (
+    NEW,
+    ORDINARY,
+    Dead,
+    Deleted,
+    Due,
+    Fact,
+    HostRow,
+    InboxItem,
+    Placement,
+    Posted,
+    RunFilter,
+    RunRow,
+    nobody,
+)
+from runtime.journal.raw import Reader
+from runtime.journal.rules import Work
+from runtime.journal.validation import check_known_run, check_new, check_size, check_text, encode_facts
+
+E = TypeVar("E")
+T = TypeVar("T")
+
+
+class Reading(Generic[E]):
+    """The half of the port that reads (`runtime.journal.port.Readable`)."""
+
+    _codecs: Codecs
+
+    @abstractmethod
+    async def _look(self, read: Callable[[Reader], T]) -> T:
+        """Return what a function reads on one snapshot of the store."""
+
+    def _checked(self, text: str, place: str) -> str:
+        """Return a text that the store can take in a column. Raises `UsageProblem`."""
+        return check_text(text, place)
+
+    async def _check_end(self, head: RunHead) -> None:
+        """Raise `JournalDamaged` if a run that ends so has lost records."""
+
+    async def row(self, run: str) -> RunRow:
+        """As `Journal.row`."""
+        check_known_run(run)
+        return await self._look(lambda reader: reader.row(run))
+
+    async def runs(self, which: RunFilter) -> list[RunRow]:
+        """As `Journal.runs`."""
+        self._checked(which.status or "", "status")
+        self._checked(which.title_start, "title")
+        self._checked(which.run_start, "run")
+        return await self._look(lambda reader: [head.listed(reader.now) for head in reader.heads(which)])
+
+    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
+        """As `Journal.read`."""
+        check_known_run(run)
+
+        def read(reader: Reader) -> tuple[RunHead, list[Record[E]]]:
+            head = reader.head(run)
+            return head, reader.records(self._codecs, head, reader.chain(head, after))
+
+        head, found = await self._look(read)
+        await self._check_end(head)
+        return found
+
+    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
+        """As `Journal.inbox`."""
+        check_known_run(run)
+        return await self._look(lambda reader: reader.inbox(run, after))
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        """As `Journal.hosts`."""
+        present = await self._look(lambda reader: reader.hosts())
+        return [row for row in present if not dead(row.owner)]
+
+
+class Operations(Reading[E]):
+    """The port, but for hosts, cursors and slots, whose tables each store has in its own way."""
+
+    def __init__(self, codecs: Codecs) -> None:
+        self._codecs = codecs
+        self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
+
+    @abstractmethod
+    async def _write(self, work: Work[T]) -> T:
+        """Carry out a work in a transaction, and return its result once that is committed."""
+
+    @abstractmethod
+    async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
+        """As `Journal.delete`, for ids that a run may have."""
+
+    async def create(
+        self,
+        run: str,
+        title: str,
+        kind: str = FIRST_KIND,
+        format: int = FIRST_FORMAT,
+        *,
+        facts: Sequence[Fact[E]] = (),
+        summary: Summary = NEW,
+        owner: str | None = None,
+        ttl: float = 0.0,
+        overdraw: bool = False,
+        placement: Placement = ORDINARY,
+    ) -> list[Record[E]]:
+        """As `Journal.create`."""
+        check_new(run, title, kind, format, owner=owner, placement=placement)
+        self._checked(owner or "", "owner")
+        self._check_summary(summary)
+        entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
+        work = Work(
+            "create",
+            run,
+            lambda locked: rules.admit(locked, entries, summary, owner=owner, ttl=ttl, overdraw=overdraw),
+            new=new_head(run, title, kind, format, placement),
+            entries=entries,
+        )
+        rows = await self._write(work)
+        if owner is not None:
+            self._kinds[run] = kind, format
+        return records(run, entries, rows)
+
+    async def claim(
+        self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
+    ) -> int:
+        """As `Journal.claim`."""
+        check_known_run(run)
+        self._checked(owner, "owner")
+        work = Work("claim", run, lambda locked: rules.claim(locked, owner, ttl, dead, kinds), resumes=True)
+        head = await self._write(work)
+        self._kinds[run] = head.kind, head.format
+        return head.epoch
+
+    async def renew(self, run: str, epoch: int, ttl: float) -> None:
+        """As `Journal.renew`."""
+        check_known_run(run)
+        await self._write(Work("renew", run, lambda locked: rules.renew(locked, epoch, ttl)))
+
+    async def release(self, run: str, epoch: int) -> None:
+        """As `Journal.release`."""
+        check_known_run(run)
+        await self._write(Work("release", run, lambda locked: rules.release(locked, epoch)))
+        self._kinds.pop(run, None)
+
+    async def append(
+        self,
+        run: str,
+        *,
+        after: int,
+        epoch: int,
+        facts: Sequence[Fact[E]],
+        summary: Summary,
+        overdraw: bool = False,
+    ) -> list[Record[E]]:
+        """As `Journal.append`."""
+        check_known_run(run)
+        self._check_summary(summary)
+        entries = encode_facts(await self._codec(run), facts) if facts else []
+        work = Work(
+            "append",
+            run,
+            lambda locked: rules.append(locked, entries, summary, after=after, epoch=epoch, overdraw=overdraw),
+            entries=entries,
+        )
+        return records(run, entries, await self._write(work))
+
+    async def post(self, run: str, key: str, body: str) -> Posted:
+        """As `Journal.post`."""
+        check_known_run(run)
+        check_text(key, "key")
+        check_text(body, "body")
+        return await self._write(Work("post", run, lambda locked: rules.post(locked, key, body), key=key))
+
+    async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
+        """As `Journal.delete`."""
+        for run in runs:
+            check_known_run(run)
+        return await self._delete(runs, dead)
+
+    async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
+        """As `Journal.due`."""
+        return await self._look(lambda reader: reader.due(max(0, limit), dead, kinds))
+
+    async def spent_today(self, tenant: str = HOME) -> Amount:
+        """As `Journal.spent_today`."""
+        return await self._look(lambda reader: reader.spent(tenant, day_of(reader.now)))
+
+    async def _codec(self, run: str) -> Codec[E]:
+        """Return the codec that a run's events are written with. Raises `RunNotFound`, `KindUnknown`."""
+        kind = self._kinds.get(run)
+        if kind is None:
+            head = await self._look(lambda reader: reader.head(run))
+            kind = head.kind, head.format
+        return codec_of(self._codecs, run, *kind)
+
+    def _check_summary(self, summary: Summary) -> None:
+        self._checked(summary.status, "status")
+        self._checked(summary.detail, "detail")
+        check_size(len(summary.asks), "questions")

@@ -1,0 +1,184 @@
+"""A Postgres journal outside of an event loop: to copy runs out of it and into it, to archive and to delete them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+
+from runtime.core.crash_points import reached
+from runtime.core.daily_budget import NO_LIMIT
+from runtime.core.errors import JournalError, RunExists, RunMoved
+from runtime.journal import rules
+from runtime.journal.head import COLUMNS, FIXED, RunHead, read_head
+from runtime.journal.port import Dead, Deleted
+from runtime.journal.postgres import schema
+from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.batch import Batch
+from runtime.journal.postgres.committing import Committer
+from runtime.journal.postgres.connecting import Cursor, Link
+from runtime.journal.postgres.deletion import delete_runs, locked
+from runtime.journal.postgres.failures import explain
+from runtime.journal.postgres.group import Alone
+from runtime.journal.postgres.reading import PostgresReader, Texts
+from runtime.journal.postgres.transaction import (
+    ASKED,
+    INSERT,
+    MESSAGE,
+    NAMED,
+    RECORD,
+    TEXT,
+    WRITTEN,
+    posted_row,
+    record_row,
+    snapshot,
+    written,
+)
+from runtime.journal.raw import RawStore, Refused, RunCopy, Spent
+from runtime.journal.rules import Work
+
+T = TypeVar("T")
+
+_ADDED = f"{FIXED}, {', '.join(WRITTEN)}"
+_ADD = f"INSERT INTO replan.runs ({_ADDED}) VALUES ({', '.join('%s' for _ in _ADDED.split(', '))}) RETURNING id"
+_SPEND = (
+    "INSERT INTO replan.spending AS total VALUES (%s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE"
+    " SET calls = total.calls + excluded.calls, micro_usd = total.micro_usd + excluded.micro_usd"
+)
+_COVER = (
+    "INSERT INTO replan.spending AS total SELECT %(tenant)s, day, sum(greatest(0, calls - calls_before)),"
+    " sum(greatest(0, micro_usd - micro_usd_before)) FROM replan.runs"
+    " WHERE day = %(day)s AND %(tenant)s IN ('', tenant) GROUP BY day"
+    " ON CONFLICT (tenant, day) DO UPDATE SET calls = greatest(total.calls, excluded.calls),"
+    " micro_usd = greatest(total.micro_usd, excluded.micro_usd)"
+)
+"""Raises the total of a day to what the runs that were booked on it last have added to it, where it is lower."""
+
+
+_RECEIVED = (
+    f"SELECT (SELECT hash FROM replan.records WHERE records.run = runs.id AND records.seq = tip), {COLUMNS}"
+    " FROM replan.runs JOIN unnest(%s::text[], %s::bigint[]) AS copied (name, tip) ON run = name"
+    " ORDER BY id FOR UPDATE OF runs"
+)
+
+
+class PostgresRaw(RawStore):
+    """A database that runs are moved out of, or into."""
+
+    def __init__(self, link: Link) -> None:
+        """Take a link whose tables have been checked."""
+        self._link, self._committer, self._texts = link, Committer(NO_LIMIT), Texts()
+
+    @contextmanager
+    def look(self) -> Iterator[PostgresReader]:
+        """As `RawStore.look`."""
+        with snapshot(self._link) as (cursor, now):
+            yield PostgresReader(cursor, now, self._texts)
+
+    def carry_out(self, works: Sequence[Work[None]]) -> list[JournalError | None]:
+        """As `RawStore.carry_out`."""
+        errors = [outcome.error for outcome in self._committer.commit(self._link, works)]
+        for error in errors:
+            if error is not None and not isinstance(error, JournalError):
+                raise error
+        return [error if isinstance(error, JournalError) else None for error in errors]
+
+    def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
+        """As `RawStore.add`."""
+        return self._alone(lambda cursor, _: _add(cursor, copies, source))
+
+    def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
+        """As `RawStore.remove`."""
+        return self._alone(lambda cursor, now: _remove(cursor, heads, now, dead))
+
+    def close(self) -> None:
+        """Forget the writer, and close the connection."""
+        self._committer.forget(self._link)
+        self._link.close()
+
+    def _alone(self, work: Callable[[Cursor, float], T]) -> T:
+        (outcome,) = self._committer.commit(self._link, [Alone(work)])
+        if outcome.error is not None:
+            raise outcome.error
+        result: T = outcome.result
+        return result
+
+
+def _remove(cursor: Cursor, heads: Sequence[RunHead], now: float, dead: Dead) -> Deleted:
+    """Delete runs that are as their heads say; the lock of their rows lasts until the deletion."""
+    read = {head.run: head for head in heads}
+    for run, head in locked(cursor, read).items():
+        rules.check_unchanged(head, read[run])
+    deleted = delete_runs(cursor, {head.run: head.tip.seq for head in heads}, now, dead)
+    reached("archive.removing")
+    return deleted
+
+
+def _add(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]], source: str) -> list[bool | Refused]:
+    """Add runs as `RawStore.add`, in three messages, for each of which other processes wait."""
+    by_name, results = {copy.head.run: copy.head for copy, _ in copies}, dict[str, bool | Refused]()
+    tips = [*by_name], [head.tip.seq for head in by_name.values()]
+    for digest, *values in cursor.execute(_RECEIVED, tips).fetchall():
+        found = read_head(values)
+        copied = by_name[found.run]
+        try:
+            changed = rules.receive(copied, found, source, has_tip=digest == copied.tip.hash)
+        except (RunExists, RunMoved) as error:
+            results[found.run] = error
+            continue
+        results[found.run] = False
+        if changed is not None:
+            free = "UPDATE replan.runs SET owner = %s, lease_end = %s WHERE id = %s"
+            cursor.execute(free, (changed.owner, changed.end, found.id))
+    _add_new(cursor, [(copy, spent) for copy, spent in copies if copy.head.run not in results])
+    return [results.get(copy.head.run, True) for copy, _ in copies]
+
+
+def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
+    """Add runs that are not there."""
+    if not copies:
+        return
+    batch = Batch(cursor.connection)
+    added = [batch.add(_ADD, _values(copy.added)) for copy, _ in copies]
+    batch.run()
+    numbered = [(answer.rows[0][0], copy) for answer, (copy, _) in zip(added, copies, strict=True)]
+    batch = Batch(cursor.connection)
+    texts = {digest: text for copy, _ in copies for digest, text in copy.texts.items()}
+    messages = [posted_row(number, copy.head.run, item) for number, copy in numbered for item in copy.inbox]
+    records = [record_row(number, row, row.seq in copy.ends) for number, copy in numbered for row in copy.records]
+    named = [(digest, number) for number, copy in numbered for digest in sorted(copy.texts)]
+    asked = [(number, copy.head.summary.asks) for number, copy in numbered if copy.head.summary.asks]
+    batch.add_for(INSERT.format(table="texts") + " ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
+    batch.add_for(INSERT.format(table="inbox"), messages, MESSAGE)
+    batch.add_for(INSERT.format(table="records"), records, RECORD)
+    batch.add_for(INSERT.format(table="named_texts"), named, NAMED)
+    batch.add_for(INSERT.format(table="asked"), asked, ASKED)
+    for copy, spent in copies:
+        for tenant in NO_LIMIT.of(copy.head.placement.tenant):
+            if spent is None:
+                batch.add(_COVER, {"tenant": tenant, "day": copy.head.account.day})
+                continue
+            for day, amount in sorted(spent.items()):
+                batch.add(_SPEND, [tenant, day, amount.calls, amount.micro_usd])
+    batch.run()
+
+
+def _values(head: RunHead) -> tuple[Any, ...]:
+    """Return the values of `_ADD`."""
+    title = head.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return (*head._replace(title=title).fixed, *written(head))
+
+
+@contextmanager
+def open_raw(address: Address) -> Iterator[PostgresRaw]:
+    """Open a database to move runs out of it or into it; its tables are made if they are missing.
+
+    Raises as `open_postgres`.
+    """
+    try:
+        with closing(Link(address)) as link:
+            schema.check(link.connection(), address.place)
+            with closing(PostgresRaw(link)) as store:
+                yield store
+    except psycopg.Error as error:
+        raise explain(address, error) from error

@@ -1,0 +1,244 @@
+"""What a journal stores, as it is stored: the port under reading, archiving, copying and verification.
+
+A `Reader` is one snapshot of a store. It gives rows, records with their hashes, and messages, run by run or in parts;
+the chain, the texts and the events are verified here, for every store alike.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from runtime.core.errors import JournalError, RunExists, RunMoved
+from runtime.core.events import Record
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal import rules
+from runtime.journal.chain import Stored, Tip, decode, verify
+from runtime.journal.deletion import named_texts
+from runtime.journal.head import RunHead
+from runtime.journal.kinds import Codecs, Formats, codec_of
+from runtime.journal.port import Dead, Deleted, Due, HostRow, InboxItem, RunFilter, RunRow
+from runtime.journal.rules import Work
+
+TextOf = Callable[[str], bytes | None]
+"""Returns the UTF-8 bytes of the text with a hash, given in hex."""
+
+PART = 256
+"""How many rows of records, or messages, are read at once from a run that may be large."""
+
+
+class Part(NamedTuple):
+    """Records of a run as they are stored, not verified."""
+
+    start: Tip
+    """The record before the first of them, or where the chain begins."""
+    rows: list[Stored]
+    ends: frozenset[int]
+    """Which of them, perhaps with others, end an append."""
+
+
+class RunCopy(NamedTuple):
+    """All that a journal has of a run."""
+
+    head: RunHead
+    records: Sequence[Stored]
+    """Its records with their hashes, verified."""
+    ends: frozenset[int]
+    """The place of the last record of each append."""
+    inbox: Sequence[InboxItem]
+    """Its posted messages, verified."""
+    texts: Mapping[bytes, bytes]
+    """The texts that its events name, by hash."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of its records, messages and texts."""
+        records, inbox = sum(len(row.body) for row in self.records), sum(len(item.body) for item in self.inbox)
+        return records + inbox + sum(map(len, self.texts.values()))
+
+    @property
+    def added(self) -> RunHead:
+        """The row that another journal gives it: nobody holds it."""
+        return self.head._replace(owner=None, end=0.0)
+
+
+class Reader(ABC):
+    """One snapshot of a store."""
+
+    now: float
+    """The time by the journal's clock."""
+
+    @abstractmethod
+    def names(self, *, recorded: bool = False) -> list[str]:
+        """Return the ids of all runs, or of those with records, in the order of their admission."""
+
+    @abstractmethod
+    def head(self, run: str, *, asks: bool = False) -> RunHead:
+        """Return a run's row; with `asks` its open questions, too. Raises `RunNotFound`, `JournalDamaged`."""
+
+    def heads(self, which: RunFilter) -> list[RunHead]:
+        """Return the rows that match, the run admitted last first; with their open questions if that is asked for."""
+        found = [head for run in reversed(self.names()) if _matches(which, head := self.head(run))]
+        found = found[: max(0, which.limit)]
+        return found if which.asks else [head._replace(summary=replace(head.summary, asks=b"")) for head in found]
+
+    @abstractmethod
+    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+        """Return a run's records from the append on that has the record after `after`: all, or those of some rows."""
+
+    @abstractmethod
+    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+        """Return the messages with an id above `after`, in order: all, or some.
+
+        Raises `RunNotFound`, and `JournalDamaged` for one that does not match its seal.
+        """
+
+    @abstractmethod
+    def text(self, digest: str) -> bytes | None:
+        """Return the bytes of the text with this hash, in hex."""
+
+    def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
+        """As `Journal.due`."""
+        return rules.due(map(self.head, self.names()), limit, self.now, dead, kinds)
+
+    def hosts(self) -> list[HostRow]:
+        """Return the hosts whose presence has not ended."""
+        return []
+
+    def spending(self) -> dict[tuple[str, int], Amount]:
+        """Return the totals of the days, of all runs (`HOME`) and of each tenant, by tenant and day."""
+        return {}
+
+    def spent(self, tenant: str, day: int) -> Amount:
+        """Return the total of a day, of a tenant or (`HOME`) of all runs."""
+        return self.spending().get((tenant, day), ZERO)
+
+    def size(self, run: str) -> int:
+        """Return the bytes of a run's records and messages, and of the texts that it names. Raises `RunNotFound`."""
+        return self.copy(run).size
+
+    def row(self, run: str) -> RunRow:
+        """As `Journal.row`; the last thing that is read from a snapshot."""
+        return self.head(run, asks=True).listed(self.now)
+
+    def inbox(self, run: str, after: int) -> list[InboxItem]:
+        """As `Journal.inbox`; the last thing that is read from a snapshot."""
+        return self.messages(run, after)
+
+    def texts_of(self, rows: Iterable[Stored]) -> TextOf:  # noqa: ARG002 -- a store may read them all at once
+        """Return what finds the texts that records name."""
+        return self.text
+
+    def chain(self, head: RunHead, after: int = 0) -> list[Stored]:
+        """Return the rows of a run's records after `after`, verified by their chain. Raises `JournalDamaged`."""
+        start, rows, _ = self.part(head, max(0, after))
+        verify(head.run, start, rows, head.tip)
+        return rows[max(0, after) - start.seq :]
+
+    def records(self, codecs: Codecs, head: RunHead, chained: Sequence[Stored]) -> list[Record[Any]]:
+        """Return records from their rows, as `chain` gives them, verified with their texts.
+
+        Raises `JournalDamaged`, `KindUnknown`.
+        """
+        return decode(codec_of(codecs, head.run, head.kind, head.format), head.run, chained, self.texts_of(chained))
+
+    def copy(self, run: str) -> RunCopy:
+        """Return all of a run, verified. Raises `RunNotFound`, `JournalDamaged`."""
+        head = self.head(run, asks=True)
+        start, rows, ends = self.part(head, 0)
+        verify(run, start, rows, head.tip)
+        return RunCopy(head, rows, ends, self.messages(run, 0), self.named(rows))
+
+    def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
+        """Yield all of some runs, each verified, or why it cannot be read."""
+        for run in runs:
+            try:
+                yield run, self.copy(run)
+            except JournalError as error:
+                yield run, error
+
+    def named(self, rows: Sequence[Stored]) -> dict[bytes, bytes]:
+        """Return the texts that records name, by hash, as far as they are there."""
+        found, text_of = dict[bytes, bytes](), self.texts_of(rows)
+        for digest in named_texts(row.body for row in rows):
+            text = text_of(digest.hex())
+            if text is not None:
+                found[digest] = text
+        return found
+
+
+def part_of(head: RunHead, stored: Sequence[Stored], ends: frozenset[int], after: int, rows: int | None = None) -> Part:
+    """Return the part of a run's records that `Reader.part` asks for, from all of them."""
+    after = min(max(0, after), len(stored))
+    start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
+    return Part(start, [*stored[after:][:rows]], ends)
+
+
+def _matches(which: RunFilter, head: RunHead) -> bool:
+    """Tell whether a run is among those that are listed."""
+    summary, before = head.summary, which.waiting_since_before
+    if which.status not in (None, summary.status) or (which.asks and not summary.asks):
+        return False
+    if not (head.title.startswith(which.title_start) and head.run.startswith(which.run_start)):
+        return False
+    return before is None or (summary.waiting_since is not None and summary.waiting_since < before)
+
+
+Refused = RunExists | RunMoved
+"""Why a journal does not take a run."""
+
+Spent = Mapping[int, Amount] | None
+"""What a run has added to each day; None for a run that was in the journal before and has been counted there."""
+
+
+class RawStore(ABC):
+    """A journal outside of an event loop, to move whole runs out of it and into it."""
+
+    @abstractmethod
+    def look(self) -> AbstractContextManager[Reader]:
+        """Yield what is committed now, in one snapshot, which should end before anything is waited for."""
+
+    @abstractmethod
+    def carry_out(self, works: Sequence[Work[None]]) -> list[JournalError | None]:
+        """Carry out works in one transaction; return for each why it has changed nothing, or None."""
+
+    @abstractmethod
+    def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
+        """Add runs and what they have spent on each day, in one transaction; return what became of each.
+
+        That is True for a run that was added, False for one that was received before, and an error as
+        `rules.receive` raises it. `source` is the place that they are copied from. A mark that a killed copy back to
+        that place has left here is taken back. Raises `JournalError`; nothing is added then.
+        """
+
+    @abstractmethod
+    def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
+        """Delete runs in one transaction, if they are as the heads say: nothing was appended or posted since.
+
+        Raises `RunNotFound`, `Held`, `RunMoved`, `SequenceConflict`; then none is deleted.
+        """
+
+    def head(self, run: str) -> RunHead:
+        """Return a run's row. Raises `RunNotFound`, `JournalDamaged`."""
+        with self.look() as reader:
+            return reader.head(run)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A journal in one snapshot, for a check of all that it stores; it changes nothing."""
+
+    reader: Reader
+    problems: Iterable[str] = ()
+    """What is wrong with the store itself, one line for each problem; found as they are read."""
+    lost: Sequence[str] = ()
+    """The ids of runs that were in the journal and are gone, where the store can tell."""
+    may_lack_deleted: bool = True
+    """Whether runs may have been deleted."""
+    found: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
+    """Returns when hosts take a run up, and whether it is listed with unread messages, as the store has noted it."""
+    check_end: Callable[[RunHead, Sequence[Stored]], None] = lambda _, __: None
+    """Raises `JournalDamaged` where something beside the records says that some are missing."""
+    last_posted: Callable[[RunHead], int] = lambda head: head.last_posted
+    """Returns the id of the last message that was posted, as far as something beside the inbox says so."""

@@ -1,0 +1,261 @@
+"""The rules of every journal: what an operation changes, decided on rows that its store has read under a lock. Pure.
+
+A store carries out a `Work` in a transaction: it reads what the work names (`Locked`), lets it decide, and writes the
+`Change`. A decision that raises changes nothing. Which runs are due is decided here too (`due`); a database says the
+same in SQL, so that it need not read all runs.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from runtime.core.daily_budget import HomeBudget, book
+from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, RunExists, RunMoved, SequenceConflict
+from runtime.core.ledger import Amount
+from runtime.core.machine import Summary
+from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend
+from runtime.journal.head import RunHead
+from runtime.journal.holding import MOVED_UNTIL, check_here, moved_to, place_moved_to
+from runtime.journal.kinds import Formats, check_drivable, drivable
+from runtime.journal.port import Dead, Due, InboxItem, Posted
+from runtime.journal.validation import Entry
+
+T = TypeVar("T")
+
+
+class Locked(NamedTuple):
+    """What a work decides on."""
+
+    head: RunHead
+    """The row of its run, or of the run that it admits."""
+    now: float
+    """The time, after all locks were taken."""
+    message: InboxItem | None = None
+    """The message under the key that it posts under, if there is one."""
+    fresh: Mapping[int, bool] = {}
+    """Of the messages that it consumes, those that were posted, and whether no record has consumed them."""
+
+
+class Booking(NamedTuple):
+    """What is added to the totals of a day."""
+
+    day: int
+    change: Amount
+    overdraw: bool
+    """Whether it may pass the daily budget."""
+
+
+class Change(NamedTuple, Generic[T]):
+    """What a work changes."""
+
+    result: T
+    """What its caller gets."""
+    head: RunHead | None = None
+    """The row of its run after it; None where nothing changes."""
+    records: Sequence[Stored] = ()
+    """The records of one append."""
+    asks: bytes | None = None
+    """The open questions after it; None where they stay as they are."""
+    posted: InboxItem | None = None
+    """A new message."""
+    booking: Booking | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work(Generic[T]):
+    """An operation on one run: what its store has to read, and how it decides."""
+
+    operation: str
+    """Its name in the port."""
+    run: str
+    decide: Callable[[Locked], Change[T]]
+    """Returns what changes, or raises the reason why nothing does."""
+    new: RunHead | None = None
+    """The row of the run that it admits; its store raises `RunExists` where there is one of the name."""
+    entries: Sequence[Entry[Any]] = ()
+    """The events that it appends."""
+    key: str | None = None
+    """The key that it posts a message under."""
+    resumes: bool = False
+    """Whether somebody goes on from the run's last record, so that its store checks that none is missing."""
+
+    @property
+    def texts(self) -> dict[bytes, bytes]:
+        """The texts of its events, by hash."""
+        return {bytes.fromhex(digest): text for entry in self.entries for digest, text in entry.texts.items()}
+
+    @property
+    def consumes(self) -> list[int]:
+        """The messages that its events consume."""
+        return [entry.inbox for entry in self.entries if entry.inbox is not None]
+
+
+def admit(
+    locked: Locked, entries: Sequence[Entry[Any]], summary: Summary, *, owner: str | None, ttl: float, overdraw: bool
+) -> Change[Sequence[Stored]]:
+    """Admit a run with its first records; `owner` holds its lease from now on."""
+    head = locked.head
+    if owner is not None:
+        head = head._replace(owner=owner, end=locked.now + ttl)
+    if entries or owner is not None:
+        head = head._replace(epoch=FIRST_EPOCH)
+    return _extend(locked._replace(head=head), entries, summary, overdraw=overdraw)
+
+
+def claim(locked: Locked, owner: str, ttl: float, dead: Dead, kinds: Formats | None) -> Change[RunHead]:
+    """Take the lease under a new epoch. Raises `KindUnknown`, `Held`, `RunMoved`."""
+    head, now = locked.head, locked.now
+    check_drivable(kinds, head.run, head.kind, head.format)
+    check_free(head, now, dead)
+    taken = head._replace(owner=owner, end=now + ttl, epoch=head.epoch + 1)
+    return Change(taken, taken)
+
+
+def renew(locked: Locked, epoch: int, ttl: float) -> Change[None]:
+    """Prolong the lease. Raises `Fenced`."""
+    check_driver(locked.head, epoch)
+    return Change(None, locked.head._replace(end=locked.now + ttl))
+
+
+def release(locked: Locked, epoch: int) -> Change[None]:
+    """End the lease; nothing for an older epoch."""
+    head = locked.head
+    if head.epoch != epoch or head.owner is None:
+        return Change(None)
+    return Change(None, head._replace(owner=None))
+
+
+def append(
+    locked: Locked, entries: Sequence[Entry[Any]], summary: Summary, *, after: int, epoch: int, overdraw: bool
+) -> Change[Sequence[Stored]]:
+    """Add records after the one at `after`. Raises `Fenced`, `SequenceConflict`, `JournalError`."""
+    head = locked.head
+    check_driver(head, epoch)
+    if head.tip.seq != after:
+        raise SequenceConflict(head.run, after, head.tip.seq)
+    return _extend(locked, entries, summary, overdraw=overdraw)
+
+
+def post(locked: Locked, key: str, body: str) -> Change[Posted]:
+    """Post a message, unless there is one under the key: the first one counts. Raises `RunMoved`."""
+    head, item = locked.head, locked.message
+    check_here(head.run, head.owner)
+    if item is not None:
+        return Change(Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body))
+    new = InboxItem(head.last_posted + 1, key, body, locked.now)
+    return Change(Posted("accepted", new.inbox, body), head._replace(last_posted=new.inbox), posted=new)
+
+
+def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
+    """Mark a run as moved to another journal, under a new epoch; nothing for one that is marked so.
+
+    Raises `Held`, and `RunMoved` for one that was moved elsewhere.
+    """
+    head = locked.head
+    if place_moved_to(head.owner) == place:
+        return Change(None)
+    check_free(head, locked.now, dead)
+    return Change(None, head._replace(owner=moved_to(place), end=MOVED_UNTIL, epoch=head.epoch + 1))
+
+
+def keep(locked: Locked, place: str) -> Change[None]:
+    """Take the mark of a run back that was to be moved to a place; nothing for any other run."""
+    head = locked.head
+    return Change(None, head._replace(owner=None, end=0.0) if place_moved_to(head.owner) == place else None)
+
+
+def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
+    """Return what changes in the run of the name that a target has, if that is the copied one; None for nothing.
+
+    `has_tip` tells whether the copy's last record is among its records. A mark that a killed copy back to `source` has
+    left is taken back. Raises `RunMoved` where the run was moved away from the target and has gone on since: the copy
+    is the newer one. Raises `RunExists` for any other run, also one in a journal that is itself a copy of the source's
+    file.
+    """
+    place = place_moved_to(found.owner)
+    if has_tip and found.epoch >= copy.epoch:
+        return found._replace(owner=None, end=0.0) if source and place == source else None
+    if place is not None:
+        raise RunMoved(copy.run, place)
+    raise RunExists(copy.run)
+
+
+def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
+    """Return what a host has to do, as `Journal.due`; the runs are in the order of their admission."""
+    free, unread, later = list[RunHead](), set[str](), list[float]()
+    for head in runs:
+        if not drivable(kinds, head.kind, head.format):
+            continue
+        at = head.summary.due if head.tip.seq else None
+        if at is not None and at > now:
+            later.append(at)
+        if head.owner is not None and head.end > now and not dead(head.owner):
+            unread |= {head.run} if head.unread else set()
+        elif head.tip.seq and ((at is not None and at <= now) or (head.unread and head.summary.status != "parked")):
+            free.append(head)
+    free.sort(key=lambda head: -head.placement.priority)
+    return Due(tuple(head.run for head in free[: max(0, limit)]), frozenset(unread), min(later, default=None))
+
+
+def may_hold(holder: str | None, until: float, owner: str, now: float, dead: Dead) -> bool:
+    """Tell whether a process may hold a cursor that `holder` holds until a time."""
+    return holder in (None, owner) or until <= now or dead(str(holder))
+
+
+def check_free(head: RunHead, now: float, dead: Dead) -> None:
+    """Raise `RunMoved`, or `Held` if the lease is alive and its owner not proved to be gone."""
+    check_here(head.run, head.owner)
+    if head.owner is not None and head.end > now and not dead(head.owner):
+        raise Held(head.run, head.owner, head.end)
+
+
+def check_driver(head: RunHead, epoch: int) -> None:
+    """Raise `Fenced` unless the run was taken under this epoch and has not been released since."""
+    if head.epoch != epoch or head.owner is None:
+        raise Fenced(head.run, epoch, head.epoch)
+
+
+def check_deletable(head: RunHead, last_seq: int, now: float, dead: Dead) -> None:
+    """Raise `RunMoved`, `Held`, or `SequenceConflict` for a run that does not end at the record `last_seq`."""
+    check_free(head, now, dead)
+    if head.tip.seq != last_seq:
+        raise SequenceConflict(head.run, last_seq, head.tip.seq)
+
+
+def check_unchanged(head: RunHead, read: RunHead) -> None:
+    """Raise `SequenceConflict` if something was appended or posted to a run since it was read."""
+    if (head.tip, head.last_posted) != (read.tip, read.last_posted):
+        raise SequenceConflict(head.run, read.tip.seq, head.tip.seq)
+
+
+def check_total(budget: HomeBudget, total: Amount, booking: Booking, now: float) -> None:
+    """Raise `HomeBudgetSpent` if the new total of a day passes a limit because of what is booked."""
+    if not booking.overdraw and (limit := budget.shortfall(total, booking.change)):
+        raise HomeBudgetSpent(limit, budget.retry_at(now), budget)
+
+
+def _extend(
+    locked: Locked, entries: Sequence[Entry[Any]], summary: Summary, *, overdraw: bool
+) -> Change[Sequence[Stored]]:
+    """Add entries to a run, under its epoch, and change its row."""
+    head, now = locked.head, locked.now
+    consumed = _consumed(locked, entries)
+    account, change = book(head.account, summary.committed, summary.reserved, now)
+    rows = extend(head.run, head.tip, head.epoch, now, entries)
+    tip = Tip(rows[-1].seq, rows[-1].hash) if rows else head.tip
+    last = max([head.last_consumed, *consumed])
+    after = head._replace(updated=now, summary=summary, tip=tip, account=account, last_consumed=last)
+    booking = Booking(account.day, change, overdraw) if change.calls or change.micro_usd else None
+    return Change(rows, after, rows, summary.asks, booking=booking)
+
+
+def _consumed(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int]:
+    """Return the messages that entries consume. Raises `JournalError` for one that cannot be consumed."""
+    consumed, run = set[int](), locked.head.run
+    for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
+        if inbox not in locked.fresh:
+            raise JournalError(f"run {run!r}: there is no posted message {inbox}")
+        if not locked.fresh[inbox] or inbox in consumed:
+            raise JournalError(f"run {run!r}: the posted message {inbox} was consumed already")
+        consumed.add(inbox)
+    return consumed

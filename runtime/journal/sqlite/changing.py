@@ -1,0 +1,163 @@
+"""Carrying a decision out in the SQLite file: read what it is about, let it decide, write what it says.
+
+Everything happens in the caller's transaction. `agenda`, `unread` and `asked` follow from the row of a run; they are
+written where it changes.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import RunExists
+from runtime.core.ledger import Amount
+from runtime.journal import rules
+from runtime.journal.chain import Stored, seal
+from runtime.journal.head import CHANGING, FIXED, RunHead
+from runtime.journal.port import HostRow, InboxItem
+from runtime.journal.rules import Change, Locked, Work
+from runtime.journal.sqlite import anchors
+from runtime.journal.sqlite.anchors import Anchors
+from runtime.journal.sqlite.packing import pack
+from runtime.journal.sqlite.rows import SqliteReader
+
+T = TypeVar("T")
+
+
+def _marks(columns: str) -> str:
+    return ", ".join("?" for _ in columns.split(", "))
+
+
+_ADMIT = f"INSERT INTO runs (id, {FIXED}, {CHANGING}) VALUES (?, {_marks(FIXED)}, {_marks(CHANGING)})"  # noqa: S608
+_UPDATE = f"UPDATE runs SET ({CHANGING}) = ({_marks(CHANGING)}) WHERE id = ?"  # noqa: S608 -- names of our own
+_EXISTS = "SELECT EXISTS (SELECT 1 FROM runs WHERE run = ?), (SELECT coalesce(max(id), 0) FROM runs)"
+_AGENDA = (
+    "INSERT INTO agenda (run, at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE"
+    " SET at = excluded.at WHERE at <> excluded.at"
+)
+_ASK = (
+    "INSERT INTO asked (run, questions) VALUES (?, ?) ON CONFLICT (run) DO UPDATE"
+    " SET questions = excluded.questions WHERE questions <> excluded.questions"
+)
+_SPEND = (
+    "INSERT INTO spending (tenant, day, calls, micro_usd) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (tenant, day) DO UPDATE SET calls = calls + excluded.calls,"
+    " micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
+)
+
+
+def carry_out(connection: apsw.Connection, work: Work[T], now: float, budget: HomeBudget, noted: Anchors) -> Change[T]:
+    """Let a work decide and write what changes; the caller notes it in the anchors once it is committed.
+
+    Raises what the decision raises, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
+    """
+    reader = SqliteReader(connection, now)
+    if work.new is None:
+        head = before = reader.head(work.run)
+        if work.resumes:
+            anchors.check(work.run, noted.get(head.id, work.run), head.tip)
+    else:
+        head, before = numbered(connection, work.new._replace(created=now, updated=now), noted), None
+    message = None if work.key is None else reader.message_under(head, work.key)
+    fresh = reader.fresh(head, work.consumes) if work.entries else {}
+    change = work.decide(Locked(head, now, message, fresh))
+    if change.head is None:
+        return change
+    if change.booking is not None:
+        for tenant, limits in budget.of(head.placement.tenant).items():
+            total = spend(connection, tenant, change.booking.day, change.booking.change)
+            rules.check_total(limits, total, change.booking, now)
+    put(connection, before, change.head)
+    if change.asks is not None:
+        ask(connection, head.id, change.asks)
+    if change.posted is not None:
+        add_message(connection, head, change.posted)
+    add_texts(connection, work.texts)
+    add_records(connection, head, change.records)
+    return change
+
+
+def numbered(connection: apsw.Connection, new: RunHead, noted: Anchors) -> RunHead:
+    """Return the row of a new run with its number, which no run of this file has had. Raises `RunExists`."""
+    ((exists, last),) = connection.execute(_EXISTS, (new.run,))
+    if exists:
+        raise RunExists(new.run)
+    return new._replace(id=max(noted.count, last) + 1)
+
+
+def put(connection: apsw.Connection, before: RunHead | None, head: RunHead) -> None:
+    """Write a run's row, and what follows from it; `before` is None for a new run."""
+    if before is None:
+        connection.execute(_ADMIT, (head.id, *head.fixed, *head.changing))
+    else:
+        connection.execute(_UPDATE, (*head.changing, head.id))
+    due = head.summary.due
+    if due is None:
+        connection.execute("DELETE FROM agenda WHERE run = ?", (head.id,))
+    elif before is None or before.summary.due != due:
+        connection.execute(_AGENDA, (head.id, due))
+    if head.unread:
+        connection.execute("INSERT INTO unread (run) VALUES (?) ON CONFLICT DO NOTHING", (head.id,))
+    elif before is not None and before.unread:
+        connection.execute("DELETE FROM unread WHERE run = ?", (head.id,))
+
+
+def ask(connection: apsw.Connection, number: int, asks: bytes) -> None:
+    """Write the open questions of a run."""
+    if asks:
+        connection.execute(_ASK, (number, asks))
+    else:
+        connection.execute("DELETE FROM asked WHERE run = ?", (number,))
+
+
+def add_message(connection: apsw.Connection, head: RunHead, item: InboxItem) -> None:
+    """Write a posted message."""
+    row = (head.id, item.inbox, item.key, item.body, item.at, seal(head.run, item))
+    connection.execute("INSERT INTO inbox (run, id, key, body, at, seal) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def add_texts(connection: apsw.Connection, texts: Mapping[bytes, bytes]) -> None:
+    """Write texts that are not there yet."""
+    for row in texts.items():
+        connection.execute("INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING", row)
+
+
+def add_records(connection: apsw.Connection, head: RunHead, rows: Sequence[Stored]) -> None:
+    """Write the records of one append."""
+    statement = "INSERT INTO events (run, seq, at, epoch, inbox, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    for row in pack(rows):
+        connection.execute(statement, (head.id, *row))
+
+
+def spend(connection: apsw.Connection, tenant: str, day: int, change: Amount) -> Amount:
+    """Add to the total of a day, of a tenant or (`HOME`) of all runs, and return the new total."""
+    total: Any
+    (total,) = connection.execute(_SPEND, (tenant, day, change.calls, change.micro_usd)).fetchall()
+    return Amount(calls=total[0], micro_usd=total[1])
+
+
+def cover(connection: apsw.Connection, tenants: Iterable[str], day: int) -> None:
+    """Raise totals of a day to what the runs that were booked on it last have added to it, where they are lower."""
+    for tenant in tenants:
+        connection.execute(
+            "INSERT INTO spending SELECT :tenant, day, sum(max(0, calls - calls_before)),"
+            " sum(max(0, micro_usd - micro_usd_before)) FROM runs WHERE day = :day AND :tenant IN ('', tenant)"
+            " GROUP BY day HAVING true ON CONFLICT (tenant, day) DO UPDATE"
+            " SET calls = max(calls, excluded.calls), micro_usd = max(micro_usd, excluded.micro_usd)",
+            {"day": day, "tenant": tenant},
+        )
+
+
+def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
+    """Enter a host as present, and delete those whose presence has ended."""
+    connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
+    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
+    kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
+    connection.execute(statement, (row.host, row.owner, row.until, kinds))
+
+
+def depart(connection: apsw.Connection, host: str) -> None:
+    """Delete a host."""
+    connection.execute("DELETE FROM hosts WHERE id = ?", (host,))

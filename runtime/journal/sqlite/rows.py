@@ -1,0 +1,179 @@
+"""What a SQLite file holds, read on a connection: rows, records, messages, what is due, hosts and totals."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from runtime.core.errors import JournalDamaged, RunNotFound
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal.chain import Stored, Tip, seal
+from runtime.journal.deletion import named_texts
+from runtime.journal.head import COLUMNS, RunHead, read_head
+from runtime.journal.kinds import Formats
+from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter
+from runtime.journal.raw import Part, Reader
+from runtime.journal.sqlite.packing import unpack
+
+_ASKS = "(SELECT questions FROM asked WHERE asked.run = id)"
+_HEAD = f"SELECT {COLUMNS} FROM runs WHERE run = ?"  # noqa: S608 -- names of our own, as below
+_HEAD_ASKS = f"SELECT {_ASKS}, {COLUMNS} FROM runs WHERE run = ?"  # noqa: S608
+ROWS = (
+    f"SELECT CASE WHEN :asks THEN {_ASKS} END, {COLUMNS} FROM runs"  # noqa: S608
+    " WHERE (NOT :asks OR id IN (SELECT run FROM asked))"
+    " AND (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
+    " AND substr(title, 1, length(:title)) = :title AND substr(run, 1, length(:run)) = :run"
+    " ORDER BY id DESC LIMIT :limit"
+)
+_PART = "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
+_ENDS = "SELECT seq, hash FROM events WHERE run = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+_MESSAGE = "SELECT id, key, body, at, seal FROM inbox WHERE run = ?"
+
+_DRIVABLE = "AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
+
+# Cross joins, so that SQLite scans the small tables and never all runs.
+_DUE = (
+    "SELECT runs.run FROM (SELECT run FROM agenda INDEXED BY agenda_at WHERE at <= :now UNION SELECT run FROM unread)"
+    " AS due CROSS JOIN runs ON runs.id = due.run WHERE last_seq > 0 AND status <> 'parked' AND (owner IS NULL"
+    " OR lease_end <= :now OR owner IN (SELECT value FROM json_each(:dead)))"
+)
+_UNREAD = (
+    "SELECT runs.run FROM unread CROSS JOIN runs ON runs.id = unread.run WHERE owner IS NOT NULL AND lease_end > :now"
+    " AND owner NOT IN (SELECT value FROM json_each(:dead))"
+)
+_NEXT = "SELECT at FROM agenda INDEXED BY agenda_at CROSS JOIN runs ON runs.id = agenda.run WHERE at > :now"
+
+DUE = f"{_DUE} {_DRIVABLE} ORDER BY priority DESC, runs.id LIMIT :limit"
+UNREAD = f"{_UNREAD} {_DRIVABLE}"
+NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
+
+
+class SqliteReader(Reader):
+    """What the file holds, in a transaction of the caller or between two."""
+
+    def __init__(self, connection: apsw.Connection, now: float) -> None:
+        """Take a connection, and the time that leases are compared with."""
+        self._connection, self.now = connection, now
+
+    def names(self, *, recorded: bool = False) -> list[str]:
+        """As `Reader.names`."""
+        return self._values("SELECT run FROM runs WHERE last_seq > 0 OR NOT :all ORDER BY id", {"all": recorded})
+
+    def head(self, run: str, *, asks: bool = False) -> RunHead:
+        """As `Reader.head`."""
+        row: Any
+        for row in self._connection.execute(_HEAD_ASKS if asks else _HEAD, (run,)):
+            return read_head(row[1:], row[0]) if asks else read_head(row)
+        raise RunNotFound(run)
+
+    def heads(self, which: RunFilter) -> list[RunHead]:
+        """As `Reader.heads`."""
+        asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start}
+        bindings = {**asked, "run": which.run_start, "limit": max(0, which.limit), "asks": which.asks}
+        rows: Iterable[Any] = self._connection.execute(ROWS, bindings)
+        return [read_head(columns, asks) for asks, *columns in rows]
+
+    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+        """As `Reader.part`."""
+        start = head.start
+        for place, digest in self._connection.execute(_ENDS, (head.id, after)) if after > 0 else ():
+            start = Tip(place, digest)
+        limit = -1 if rows is None else rows
+        packed = list(map(Stored._make, self._connection.execute(_PART, (head.id, start.seq, limit))))
+        return Part(start, unpack(head.run, start, packed), frozenset(row.seq for row in packed))
+
+    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+        """As `Reader.messages`."""
+        bindings = (self.head(run).id, after, -1 if limit is None else limit)
+        rows = self._connection.execute(f"{_MESSAGE} AND id > ? ORDER BY id LIMIT ?", bindings)
+        return [_item(run, row) for row in rows]
+
+    def message_under(self, head: RunHead, key: str) -> InboxItem | None:
+        """Return the message that was posted under a key. Raises `JournalDamaged`."""
+        rows = self._connection.execute(f"{_MESSAGE} AND key = ?", (head.id, key))
+        return next((_item(head.run, row) for row in rows), None)
+
+    def fresh(self, head: RunHead, inbox: Iterable[int]) -> dict[int, bool]:
+        """Return which of some messages were posted, and whether no record has consumed them."""
+        statement = (
+            "SELECT id, NOT EXISTS (SELECT 1 FROM events WHERE events.run = inbox.run AND events.inbox = inbox.id)"
+            " FROM inbox WHERE run = ? AND id = ?"
+        )
+        found = (row for each in inbox for row in self._connection.execute(statement, (head.id, each)))
+        return {each: bool(free) for each, free in found}
+
+    def text(self, digest: str) -> bytes | None:
+        """As `Reader.text`."""
+        found = self._connection.execute("SELECT text FROM texts WHERE hash = ?", (bytes.fromhex(digest),))
+        return next((bytes(content) for (content,) in found), None)
+
+    def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
+        """As `Reader.due`."""
+        owners = "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?"
+        gone = json.dumps([owner for (owner,) in self._connection.execute(owners, (self.now,)) if dead(str(owner))])
+        drivable = None if kinds is None else json.dumps(dict(kinds))
+        bindings = {"now": self.now, "dead": gone, "kinds": drivable, "limit": limit}
+        runs, unread, following = (self._values(each, bindings) for each in (DUE, UNREAD, NEXT))
+        return Due(tuple(runs), frozenset(unread), following[0] if following else None)
+
+    def hosts(self) -> list[HostRow]:
+        """As `Reader.hosts`."""
+        statement = "SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id"
+        return [
+            HostRow(host, owner, until, None if kinds is None else _kinds(kinds))
+            for host, owner, until, kinds in self._connection.execute(statement, (self.now,))
+        ]
+
+    def spending(self) -> dict[tuple[str, int], Amount]:
+        """As `Reader.spending`."""
+        rows = self._connection.execute("SELECT tenant, day, calls, micro_usd FROM spending")
+        return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
+
+    def spent(self, tenant: str, day: int) -> Amount:
+        """As `Reader.spent`."""
+        statement = "SELECT calls, micro_usd FROM spending WHERE tenant = ? AND day = ?"
+        for calls, micro_usd in self._connection.execute(statement, (tenant, day)):
+            return Amount(calls=calls, micro_usd=micro_usd)
+        return ZERO
+
+    def size(self, run: str) -> int:
+        """As `Reader.size`."""
+        connection, number, total, named = self._connection, self.head(run).id, 0, set[bytes]()
+        for (body,) in connection.execute("SELECT body FROM events WHERE run = ?", (number,)):
+            total += len(body)
+            named |= named_texts([bytes(body)])
+        for digest in named:
+            for (length,) in connection.execute("SELECT length(text) FROM texts WHERE hash = ?", (digest,)):
+                total += int(length)
+        statement = "SELECT coalesce(sum(length(key) + length(body)), 0) FROM inbox WHERE run = ?"
+        ((messages,),) = connection.execute(statement, (number,))
+        return total + int(messages)
+
+    def has(self, head: RunHead, tip: Tip) -> bool:
+        """Tell whether a run has a record at the end of an append."""
+        rows = self._connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (head.id, tip.seq))
+        return [bytes(digest) for (digest,) in rows] == [tip.hash]
+
+    def _values(self, statement: str, bindings: dict[str, Any]) -> list[Any]:
+        return [value for (value,) in self._connection.execute(statement, bindings)]
+
+
+def _item(run: str, row: Sequence[Any]) -> InboxItem:
+    inbox, key, body, at, stored_seal = row
+    # In a damaged file a column may have a value of another type.
+    if isinstance(key, str) and isinstance(body, str):
+        item = InboxItem(inbox, key, body, at)
+        if seal(run, item) == stored_seal:
+            return item
+    raise JournalDamaged(f"run {run!r}, posted message {inbox}", "the message does not match its hash")
+
+
+def _kinds(stored: str) -> Formats:
+    try:
+        kinds = json.loads(stored)
+    except ValueError:
+        return {}  # Damaged: it is not known to drive anything.
+    if not isinstance(kinds, dict):
+        return {}
+    return {kind: format for kind, format in kinds.items() if isinstance(format, int)}
