@@ -139,8 +139,8 @@ class _Copying(NamedTuple):
             done[copy.head.run] = Copied(copy.head.run, new=False, problem=why)
         if refused:
             takes_back = [Work("keep", run, lambda locked: rules.keep(locked, place)) for run in refused]
-            for error in filter(None, self.source.carry_out(takes_back)):
-                raise error
+            for left in filter(None, self.source.carry_out(takes_back)):
+                raise left
         return done
 
 

@@ -5,7 +5,7 @@ to decide about a run, and what it keeps beside the row to find runs quickly fol
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from runtime.core.daily_budget import Account
 from runtime.core.errors import JournalDamaged
@@ -94,18 +94,25 @@ def new_head(run: str, title: str, kind: str, format: int, placement: Placement 
     return RunHead(run, title, kind, format, placement, 0.0, 0.0, NEW, Tip(0, genesis(kind, format)))
 
 
+def checked(head: RunHead) -> RunHead:
+    """Return a row. Raises `JournalDamaged` for one that no journal has written."""
+    # In a damaged file a column may have a value of another type.
+    numbers: tuple[Any, ...] = (head.format, head.tip.seq, head.last_posted, head.last_consumed, head.epoch)
+    kind, digest = cast("Any", head.kind), cast("Any", head.tip.hash)
+    known = all(isinstance(each, int) for each in numbers) and isinstance(kind, str) and isinstance(digest, bytes)
+    if not known or len(digest) != len(GENESIS):
+        raise JournalDamaged(f"run {head.run!r}", "its status row cannot be read")
+    return head
+
+
 def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
     """Return the row with these values of `COLUMNS`, and with its open questions where they were read.
 
-    Raises `JournalDamaged` for a row that no journal has written.
+    A damaged one is not noticed: a list shows it, beside the others.
     """
     number, run, title, kind, format, tenant, priority, created, *changing = values
     updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = changing[:9]
     owner, end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before = changing[9:]
-    # In a damaged file a column may have a value of another type.
-    numbers = all(isinstance(each, int) for each in (format, last_seq, last_posted, last_consumed, epoch))
-    if not (numbers and isinstance(kind, str) and isinstance(last_hash, bytes) and len(last_hash) == len(GENESIS)):
-        raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
     total = Amount(calls, tokens, micro_usd)
     return RunHead(
         *(run, title, kind, format, Placement(tenant, priority), created, updated),

@@ -1,10 +1,9 @@
-"""Who may drive a run, as every journal decides it from the lease in the run's row. Pure.
+"""The mark of a run that was moved to another journal. Pure.
 
-A run that was moved to another journal has a lease that never ends, whose owner says where it was moved.
+Such a run has a lease that never ends, whose owner says where it was moved.
 """
 
-from runtime.core.errors import Fenced, Held, RunMoved
-from runtime.journal.port import Dead
+from runtime.core.errors import RunMoved
 
 _MOVED = "moved to "
 
@@ -27,24 +26,3 @@ def check_here(run: str, owner: str | None) -> None:
     place = place_moved_to(owner)
     if place is not None:
         raise RunMoved(run, place)
-
-
-def check_free(run: str, owner: str | None, end: float, now: float, dead: Dead) -> None:
-    """Raise `RunMoved`, or `Held` if a lease that ends at `end` is alive and its owner not proved to be gone."""
-    check_here(run, owner)
-    if owner is not None and end > now and not dead(owner):
-        raise Held(run, owner, end)
-
-
-def check_driver(run: str, owner: str | None, current: int, epoch: int) -> None:
-    """Raise `Fenced` unless the run was taken under this epoch and has not been released since."""
-    if current != epoch or owner is None:
-        raise Fenced(run, epoch, current)
-
-
-def check_movable(run: str, owner: str | None, end: float, now: float, dead: Dead, *, place: str) -> bool:
-    """Tell whether a run is marked as moved to this place. Raises `RunMoved` for another place, `Held`."""
-    if place_moved_to(owner) == place:
-        return True
-    check_free(run, owner, end, now, dead)
-    return False

@@ -6,9 +6,8 @@ Every adapter validates before it writes.
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from runtime.core.errors import JournalError, RunNotFound, UsageProblem
+from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.events import Codec
-from runtime.core.machine import Summary
 from runtime.core.names import KIND, RUN_ID
 from runtime.journal.port import Fact, Placement
 
@@ -90,13 +89,6 @@ def check_text(text: str, place: str) -> str:
     return text
 
 
-def check_summary(summary: Summary) -> None:
-    """Raise `UsageProblem` if the status row cannot be written."""
-    check_text(summary.status, "status")
-    check_text(summary.detail, "detail")
-    check_size(len(summary.asks), "questions")
-
-
 def check_size(size: int, place: str) -> None:
     """Raise `UsageProblem` if a text or an event of this many bytes is too large to be written."""
     if size > TEXT_BYTES_MAX:
@@ -121,14 +113,6 @@ def _encode_fact(codec: Codec[E], fact: Fact[E]) -> Entry[E]:
     for stored in (encoded.body, *texts.values()):
         check_size(len(stored), place)
     return Entry(fact.event, encoded.body, texts, fact.inbox)
-
-
-def check_consumable(run: str, inbox: int, *, posted: bool, fresh: bool) -> None:
-    """Raise `JournalError` unless the message was posted to the run and no record has consumed it yet."""
-    if not posted:
-        raise JournalError(f"run {run!r}: there is no posted message {inbox}")
-    if not fresh:
-        raise JournalError(f"run {run!r}: the posted message {inbox} was consumed already")
 
 
 def _first_line(error: Exception) -> str:

@@ -247,8 +247,8 @@ class Process:
 
     def _released(self, how):
         if how not in ("died", "held") and not self.unsure:
-            held = self.world.held()
-            self.world.oracle.expect(held.head.owner is None or held.head.epoch != self.epoch, f"{how}, but the lease is kept")
+            head = self.world.held().head
+            self.world.oracle.expect(head.owner is None or head.epoch != self.epoch, f"{how}, but the lease is kept")
 
     async def _drive(self, driver):
         how = "cancelled"
@@ -261,7 +261,7 @@ class Process:
                 how = "held"
             except Fenced:
                 how = "fenced"
-                taken = self.world.held().epoch > self.epoch
+                taken = self.world.held().head.epoch > self.epoch
                 self.world.oracle.expect(taken, f"{self.owner} is fenced, but nobody has taken the run")
             except JournalError:
                 how = "broken"

@@ -82,7 +82,7 @@ class RunInHome(World):
                 await admit(self.machine, journal, self.run, ADMISSION, self.begin())
             self.home.wake_hosts()
             return
-        while not self.oracle.records or self.held().summary.status == "parked":
+        while not self.oracle.records or self.held().head.summary.status == "parked":
             if self.oracle.parked_why or ("parked" in self.endings and not self.fault_rates.patient):
                 return
             await self.drive(Process(self, len(self.processes), calm=len(self.processes) >= FAULTY_MAX))
@@ -93,8 +93,9 @@ class RunInHome(World):
         held = self.store.runs.get(self.run)
         if held is None or not held.rows or held.head.summary.status in ("finished", "parked"):
             return False
-        now, due = self.clock.now(), held.head.summary.due
-        return (held.head.owner is None or held.head.end <= now) and (held.head.unread or (due is not None and due <= now))
+        now, head = self.clock.now(), held.head
+        due = head.summary.due
+        return (head.owner is None or head.end <= now) and (head.unread or (due is not None and due <= now))
 
     def at_rest(self):
         """Return whether the run can make no more progress."""

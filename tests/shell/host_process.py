@@ -210,7 +210,7 @@ class HostProcess:
         home.expect(len(self.driving) < self.runs_max, f"{self.owner} drives more than {self.runs_max} runs")
         late = self.stop_requested_at is not None and trio.current_time() > self.stop_requested_at
         home.expect(not late, f"{self.owner} takes {run} up after the stop was requested")
-        home.expect(world.held().summary.status != "parked", f"{self.owner} takes up {run}, which is parked")
+        home.expect(world.held().head.summary.status != "parked", f"{self.owner} takes up {run}, which is parked")
         process = HostedRun(world, self, stop, changed, take)
         world.processes.append(process)
         self.drives.append(process)
@@ -236,7 +236,7 @@ class HostProcess:
         expect(not self.driving, f"{self.owner} stopped while it drove {[*self.driving]}")
         cut = [process.world.run for process in self.drives if process.ended is None]
         expect(not cut, f"{self.owner} left the drivers of {cut} unfinished")
-        kept = [run for run, held in self.home.store.runs.items() if held.owner == self.owner]
+        kept = [run for run, held in self.home.store.runs.items() if held.head.owner == self.owner]
         expect(not kept, f"{self.owner} stopped, but still owns {kept}")
         if self.stop_requested_at is not None:
             elapsed = trio.current_time() - self.stop_requested_at

@@ -79,11 +79,9 @@ class Run(_Line):
         total, before = (Amount(each.calls, each.tokens, each.micro_usd) for each in (self.committed, self.before))
         summary = Summary(self.status, self.detail, self.waiting_since, self.next_wake, total)
         account, tip = Account(total, self.day, before), Tip(self.last_seq, bytes.fromhex(self.last_hash))
-        return RunHead(
-            *(self.run, self.title, self.kind, self.format, Placement(self.tenant, self.priority)),
-            *(self.created, self.updated, summary, tip, account, self.last_posted),
-            epoch=self.epoch,
-        )
+        placement = Placement(self.tenant, self.priority)
+        fields = self.run, self.title, self.kind, self.format, placement, self.created, self.updated
+        return RunHead(*fields, summary, tip, account, self.last_posted, epoch=self.epoch)
 
 
 class Text(_Line):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from runtime.core.errors import RunNotFound
-from runtime.journal.head import COLUMNS, RunHead, read_head
+from runtime.journal.head import COLUMNS, RunHead, checked, read_head
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.postgres.connecting import Cursor
 from runtime.journal.rules import check_deletable
@@ -35,4 +35,4 @@ def delete_runs(cursor: Cursor, runs: Mapping[str, int], now: float, dead: Dead)
 def locked(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
     """Lock the rows of those runs that are there, and return them by their ids."""
     statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
-    return {row.run: row for row in map(read_head, cursor.execute(statement, ([*runs],)).fetchall())}
+    return {row.run: row for row in map(checked, map(read_head, cursor.execute(statement, ([*runs],)).fetchall()))}

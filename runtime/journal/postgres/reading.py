@@ -13,7 +13,7 @@ from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal, verify
 from runtime.journal.deletion import named_texts
-from runtime.journal.head import COLUMNS, RunHead, read_head
+from runtime.journal.head import COLUMNS, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.postgres.batch import Answer, Batch
@@ -98,12 +98,14 @@ class PostgresReader(Reader):
 
     def names(self, *, recorded: bool = False) -> list[str]:
         """As `Reader.names`."""
-        return [run for (run,) in self._all("SELECT run FROM replan.runs WHERE last_seq >= %s ORDER BY id", recorded)]
+        return [
+            run for (run,) in self._all("SELECT run FROM replan.runs WHERE last_seq >= %s ORDER BY id", int(recorded))
+        ]
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
         """As `Reader.head`."""
         for values in self._all(_HEADS_ASKS, [run]) if asks else self._all(_HEAD, run):
-            return read_head(values[1:], values[0]) if asks else read_head(values)
+            return checked(read_head(values[1:], values[0]) if asks else read_head(values))
         raise RunNotFound(run)
 
     def heads(self, which: RunFilter) -> list[RunHead]:
@@ -128,8 +130,8 @@ class PostgresReader(Reader):
 
     def text(self, digest: str) -> bytes | None:
         """As `Reader.text`."""
-        self._texts.read(self._cursor, [bytes.fromhex(digest)])
-        return self._texts.known.get(bytes.fromhex(digest))
+        found = self._all("SELECT text FROM replan.texts WHERE hash = %s", bytes.fromhex(digest))
+        return next((bytes(text) for (text,) in found), None)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:
         """As `Reader.texts_of`, in one statement."""
@@ -200,7 +202,7 @@ class PostgresReader(Reader):
     def _copy(self, values: Sequence[Any], rows: "_ByRun", messages: "_ByRun") -> RunCopy | JournalError:
         """Return a run, verified, or why it cannot be read."""
         try:
-            head = read_head(values[1:], values[0])
+            head = checked(read_head(values[1:], values[0]))
             part = _part(head.start, rows.get(head.id, []))
             verify(head.run, head.start, part.rows, head.tip)
             inbox = [message(head.run, each) for each in messages.get(head.id, [])]

@@ -12,7 +12,7 @@ from runtime.core.daily_budget import HomeBudget, day_of
 from runtime.core.errors import JournalError
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, seal
-from runtime.journal.head import CHANGING, COLUMNS, RunHead, read_head
+from runtime.journal.head import CHANGING, COLUMNS, RunHead, checked, read_head
 from runtime.journal.port import InboxItem
 from runtime.journal.postgres.batch import Answer, Batch
 from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, NOW, VERSION_NOW, Connection, Cursor, Link, end
@@ -116,7 +116,7 @@ def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: b
     keyed = batch.add_for(_KEYED, keys, ("text", "bytea"))
     consumable = batch.add_for(_CONSUMABLE, inboxes, ("text", "bigint"))
     group = Group(_now(link, batch), budget)
-    group.runs = {row.run: row for row in map(read_head, held.rows)}
+    group.runs = {row.run: row for row in map(checked, map(read_head, held.rows))}
     for run, number in admitted.rows:
         group.admitted[run] = new[run]._replace(id=number, created=group.now, updated=group.now)
     names_of = {row.id: row.run for row in group.runs.values()}
@@ -208,7 +208,8 @@ def marked(connection: Connection, writer: bytes) -> int:
 def _spend(batch: Batch, group: Group, key: TenantDay, amount: Amount) -> Answer:
     most_calls, most_micro, (tenant, day) = None, None, key
     if group.totals is None:
-        raised, limited, budget = group.raised.get(key, ZERO), group.limited.get(key, ZERO), group.budget.of(tenant)[tenant]
+        raised, limited = group.raised.get(key, ZERO), group.limited.get(key, ZERO)
+        budget = group.budget.of(tenant)[tenant]
         if budget.calls is not None and limited.calls:
             most_calls = budget.calls - raised.calls
         if budget.micro_usd is not None and limited.micro_usd:

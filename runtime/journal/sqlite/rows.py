@@ -10,9 +10,9 @@ from runtime.core.errors import JournalDamaged, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal
 from runtime.journal.deletion import named_texts
-from runtime.journal.head import COLUMNS, RunHead, read_head
+from runtime.journal.head import COLUMNS, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter
+from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.raw import Part, Reader
 from runtime.journal.sqlite.packing import unpack
 
@@ -62,6 +62,13 @@ class SqliteReader(Reader):
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
         """As `Reader.head`."""
+        return checked(self._read(run, asks=asks))
+
+    def row(self, run: str) -> RunRow:
+        """As `Reader.row`, also of a damaged row."""
+        return self._read(run, asks=True).listed(self.now)
+
+    def _read(self, run: str, *, asks: bool) -> RunHead:
         row: Any
         for row in self._connection.execute(_HEAD_ASKS if asks else _HEAD, (run,)):
             return read_head(row[1:], row[0]) if asks else read_head(row)

@@ -64,12 +64,12 @@ FIRST = (
   owner TEXT,
   lease_end REAL NOT NULL,
   epoch INTEGER NOT NULL,
-  calls INTEGER NOT NULL,
-  tokens INTEGER NOT NULL,
-  micro_usd INTEGER NOT NULL,
-  day INTEGER NOT NULL,
-  calls_before INTEGER NOT NULL,
-  micro_usd_before INTEGER NOT NULL
+  calls INTEGER NOT NULL DEFAULT 0,
+  tokens INTEGER NOT NULL DEFAULT 0,
+  micro_usd INTEGER NOT NULL DEFAULT 0,
+  day INTEGER NOT NULL DEFAULT 0,
+  calls_before INTEGER NOT NULL DEFAULT 0,
+  micro_usd_before INTEGER NOT NULL DEFAULT 0
 ) STRICT""",
     "CREATE INDEX owners ON runs (owner) WHERE owner IS NOT NULL",
     """CREATE TABLE inbox (
