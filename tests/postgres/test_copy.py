@@ -218,7 +218,7 @@ def test_what_a_run_has_spent_on_each_day_moves_with_it(file, url, tmp_path, mon
 
     def totals(journal):
         with open_inspection(journal) as inspection:
-            return inspection.spending()
+            return inspection.reader.spending()
 
     spent = totals(file)
     assert sorted(tenant for tenant, _ in spent) == ["", "", "research", "research"]
