@@ -40,7 +40,7 @@ class GroupCommit(ABC, Generic[A]):
         if self._idle is not None:
             raise JournalError("the journal is closed")
         task = trio.lowlevel.current_task()
-        job = Job[A, T](work, lambda _: trio.lowlevel.reschedule(task))
+        job: Job[A, T] = Job(work, lambda _: trio.lowlevel.reschedule(task))
         self._waiting.append(job)
         if not (self._committing or self._due):
             # Not at once, so that other tasks that write in this pass of the scheduler join the group.

@@ -5,7 +5,7 @@ to decide about a run, and what it keeps beside the row to find runs quickly fol
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from runtime.core.daily_budget import Account
 from runtime.core.errors import JournalDamaged
@@ -18,10 +18,10 @@ FIXED = "run, title, kind, format, tenant, priority, created"
 """The columns that are written once."""
 
 CHANGING = (
-    "updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed,"
-    " owner, lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before"
+    "owner, updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed,"
+    " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before"
 )
-"""The columns that operations change."""
+"""The columns that operations change; the first one has an index in every store, and changes seldom."""
 
 COLUMNS = f"id, {FIXED}, {CHANGING}"
 """All columns, in the order in which `read_head` takes their values."""
@@ -76,9 +76,23 @@ class RunHead(NamedTuple):
         """The values of `CHANGING`."""
         summary, (total, day, before) = self.summary, self.account
         return (
-            *(self.updated, summary.status, summary.detail, summary.waiting_since, summary.next_wake, *self.tip),
-            *(self.last_posted, self.last_consumed, self.owner, self.end, self.epoch),
-            *(total.calls, total.tokens, total.micro_usd, day, before.calls, before.micro_usd),
+            self.owner,
+            self.updated,
+            summary.status,
+            summary.detail,
+            summary.waiting_since,
+            summary.next_wake,
+            *self.tip,
+            self.last_posted,
+            self.last_consumed,
+            self.end,
+            self.epoch,
+            total.calls,
+            total.tokens,
+            total.micro_usd,
+            day,
+            before.calls,
+            before.micro_usd,
         )
 
     def listed(self, now: float) -> RunRow:
@@ -97,10 +111,9 @@ def new_head(run: str, title: str, kind: str, format: int, placement: Placement 
 def checked(head: RunHead) -> RunHead:
     """Return a row. Raises `JournalDamaged` for one that no journal has written."""
     # In a damaged file a column may have a value of another type.
-    numbers: tuple[Any, ...] = (head.format, head.tip.seq, head.last_posted, head.last_consumed, head.epoch)
-    kind, digest = cast("Any", head.kind), cast("Any", head.tip.hash)
-    known = all(isinstance(each, int) for each in numbers) and isinstance(kind, str) and isinstance(digest, bytes)
-    if not known or len(digest) != len(GENESIS):
+    format, seq, posted, digest = map(type, (head.format, head.tip.seq, head.last_posted, head.tip.hash))
+    numbers = format is seq is posted is type(head.last_consumed) is type(head.epoch) is int
+    if not numbers or digest is not bytes or type(head.kind) is not str or len(head.tip.hash) != len(GENESIS):
         raise JournalDamaged(f"run {head.run!r}", "its status row cannot be read")
     return head
 
@@ -110,14 +123,25 @@ def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
 
     A damaged one is not noticed: a list shows it, beside the others.
     """
-    number, run, title, kind, format, tenant, priority, created, *changing = values
-    updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = changing[:9]
-    owner, end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before = changing[9:]
+    number, run, title, kind, format, tenant, priority, created, owner = values[:9]
+    updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = values[9:18]
+    end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before = values[18:]
     total = Amount(calls, tokens, micro_usd)
     return RunHead(
-        *(run, title, kind, format, Placement(tenant, priority), created, updated),
+        run,
+        title,
+        kind,
+        format,
+        Placement(tenant, priority),
+        created,
+        updated,
         Summary(status, detail, waiting_since, next_wake, total, asks or b""),
         Tip(last_seq, last_hash),
-        Account(total, day, Amount(calls=calls_before, micro_usd=micro_usd_before)),
-        *(last_posted, last_consumed, owner, end, epoch, number),
+        Account(total, day, Amount(calls_before, 0, micro_usd_before)),
+        last_posted,
+        last_consumed,
+        owner,
+        end,
+        epoch,
+        number,
     )

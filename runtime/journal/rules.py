@@ -6,7 +6,6 @@ same in SQL, so that it need not read all runs.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from runtime.core.daily_budget import HomeBudget, book
@@ -61,8 +60,7 @@ class Change(NamedTuple, Generic[T]):
     booking: Booking | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Work(Generic[T]):
+class Work(NamedTuple, Generic[T]):
     """An operation on one run: what its store has to read, and how it decides."""
 
     operation: str
@@ -243,7 +241,7 @@ def _extend(
     account, change = book(head.account, summary.committed, summary.reserved, now)
     rows = extend(head.run, head.tip, head.epoch, now, entries)
     tip = Tip(rows[-1].seq, rows[-1].hash) if rows else head.tip
-    last = max([head.last_consumed, *consumed])
+    last = max(head.last_consumed, *consumed) if consumed else head.last_consumed
     after = head._replace(updated=now, summary=summary, tip=tip, account=account, last_consumed=last)
     booking = Booking(account.day, change, overdraw) if change.calls or change.micro_usd else None
     return Change(rows, after, rows, summary.asks, booking=booking)

@@ -248,9 +248,10 @@ class HomeWorld:
         """Set the clock: sometimes at random, and forward when all runs wait for a long time."""
         if self.rng.random() < self.jumps / 20 and self.budget == HomeBudget(waits=self.budget.waits):
             self._set(self.rng.choice((-3_600.0, -20.0, 20.0, 3_600.0)))
-        open_runs = [run for run in self.store.runs.values() if run.summary.status not in ("finished", "parked")]
-        wakes = [run.summary.next_wake for run in open_runs if run.summary.next_wake is not None]
-        idle = not any(run.unread or run.summary.due == 0.0 for run in open_runs)
+        heads = [held.head for held in self.store.runs.values()]
+        open_runs = [head for head in heads if head.summary.status not in ("finished", "parked")]
+        wakes = [head.summary.next_wake for head in open_runs if head.summary.next_wake is not None]
+        idle = not any(head.unread or head.summary.due == 0.0 for head in open_runs)
         if idle and wakes and (ahead := min(wakes) - self.clock.now()) > FAR:
             self._set(ahead - FAR / 4)
 

@@ -7,7 +7,6 @@ in the transaction that writes, by the server's clock. So the rules hold between
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -138,7 +137,7 @@ class _PostgresJournal(Operations[E], PostgresCursors, PostgresSlots):
     async def _write(self, work: Work[T]) -> T:
         if work.new is not None:  # A title is only shown, and the database takes no NUL in text.
             title = work.new.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
-            work = replace(work, new=work.new._replace(title=title))
+            work = work._replace(new=work.new._replace(title=title))
         return await self._writing.carry_out(work)
 
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:

@@ -31,7 +31,8 @@ def _marks(columns: str) -> str:
 
 
 _ADMIT = f"INSERT INTO runs (id, {FIXED}, {CHANGING}) VALUES (?, {_marks(FIXED)}, {_marks(CHANGING)})"  # noqa: S608
-_UPDATE = f"UPDATE runs SET ({CHANGING}) = ({_marks(CHANGING)}) WHERE id = ?"  # noqa: S608 -- names of our own
+_UPDATE = f"UPDATE runs SET {CHANGING.replace(',', ' = ?,')} = ? WHERE id = ?"  # noqa: S608 -- names of our own
+_UPDATE_BUT_OWNER = _UPDATE.replace("owner = ?, ", "")  # Else SQLite writes the index of owners anew.
 _EXISTS = "SELECT EXISTS (SELECT 1 FROM runs WHERE run = ?), (SELECT coalesce(max(id), 0) FROM runs)"
 _AGENDA = (
     "INSERT INTO agenda (run, at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE"
@@ -61,7 +62,7 @@ def carry_out(connection: apsw.Connection, work: Work[T], now: float, budget: Ho
     else:
         head, before = numbered(connection, work.new._replace(created=now, updated=now), noted), None
     message = None if work.key is None else reader.message_under(head, work.key)
-    fresh = reader.fresh(head, work.consumes) if work.entries else {}
+    fresh = reader.fresh(head, work.consumes)
     change = work.decide(Locked(head, now, message, fresh))
     if change.head is None:
         return change
@@ -91,8 +92,10 @@ def put(connection: apsw.Connection, before: RunHead | None, head: RunHead) -> N
     """Write a run's row, and what follows from it; `before` is None for a new run."""
     if before is None:
         connection.execute(_ADMIT, (head.id, *head.fixed, *head.changing))
-    else:
+    elif before.owner != head.owner:
         connection.execute(_UPDATE, (*head.changing, head.id))
+    else:
+        connection.execute(_UPDATE_BUT_OWNER, (*head.changing[1:], head.id))
     due = head.summary.due
     if due is None:
         connection.execute("DELETE FROM agenda WHERE run = ?", (head.id,))

@@ -101,8 +101,10 @@ class SqliteReader(Reader):
         rows = self._connection.execute(f"{_MESSAGE} AND key = ?", (head.id, key))
         return next((_item(head.run, row) for row in rows), None)
 
-    def fresh(self, head: RunHead, inbox: Iterable[int]) -> dict[int, bool]:
+    def fresh(self, head: RunHead, inbox: Sequence[int]) -> dict[int, bool]:
         """Return which of some messages were posted, and whether no record has consumed them."""
+        if not inbox:
+            return {}
         statement = (
             "SELECT id, NOT EXISTS (SELECT 1 FROM events WHERE events.run = inbox.run AND events.inbox = inbox.id)"
             " FROM inbox WHERE run = ? AND id = ?"
