@@ -44,7 +44,7 @@ SUITES = {
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
 EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
-SEARCHED_MIN = 500
+SEARCHED_MIN = 150
 """The worlds of a search in `make test`: fewer do not have every ending."""
 LEAST = {"REPLAN_PLANS": 300, "REPLAN_REPLIES": 250, "REPLAN_TRIALS": 40}
 """The least counts, for any share. A test checks that its random plans are of every kind; fewer may lack one."""
