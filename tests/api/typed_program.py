@@ -1,0 +1,43 @@
+# ruff: noqa: F841 -- values are assigned to say their types
+"""A program of a user, which `make lint` checks: what is right passes, and an ignored error that is none is one."""
+
+import replan
+
+
+async def right() -> None:
+    """Use the API as its types say."""
+    result = await replan.asolve("Fix it.", model="rules", max_calls=3)
+    if result.plan is not None:
+        steps: list[str] = [step.step_id for step in result.plan.steps]
+        text: str = result.plan.to_markdown() + str(result.plan.to_dict()["steps"]) + str(steps)
+    if result.question is not None:
+        text = result.question["text"]
+    async with replan.start("Fix it.") as run:
+        async for record in run:
+            number: int = record.seq
+        plan: replan.ProvedPlan | None = (await run.result()).plan
+    for row in await replan.aruns(status="waiting"):
+        shown: replan.RunResult = await replan.ashow(row.run_id)
+        heard: replan.Heard = await replan.aanswer(row.question or "", "x")
+    version: str = replan.__version__
+
+
+def ask(question: replan.OpenQuestion) -> str:
+    """Answer a question."""
+    return question["text"]
+
+
+def right_without_a_loop() -> None:
+    """Use the API without a loop."""
+    resumed: replan.RunResult = replan.resume("k7m2x9qa", ask=ask)
+    rows: tuple[replan.RunSummary, ...] = replan.runs(home="here")
+
+
+async def wrong() -> None:
+    """Use keywords and values that do not exist."""
+    replan.solve("Fix it.", modle="rules")  # type: ignore[call-arg]
+    await replan.asolve("Fix it.", modle="rules")  # type: ignore[call-arg]
+    replan.start("Fix it.", max_calls="3")  # type: ignore[arg-type]
+    await replan.aresume("k7m2x9qa", problem="Fix it.")  # type: ignore[call-arg]
+    plan: int = replan.solve("Fix it.").plan  # type: ignore[assignment]
+    replan.runs(status="sleeping")  # type: ignore[arg-type]
