@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import contextmanager, nullcontext, suppress
 
@@ -24,19 +23,21 @@ def environment(tmp_path, monkeypatch):
     return {**os.environ, "REPLAN_HOME": str(tmp_path / "home")}
 
 
-@contextmanager
-def running(environment, *command):
-    """Start a command, and wait until it serves."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "replan", *command, "--json"], env=environment, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert json.loads(process.stdout.readline())["event"] in ("ready", "sign_in")
-        yield process
-    finally:
-        process.kill()
-        process.stdout.close()
-        process.wait()
+@pytest.fixture
+def running(warm):
+    """Start a command for the length of a block, and wait until it serves."""
+
+    @contextmanager
+    def started(environment, *command):
+        words = [warm / "replan", *command, "--json"]
+        with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert json.loads(process.stdout.readline())["event"] in ("ready", "sign_in")
+                yield process
+            finally:
+                process.kill()
+
+    return started
 
 
 def asked(port, path, **headers):
@@ -57,7 +58,7 @@ def until(port, wanted, seconds=30.0, *, listening=True):
     return answer[1]
 
 
-def test_a_worker_lives_without_its_database_and_is_not_ready(server, url, environment):
+def test_a_worker_lives_without_its_database_and_is_not_ready(server, url, environment, running):
     port = free_port()
     with running({**environment, "REPLAN_JOURNAL": url}, "worker", "--health-port", str(port)) as worker:
         assert until(port, 200) == "ok\n"
@@ -75,7 +76,7 @@ def test_a_worker_lives_without_its_database_and_is_not_ready(server, url, envir
         assert worker.wait(30) == 0
 
 
-def test_a_host_of_a_file_is_ready_and_answers_nobody_else(environment):
+def test_a_host_of_a_file_is_ready_and_answers_nobody_else(environment, running, warm):
     port = free_port()
     with running(environment, "host", "--health-port", str(port)):
         assert asked(port, "/readyz") == (200, "ok\n")
@@ -84,7 +85,7 @@ def test_a_host_of_a_file_is_ready_and_answers_nobody_else(environment):
             assert answer.status_code == 421
         assert httpx2.get(f"http://127.0.0.1:{port}/runs", trust_env=False).status_code == 404
         busy = subprocess.run(
-            [sys.executable, "-m", "replan", "host", "--health-port", str(port)],
+            [warm / "replan", "host", "--health-port", str(port)],
             env=environment,
             capture_output=True,
             text=True,
@@ -95,7 +96,7 @@ def test_a_host_of_a_file_is_ready_and_answers_nobody_else(environment):
 
 
 @pytest.mark.parametrize("options", [[], ["--no-host"]])
-def test_the_web_server_has_the_same_endpoints_without_a_token(environment, options):
+def test_the_web_server_has_the_same_endpoints_without_a_token(environment, options, running):
     port = free_port()
     with running(environment, "serve", "--port", str(port), *options):
         assert until(port, 200) == "ok\n"

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -55,8 +54,8 @@ def server():
 class Stack:
     """The services of the file."""
 
-    def __init__(self, server, folder):
-        self.server, self.folder, self.ports = server, folder, {}
+    def __init__(self, server, folder, warm):
+        self.server, self.folder, self.warm, self.ports = server, folder, warm, {}
 
     def environment(self, name, instance="1"):
         own = {key: interpolated(text, ENVIRONMENT) for key, text in SERVICES[name]["environment"].items()}
@@ -76,7 +75,7 @@ class Stack:
     def call(self, name, *words, code=0):
         """Run a command with a service's environment; return its stdout."""
         done = subprocess.run(
-            [sys.executable, "-m", "replan", *words],
+            [self.warm / "replan", *words],
             env=self.environment(name),
             capture_output=True,
             text=True,
@@ -89,7 +88,7 @@ class Stack:
     def running(self, name, instance="1"):
         """Run a service until the end, and wait until it is healthy."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "replan", *self.command(name, instance)],
+            [self.warm / "replan", *self.command(name, instance)],
             env=self.environment(name, instance),
             stdout=subprocess.DEVNULL,
         )
@@ -103,8 +102,8 @@ class Stack:
             process.wait()
 
 
-def test_the_services_start_drive_a_run_archive_it_and_stop(server, tmp_path):
-    stack = Stack(server, tmp_path)
+def test_the_services_start_drive_a_run_archive_it_and_stop(server, tmp_path, warm):
+    stack = Stack(server, tmp_path, warm)
     problem = tmp_path / "problem.md"
     problem.write_text(PROBLEM)
     stack.call("tables", *stack.command("tables"))

@@ -16,6 +16,7 @@ import replan
 from replan.cli.app import app
 from runtime.process.identity import end_of_group
 from tests.cli.samples import ASKING, PROBLEM, write_script
+from tests.support.warm import kill
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30.0
@@ -49,12 +50,12 @@ def call(home):
 
 
 @pytest.fixture
-def process(home):
+def process(home, warm):
     """Start the command line in a process of its own; it is killed in the end."""
     started = []
 
     def start(*arguments, **environment):
-        command = [sys.executable, "-m", "replan", *arguments]
+        command = [warm / "replan", *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         started.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, **pipes))
         return started[-1]
@@ -157,25 +158,25 @@ def test_an_end_that_is_not_a_success_has_exit_code_3(call, run):
 
 
 def test_a_host_drives_runs_of_the_kind_and_their_log_is_followed(call, run, process, home):
-    """Host and follower are real processes that find the kind by its entry point alone."""
+    """Host and followers are real processes that find the kind by its entry point alone; a log ends at a question."""
     host = process("host", "--json")
     assert '"ready"' in host.stdout.readline()
-    follower = process("log", run, "--follow")
-    until(lambda: shown(call, run)["status"] == "waiting")
+    output, _ = process("log", run, "--follow").communicate(timeout=PATIENCE)
+    assert "question q1 (approval): Buy a lamp for 80?" in output.splitlines()[-1]
     assert call("answer", f"{run}/q1", "yes").exit_code == 0
     until(lambda: shown(call, run)["status"] == "finished")
-    output, _ = follower.communicate(timeout=PATIENCE)
+    output, _ = process("log", run, "--follow").communicate(timeout=PATIENCE)
     assert "success" in output
     host.send_signal(signal.SIGTERM)
     assert host.wait(PATIENCE) == 0
     assert shown(call, run)["outcome"] == "success"
 
 
-def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_twice(call, run, process, home):
+def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_twice(call, run, process, home, warm):
     """The program of the killed driver is ended first; then a person says what became of it."""
     driver = process("resume", run, "--no-input", SELLER_SECONDS="60")
     until(lambda: books(home) == ["50"])
-    driver.kill()
+    kill(warm, driver.pid)
     driver.wait()
     done = call("resume", run, "--no-input")
     assert done.exit_code == 6, done.output
@@ -187,11 +188,11 @@ def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_
     assert books(home) == ["50", "50", "80"]
 
 
-def test_a_cancel_after_a_kill_ends_the_program_that_still_works(call, run, process, home):
+def test_a_cancel_after_a_kill_ends_the_program_that_still_works(call, run, process, home, warm):
     """And nobody is asked what became of it: the run is over."""
     driver = process("resume", run, "--no-input", SELLER_SECONDS="60")
     until(lambda: books(home) == ["50"])
-    driver.kill()
+    kill(warm, driver.pid)
     driver.wait()
     [name] = [event["process"] for event in events(call, run) if event["kind"] == "tool_started"]
     assert end_of_group(name) is False

@@ -2,9 +2,7 @@
 
 import json
 import os
-import signal
 import subprocess
-import sys
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
@@ -26,6 +24,7 @@ from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
 from runtime.drive.options import Stop
 from tests.cli.samples import write_script
+from tests.support.warm import kill
 from tests.web.world import ASKS, PLANS
 
 ERAS = ("auto", "legacy")
@@ -35,10 +34,13 @@ ANSWER = "3.12"
 
 
 class House:
-    """A home with models by the names of their scripts, and the servers that are started over it."""
+    """A home with models by the names of their scripts, and the servers that are started over it.
 
-    def __init__(self, folder, *, scripts=None, **clients):
-        self.folder, self.home = folder, folder / "home"
+    `warm` is the folder of the command that starts them.
+    """
+
+    def __init__(self, folder, *, warm=None, scripts=None, **clients):
+        self.folder, self.home, self.warm = folder, folder / "home", warm
         self.home.mkdir(mode=0o700)
         models = {
             name: str(write_script(folder, script, f"{name}.yaml"))
@@ -56,7 +58,7 @@ class House:
 
     def words(self, *arguments):
         """Return the command of a server."""
-        return [sys.executable, "-m", "replan", "mcp", *arguments]
+        return [str(self.warm / "replan"), "mcp", *arguments]
 
     def token(self, scope="control", name=None):
         """Return a new token."""
@@ -112,7 +114,7 @@ class House:
 
     def kill(self):
         """Kill the server that was started last."""
-        os.kill(self.processes[-1], signal.SIGKILL)
+        kill(self.warm, self.processes[-1])
 
 
 async def _address(stream):

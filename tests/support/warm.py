@@ -1,8 +1,8 @@
 """A warm command line: the program is imported once, and every `replan` that a test starts forks from that.
 
 `python -m tests.support.warm SOCKET` listens; the command `replan` is a small script (`SHIM`) that hands its arguments,
-folder, environment and standard streams over. It passes signals on, ends its child where it is killed itself, and ends
-as its child does: with the same exit code, or by the same signal.
+folder, environment and standard streams over. It passes signals on, and ends as its child does: with the same exit
+code, or by the same signal. Where it is killed itself, its child is killed a moment later; `kill` kills both in order.
 """
 
 import gc
@@ -35,6 +35,8 @@ with socket.socket(socket.AF_UNIX) as line:
     socket.send_fds(line, [len(order).to_bytes(4, "big")], [0, 1, 2])
     line.sendall(order)
     child = int(line.recv(16))
+    with open(f"{{sys.argv[0]}}.{{os.getpid()}}", "w") as note:
+        note.write(str(child))
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: os.kill(child, number))
     code = int(line.recv(16) or b"70")
@@ -63,6 +65,11 @@ def warm_commands() -> Iterator[Path]:
                 yield folder
             finally:
                 process.terminate()
+
+
+def kill(folder: Path, command: int) -> None:
+    """Kill the program behind a running command, by the command's process id; the command ends when it has ended."""
+    os.kill(int((folder / f"replan.{command}").read_text()), signal.SIGKILL)
 
 
 def _warm_up():

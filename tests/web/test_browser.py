@@ -2,9 +2,7 @@
 
 import json
 import os
-import signal
 import subprocess
-import sys
 
 import trio
 
@@ -14,6 +12,7 @@ from replan.runs.executing import ExecutionOptions, prepare_to_execute
 from replan.runs.execution_plans import read_plan_file
 from replan.runs.shipped_examples import example_named
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
+from tests.support.warm import kill
 from tests.tidy.source import ROOT
 from tests.web.browsing import check_accessible, check_quiet, signed_in
 from tests.web.world import PLANS, served
@@ -222,14 +221,16 @@ async def test_a_page_that_is_older_than_its_stream_renews_itself(tmp_path, brow
         check_quiet(page, web)
 
 
-async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_answered_meanwhile(tmp_path, browser):
+async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_answered_meanwhile(
+    tmp_path, browser, warm
+):
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     model = write_script(tmp_path, TWO)
     (home / "config.yaml").write_text(f"clients:\n  models:\n    two: {model}\n")
 
     def start(port):
-        command = [sys.executable, "-m", "replan", "serve", "--port", str(port), "--json"]
+        command = [warm / "replan", "serve", "--port", str(port), "--json"]
         server = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE)
         address = server.stdout.readline().decode().partition('"url": "')[2].partition('"')[0]
         return server, address
@@ -246,12 +247,12 @@ async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_ans
         await page.click("#new button.main")
         await page.sees("Which database is it?")
         await page.evaluate("window.marked = true")
-        server.send_signal(signal.SIGKILL)
+        kill(warm, server.pid)
         server.wait()
         server.stdout.close()
         await page.sees("The server cannot be reached.")
         run = (await page.evaluate("location.pathname")).rpartition("/")[2]
-        answer = [sys.executable, "-m", "replan", "answer", f"{run}/q2", "Postgres"]
+        answer = [warm / "replan", "answer", f"{run}/q2", "Postgres"]
         await trio.run_process(answer, cwd=ROOT, capture_stderr=True)
         server, address = await trio.to_thread.run_sync(start, port)
         assert address.partition("/sign-in")[0] != base, "the name of the pages that an open page knows still holds"

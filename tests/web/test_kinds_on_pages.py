@@ -2,9 +2,9 @@
 
 import json
 import re
-import sys
 from contextlib import asynccontextmanager
 
+import pytest
 import trio
 
 from tests.cli.samples import PLAN, write_script
@@ -17,12 +17,17 @@ from tests.web.world import PLANS, served
 GOAL = "EV charging stations for apartment buildings in Portugal"
 
 
-async def replan(*arguments, exit_codes=(0,)):
+@pytest.fixture
+def replan(warm):
     """Run a command as a process of its own, in the test's home; return what it prints, as JSON."""
-    command = [sys.executable, "-m", "replan", *map(str, arguments), "--json"]
-    done = await trio.run_process(command, cwd=ROOT, capture_stdout=True, capture_stderr=True, check=False)
-    assert done.returncode in exit_codes, done.stderr.decode()
-    return json.loads(done.stdout)
+
+    async def run(*arguments, exit_codes=(0,)):
+        command = [warm / "replan", *map(str, arguments), "--json"]
+        done = await trio.run_process(command, cwd=ROOT, capture_stdout=True, capture_stderr=True, check=False)
+        assert done.returncode in exit_codes, done.stderr.decode()
+        return json.loads(done.stdout)
+
+    return run
 
 
 def write_tools(folder, value):
@@ -37,7 +42,7 @@ def write_tools(folder, value):
 
 
 @asynccontextmanager
-async def executing(folder, value):
+async def executing(replan, folder, value):
     """Execute a plan in a process of its own for the length of a block."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(replan, *write_tools(folder, value))
@@ -69,8 +74,8 @@ SLOW = plan(
 )
 
 
-async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(tmp_path, browser):
-    async with served(tmp_path, hosts=False) as web, executing(tmp_path, SLOW):
+async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(tmp_path, browser, replan):
+    async with served(tmp_path, hosts=False) as web, executing(replan, tmp_path, SLOW):
         run = (await until(web.reader_rows))[0][0].run
         page = await signed_in(browser, web)
         await page.go(f"{web.address}/runs/{run}")
@@ -88,7 +93,7 @@ async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(
         check_quiet(page, web)
 
 
-async def test_a_finished_execution_shows_what_failed_what_was_taken_and_its_plan_as_files(tmp_path):
+async def test_a_finished_execution_shows_what_failed_what_was_taken_and_its_plan_as_files(tmp_path, replan):
     async with served(tmp_path, hosts=False) as web:
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
         page = (await web.browser.get(f"/runs/{done['run_id']}")).text
@@ -103,7 +108,7 @@ async def test_a_finished_execution_shows_what_failed_what_was_taken_and_its_pla
             assert (await web.browser.get(f"/runs/{done['run_id']}/export/{form}")).status_code == 200
 
 
-async def test_an_approval_is_answered_on_the_page_while_the_checklist_says_what_waits(tmp_path):
+async def test_an_approval_is_answered_on_the_page_while_the_checklist_says_what_waits(tmp_path, replan):
     tools = TOOLS.replace("make: {risk: none,", "make: {risk: risky,")
     async with served(tmp_path, hosts=False) as web:
         arguments = write_tools(tmp_path, plan(step("one", "make_a", ["a"]), goals=("a",)))
@@ -115,7 +120,7 @@ async def test_an_approval_is_answered_on_the_page_while_the_checklist_says_what
         assert "Nobody drives this run now" in page
 
 
-async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path):
+async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan):
     async with served(tmp_path) as web:
         docs = ROOT / "docs" / "examples" / "market"
         asked = await replan(
@@ -138,7 +143,7 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path):
         assert "visited" in (await web.browser.get(f"/runs/{run}/export/mermaid")).text
 
 
-async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(tmp_path):
+async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(tmp_path, replan):
     loose = {**PLANS, "g_plan": [{**PLAN, "steps": [step("one", "make_a", ["fixed"], preconditions=["bug"])]}]}
     async with served(tmp_path, hosts=False, scripts={"loose": loose}) as web:
         run = await web.start("loose")
@@ -241,7 +246,7 @@ async def test_a_client_cannot_have_more_runs_under_way_by_going_on_with_those_t
         assert (await program.post(f"/api/runs/{first}/messages", {"text": "Use 3.12"})).status_code in (200, 429)
 
 
-async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp_path):
+async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp_path, replan):
     async with served(tmp_path, hosts=False) as web:
         docs = ROOT / "docs" / "examples" / "market"
         known = [text for each in ("core.region=Portugal", "core.currency=EUR") for text in ("--set", each)]

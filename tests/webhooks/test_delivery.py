@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from runtime.drive.options import Stop
 from tests.cli.samples import PROBLEM
 from tests.journal.behind import change
 from tests.support.receiver import receiving
+from tests.support.warm import kill as end
 from tests.web.world import free_port, served
 from tests.webhooks.conftest import secret
 
@@ -222,7 +222,9 @@ async def test_a_new_webhook_is_not_told_what_happened_before(tmp_path, quick, r
     assert [(told.type, told.data["run_id"]) for told in receiver.deliveries] == [("run.finished", waiting)]
 
 
-def test_a_host_that_is_killed_before_it_notes_a_delivery_sends_it_again_with_the_same_id(tmp_path, home, receiver):
+def test_a_host_that_is_killed_before_it_notes_a_delivery_sends_it_again_with_the_same_id(
+    tmp_path, home, receiver, warm
+):
     home.mkdir(mode=0o700)
     settings = {"webhooks": {"ops": {"url": receiver.url, "secrets": [secret(1)]}}}
     (home / "config.yaml").write_text(json.dumps(settings))
@@ -231,14 +233,14 @@ def test_a_host_that_is_killed_before_it_notes_a_delivery_sends_it_again_with_th
     environment = {"PATH": os.environ["PATH"], "REPLAN_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
     def start(*arguments):
-        command = [sys.executable, "-m", "replan", *arguments]
+        command = [warm / "replan", *arguments]
         return subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
 
     host = start("host")
     killed = host
 
     def kill(_):
-        os.kill(killed.pid, signal.SIGKILL)
+        end(warm, killed.pid)
 
     receiver.behave = lambda number: kill if number == 1 else 204
     assert "serving" in host.stdout.readline()
