@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
-from actors.run.outcome_question import OUTCOME_SCHEMA
 from actors.run.questions import (
     PEOPLE,
     VIAS,
     ClarificationAnswered,
     ClarificationDeclined,
-    ClarificationRequested,
     Questions,
     Via,
 )
@@ -182,11 +180,6 @@ def fitting_answer(questions: Questions, name: str, answer: object, via: str) ->
     return normal_answer(questions[name].request.answer_schema, answer)
 
 
-def is_for_people(request: ClarificationRequested) -> bool:
-    """Tell whether no program may answer a question: an approval, a review, or what became of a tool's call."""
-    return request.for_people or request.review or request.answer_schema == OUTCOME_SCHEMA
-
-
 def check_decline(questions: Questions, name: str, via: str) -> None:
     """Raise `UsageProblem` if a question cannot be declined, `ForPeopleOnly` if a program may not do that."""
     _check_open(questions, name, "clarification_declined", via)
@@ -211,7 +204,7 @@ def _check_open(questions: Questions, name: str, kind: str, via: str) -> None:
         raise UsageProblem(f"question {name!r} is answered already: {question.answer[:200]!r}")
     if not question.can(kind):
         raise UsageProblem(f"question {name!r} is closed: it was {question.status}")
-    if via and via not in PEOPLE and is_for_people(question.request):
+    if via and via not in PEOPLE and question.request.people_only:
         raise ForPeopleOnly("only a person may answer this")
 
 

@@ -1,9 +1,10 @@
 """Open questions as plain data: as `questions --json`, results and status rows have them. Pure."""
 
 from collections.abc import Callable
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 import orjson
+from typing_extensions import TypedDict
 
 from actors.run.ids import expiry_id
 from actors.run.questions import Question
@@ -52,7 +53,7 @@ class OpenQuestion(TypedDict):
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
-    """Whether a person has to answer, as where a step of an execution is approved; else it is missing."""
+    """Whether a person has to answer: a review, an approval, or what became of a tool's call; else it is missing."""
     artifact: NotRequired[str]
     """For a review: the artifact, as its author wrote it."""
 
@@ -79,7 +80,7 @@ def question_json(run: str, question: Question) -> OpenQuestion:
         "asked": stamp(question.at),
         "answer_schema": dict(request.answer_schema),
     }
-    if request.for_people:
+    if request.people_only:
         shown["people_only"] = True
     return shown
 

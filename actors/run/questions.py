@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, get_args
 
 from actors.run.clock import TimedEvent
 from actors.run.ids import expiry_id, step_of
+from actors.run.outcome_question import OUTCOME_SCHEMA
 from actors.run.waits import WaitRequested, Waits
 from actors.values.artifacts import Clarified
 from actors.values.question_form import AskedForm
@@ -45,12 +46,17 @@ class ClarificationRequested(AskedForm, Event):
     review: bool = False
     """Whether the node's artifact is to be approved or rejected: the answer is a verdict, not a requirement."""
     for_people: bool = False
-    """Whether no program may answer it, as for an approval; a review is for people without it."""
+    """Whether it asks for an approval, or for another decision that no program may make; see `people_only`."""
 
     @property
     def step(self) -> str:
         """The step that asks, and that the answer leads back to."""
         return step_of(self.node)
+
+    @property
+    def people_only(self) -> bool:
+        """Whether no program may answer: an approval, a review, or what became of a tool's call."""
+        return self.for_people or self.review or self.answer_schema == OUTCOME_SCHEMA
 
 
 class ClarificationAnswered(TimedEvent):

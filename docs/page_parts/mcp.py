@@ -2,17 +2,17 @@
 
 from page_parts.markdown import table
 from replan.mcp.resources import RESOURCES, TEMPLATES
-from replan.mcp.toolbox import ENTRIES
+from replan.mcp.toolbox import offered
 
 
 def tools() -> str:
     """Return the table of tools."""
     rows = []
-    for entry in ENTRIES:
-        schema = entry.takes.model_json_schema()
+    for operation, tool in offered(allow_execute=True).values():
+        schema = tool.takes.model_json_schema()
         needed = schema.get("required", [])
         names = ", ".join(f"`{key}`{' (needed)' if key in needed else ''}" for key in schema["properties"])
-        rows.append((f"`{entry.name}`", f"`{entry.scope}`", entry.description, names))
+        rows.append((f"`{tool.name}`", f"`{operation.scope}`", tool.description, names))
     return table(("Tool", "Scope", "What it does", "Arguments"), rows)
 
 

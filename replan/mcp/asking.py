@@ -13,12 +13,12 @@ import trio
 from mcp.shared.exceptions import MCPError
 from mcp_types import InputRequest, InputRequiredResult
 
-from replan.mcp import bodies
 from replan.mcp.calls import Call
 from replan.mcp.forms import answer_of, form_of, is_shown, message_of, schema_of
-from replan.mcp.reads import open_questions, state_of
 from replan.runs.shown import ShownRun
+from replan.service.arguments import Wait
 from replan.service.messages import answer_question
+from replan.service.reading import open_questions, state_of
 from replan.service.refusals import RequestRefused
 from replan.service.waiting import wait_for_rest
 from replan.views.errors import line_of_error
@@ -34,7 +34,7 @@ STEP_SECONDS = 10.0
 """How often a client is told that its call still waits for its user."""
 
 
-async def wait(call: Call, wanted: bodies.Wait) -> Mapping[str, Any] | InputRequiredResult:
+async def wait(call: Call, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
     """Return a run once it rests, or as it is after some seconds; ask its questions where the client can."""
     waits = call.desk.waits
     if waits.full(call.who.client):
@@ -44,14 +44,14 @@ async def wait(call: Call, wanted: bodies.Wait) -> Mapping[str, Any] | InputRequ
         end = trio.current_time() + wanted.seconds
         while True:
             shown = await _rested(call, wanted.id, end)
-            questions = await open_questions(call, wanted.id)
+            questions = await open_questions(call.request(), wanted.id)
             asked = [each for each in questions if is_shown(each) and told.get(_name(each)) != ""][:FORMS_MAX]
             if not asked or not call.can_ask:
                 return state_of(shown, questions)
             if call.modern:
                 return _round(wanted.id, asked, told)
             if not await _ask(call, asked[0]):
-                return state_of(shown, await open_questions(call, wanted.id))
+                return state_of(shown, await open_questions(call.request(), wanted.id))
 
 
 async def _rested(call: Call, run: str, end: float) -> ShownRun:
@@ -150,5 +150,5 @@ async def _until_closed(call: Call, question: Mapping[str, Any], scope: trio.Can
 
 
 async def _is_closed(call: Call, question: Mapping[str, Any]) -> bool:
-    open_ids = {each["id"] for each in await open_questions(call, str(question["run_id"]))}
+    open_ids = {each["id"] for each in await open_questions(call.request(), str(question["run_id"]))}
     return question["id"] not in open_ids

@@ -10,6 +10,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replan.service.access import Principal
 from replan.service.limits import Streams
+from replan.service.problems import MCP
+from replan.service.requests import ProgramRequest
 from replan.service.service import Service
 
 LOCAL = Principal("mcp", "control")
@@ -20,8 +22,6 @@ LOCAL = Principal("mcp", "control")
 class Desk(Service):
     """What the MCP server has beside the service."""
 
-    allow_execute: bool = False
-    """Whether clients may execute plans."""
     waits: Streams = field(default_factory=Streams)
     """The calls that wait, by client."""
 
@@ -59,6 +59,10 @@ class Call:
         """The filled forms that came back, by the question's name."""
         responses = self.responses or {}
         return {name: each for name, each in responses.items() if isinstance(each, ElicitResult)}
+
+    def request(self, **given: Any) -> ProgramRequest:
+        """Return the request as every face has it; `given` are more of its fields."""
+        return ProgramRequest(service=self.desk, who=self.who, terms=MCP, **given)
 
     async def progress(self, count: float, text: str) -> None:
         """Tell the client how far the call is, if it wants to know."""

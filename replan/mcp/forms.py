@@ -8,7 +8,6 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
 from actors.run.question_text import question_parts
 from actors.values.answers import ANSWER_MAX, expected_answer, kind_of, options_of
-from replan.views.question_forms import for_people_only
 from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
 
@@ -20,7 +19,7 @@ TEXT_MAX = 4_000
 
 def is_shown(question: Mapping[str, Any]) -> bool:
     """Tell whether a question may be asked in a form: programs may answer it, and its answer is one plain value."""
-    return not for_people_only(question) and kind_of(question["answer_schema"]) != "json"
+    return not question.get("people_only") and kind_of(question["answer_schema"]) != "json"
 
 
 def message_of(question: Mapping[str, Any], trouble: str = "") -> str:

@@ -10,6 +10,7 @@ from replan.mcp.calls import Desk
 from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
+from replan.service.reading import tree_of
 from replan.setup.command_name import program
 from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem
@@ -73,16 +74,14 @@ async def read_resource(desk: Desk, uri: str) -> Any:
     if found is None:
         raise UsageProblem(f"there is no resource {uri[:100]!r}", hint="replan://offer, or replan://runs/ID/plan")
     shown = await read_shown(desk.reader, found[1])
-    loaded, views = shown.loaded, shown.loaded.kind.views
     match found[2]:
         case "result":
             return shown.result_json
         case "tree":
-            interrupted = shown.status == "parked"
-            tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
-            return {"run_id": shown.row.run, **tree.json}
+            return tree_of(shown)
         case _:
-            made = views.documents.get("plan")
+            loaded = shown.loaded
+            made = loaded.kind.views.documents.get("plan")
             if made is None:
                 raise UsageProblem(f"a run of kind {loaded.kind.name!r} has no plan", place=shown.row.run)
             return made(loaded.state, shown.result, program()).json

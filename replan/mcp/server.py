@@ -24,7 +24,7 @@ from actors.files.suggestions import nearest
 from replan.mcp.answering import ANSWER_BYTES_MAX, answered, failed
 from replan.mcp.calls import Call, Desk, caller_of
 from replan.mcp.resources import JSON, RESOURCES, TEMPLATES, read_resource
-from replan.mcp.toolbox import offered
+from replan.mcp.toolbox import listed, offered
 from replan.service.encoding import encoded
 from replan.service.problems import MCP, in_terms
 from replan.setup.version import release
@@ -45,15 +45,15 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         del context, params
-        return ListToolsResult(tools=[entry.described() for entry in tools.values()])
+        return ListToolsResult(tools=[listed(*each) for each in tools.values()])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        entry = tools.get(params.name)
-        if entry is None:
+        found = tools.get(params.name)
+        if found is None:
             hint = nearest(params.name[:100], tools, kind="tools")
             return failed(f"there is no tool {params.name[:100]!r} ({hint})")
         call = Call(desk, caller_of(context), context, params.input_responses, params.request_state)
-        return await answered(entry, call, params.arguments or {})
+        return await answered(*found, call, params.arguments or {})
 
     async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         del context, params

@@ -7,6 +7,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 from actors.acquisition.prepare import GOAL_BYTES_MAX
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.inbox import MESSAGE_MAX
+from actors.run.open_question import OpenQuestion
 from actors.values.answers import ANSWER_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
 from replan.setup.limit_fields import with_limits
@@ -51,6 +52,11 @@ class StartRun(Sent):
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
     attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
+
+    @property
+    def uploads(self) -> tuple[tuple[str, bytes], ...]:
+        """The names and bytes of the attached files."""
+        return tuple([(each.name, each.content) for each in self.attachments])
 
 
 @with_limits()
@@ -174,35 +180,10 @@ class Started(Got):
     result: Literal["accepted", "duplicate"]
 
 
-class AnswerChoice(Got):
-    """An answer that may be chosen, and what the run does after it."""
-
-    value: str
-    does: str
-
-
-class Question(Got):
-    """An open question."""
-
-    id: str
-    run_id: str
-    step: str
-    text: str
-    about: str
-    shown: str
-    choices: list[AnswerChoice]
-    otherwise: str
-    why: str
-    blocks: list[str]
-    asked: str
-    answer_schema: dict[str, Any]
-    until: str | None = None
-
-
 class Questions(Got):
     """Open questions."""
 
-    questions: list[Question]
+    questions: list[OpenQuestion]
     problems: list[dict[str, str]] = []
     more: bool = False
 

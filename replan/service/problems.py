@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ValidationError
 
 from actors.files.suggestions import nearest
+from actors.run.questions import Via
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.pydantic_messages import describe
 
@@ -23,22 +24,34 @@ class Terms:
     """All that is sent."""
     runs: str
     """What lists the runs."""
+    result: str
+    """What shows the result of the run `{run}`."""
     places: Mapping[str, str]
     """The place that a client knows, by the argument of the command."""
+    via: Via
+    """How an answer of such a client came."""
+    shows_reviews: bool
+    """Whether a question has the artifact that a person is to review."""
 
 
 HTTP = Terms(
     noun="key",
     whole="body",
     runs="`GET /api/runs`",
+    result="`GET /api/runs/{run}`",
     places={"RUN": "run", "TEXT": "text", "PROBLEM": "problem", "GOAL": "goal", "PLAN": "plan_of"},
+    via="api",
+    shows_reviews=True,
 )
 """The terms of the HTTP API; `run` is the part of an address."""
 MCP = Terms(
     noun="argument",
     whole="arguments",
     runs="the resource replan://runs",
+    result="`result`",
     places={"RUN": "id", "TEXT": "text", "PROBLEM": "problem", "GOAL": "goal", "PLAN": "id"},
+    via="mcp",
+    shows_reviews=False,
 )
 """The terms of the MCP server."""
 

@@ -39,6 +39,8 @@ class Service:
     """Tells those who wait that a run has changed."""
     now: Callable[[], float]
     """The wall clock, in UTC seconds since 1970."""
+    allow_execute: bool = False
+    """Whether clients may execute plans with the tool sets of the settings."""
     waiting: trio.MemorySendChannel[str] | None = None
     """Takes the runs that are to be gone on with; None where this server drives no runs."""
     starting: trio.Lock = field(default_factory=trio.Lock)
@@ -81,6 +83,11 @@ class Service:
         """Raise `RequestRefused` where a client may not do what a scope allows."""
         if not who.may(scope):
             raise RequestRefused(f"this needs the scope {scope}, and {who.client} has {who.scope}", "forbidden")
+
+    def check_execute(self) -> None:
+        """Raise `RequestRefused` where clients may not execute plans."""
+        if not self.allow_execute:
+            raise RequestRefused("this server executes no plans: it was started without --allow-execute", "forbidden")
 
     async def failed(self) -> None:
         """Count a failed try. Raises `RequestRefused`, after a while, where there were too many in the last minute."""

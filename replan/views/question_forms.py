@@ -7,16 +7,10 @@ from typing import Any, Literal
 
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
-from actors.run.outcome_question import OUTCOME_SCHEMA
 from actors.values.answers import Kind, expected_answer, kind_of, options_of
 
 FormKind = Kind | Literal["review"]
 """The form in which a question is answered on a page."""
-
-
-def for_people_only(question: Mapping[str, Any]) -> bool:
-    """Tell whether a program may not answer: a review, the outcome of a tool's call, or a step of an execution."""
-    return bool(question.get("people_only", False)) or question["answer_schema"] in (REVIEW, OUTCOME_SCHEMA)
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from replan.service import bodies
-from replan.web.api_operations import OPERATIONS, Operation
+from replan.service.operations import OPERATIONS, Address, Operation
 
 VERSION = "1.0"
 """The version of the API; it changes when a client would notice."""
@@ -27,15 +27,20 @@ _WRITE_ERRORS = {
 }
 
 
+def addressed() -> list[tuple[Operation, Address]]:
+    """Return the operations that have an address, each with it."""
+    return [(operation, operation.http) for operation in OPERATIONS if operation.http is not None]
+
+
 @cache
 def openapi() -> dict[str, Any]:
     """Return the document."""
-    models = sorted({model for each in OPERATIONS for model in _models(each)} | {bodies.Problem}, key=_name)
+    models = sorted({model for each in addressed() for model in _models(*each)} | {bodies.Problem}, key=_name)
     modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
     _, schemas = models_json_schema(modes, ref_template=_REF)
     paths: dict[str, Any] = {}
-    for operation in OPERATIONS:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+    for operation, address in addressed():
+        paths.setdefault(address.path, {})[address.method.lower()] = _described(operation, address)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -58,47 +63,47 @@ def _name(model: type[BaseModel]) -> str:
     return model.__name__
 
 
-def _models(operation: Operation) -> list[type[BaseModel]]:
-    named = (operation.body, operation.answer)
+def _models(operation: Operation, address: Address) -> list[type[BaseModel]]:
+    named = (address.body, operation.gives)
     return [model for model in named if isinstance(model, type)]
 
 
-def _described(operation: Operation) -> dict[str, Any]:
-    answer = operation.answer
+def _described(operation: Operation, address: Address) -> dict[str, Any]:
+    answer = operation.gives
     content = {answer: {"schema": {"type": "string"}}} if isinstance(answer, str) else _json(answer)
-    status = "201" if operation.answer is bodies.Started else "200"
+    status = "201" if answer is bodies.Started else "200"
     described: dict[str, Any] = {
-        "operationId": operation.handler.__name__ + ("_of_run" if operation.path.endswith("/{run}/questions") else ""),
+        "operationId": operation.name,
         "summary": operation.summary,
         "description": f"Needs the scope `{operation.scope}`.",
-        "parameters": [*_path_parameters(operation), *_others(operation)],
+        "parameters": [*_path_parameters(address), *_others(operation, address)],
         "responses": {status: {"description": "It is done.", "content": content}},
     }
     if status == "201":
         described["responses"]["200"] = {"description": "It was done before.", "content": content}
-    errors = _ERRORS if operation.body is None else _ERRORS | _WRITE_ERRORS
+    errors = _ERRORS if address.body is None else _ERRORS | _WRITE_ERRORS
     problem = _json(bodies.Problem)
     described["responses"] |= {code: {"description": text, "content": problem} for code, text in errors.items()}
-    if operation.body is not None:
-        described["requestBody"] = {"required": True, "content": _json(operation.body)}
+    if address.body is not None:
+        described["requestBody"] = {"required": True, "content": _json(address.body)}
     return described
 
 
-def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
-    names = re.findall(r"\{(\w+)\}", operation.path)
+def _path_parameters(address: Address) -> list[dict[str, Any]]:
+    names = re.findall(r"\{(\w+)\}", address.path)
     return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
-def _others(operation: Operation) -> list[dict[str, Any]]:
+def _others(operation: Operation, address: Address) -> list[dict[str, Any]]:
     text = {"type": "string"}
     found = [
         {"name": name, "in": "query", "required": False, "description": meaning, "schema": text}
-        for name, meaning in operation.query
+        for name, meaning in address.query
     ]
-    if operation.body is not None:
+    if address.body is not None:
         meaning = "Names what is done: repeated with the same key, it is done once."
         found.append(_header("Idempotency-Key", meaning, required=True))
-    if operation.answer == "text/event-stream":
+    if operation.gives == "text/event-stream":
         found.append(_header("Last-Event-ID", "The id of the last event that was received.", required=False))
     return found
 

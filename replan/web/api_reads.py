@@ -1,8 +1,7 @@
-"""The operations that read."""
+"""The operations that the HTTP API alone has: lists in pages, records, streams, prompts and documents."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -11,15 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.asked import all_questions, questions_of
 from replan.runs.cached import MARK
-from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
-from replan.runs.shown import read_shown
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
-from replan.views.budget import budget_bars
-from replan.views.errors import line_of_error
 from replan.views.records import record_to_json
 from replan.views.replies import replies
 from replan.views.rows import row_to_json
@@ -36,9 +30,9 @@ ROWS_MAX = 200
 """Rows of one answer."""
 
 
-async def list_runs(site: Site, request: Request, who: Principal, body: None) -> Response:
+async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of runs."""
-    del who, body
+    del who
     status, query = request.query_params.get("status", ""), request.query_params.get("q", "")[:QUERY_MAX]
     if status and status not in STATUSES:
         raise UsageProblem("there is no such status", place="status", hint=", ".join(STATUSES))
@@ -49,26 +43,9 @@ async def list_runs(site: Site, request: Request, who: Principal, body: None) ->
     return answered({"runs": shown, "total": len(found), "page": number, "next_page": number + 1 if more else None})
 
 
-async def read_run(site: Site, request: Request, who: Principal, body: None) -> Response:
-    """Return what a run has come to, and whether anybody drives it now."""
-    del who, body
-    shown = await read_shown(site.reader, request.path_params["run"])
-    return answered(shown.result_json)
-
-
-async def read_tree(site: Site, request: Request, who: Principal, body: None) -> Response:
-    """Return the search of a run."""
-    del who, body
-    shown = await read_shown(site.reader, request.path_params["run"])
-    loaded, interrupted = shown.loaded, shown.status == "parked"
-    made = loaded.kind.views.tree
-    tree = made(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
-    return answered({"run_id": shown.row.run, **tree.json})
-
-
-async def read_records(site: Site, request: Request, who: Principal, body: None) -> Response:
+async def read_records(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of records."""
-    del who, body
+    del who
     run, after = request.path_params["run"], place_of(request, "after") or 0
     loaded, found = await site.reader.page(run, after, MARK)
     records = [record_to_json(loaded.kind, record) for record, _ in found]
@@ -76,9 +53,8 @@ async def read_records(site: Site, request: Request, who: Principal, body: None)
     return answered({"run_id": run, "records": records, "next_after": last if last < loaded.seq else None})
 
 
-async def stream_records(site: Site, request: Request, who: Principal, body: None) -> Response:
+async def stream_records(site: Site, request: Request, who: Principal) -> Response:
     """Return the records of a run as events, from the one after the cursor on."""
-    del body
     run = request.path_params["run"]
     await site.engine.journal.row(run)
     if site.streams.full(who.client):
@@ -117,18 +93,9 @@ async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:
     return (found[-1].seq, "".join(events)) if found else None
 
 
-async def read_budget(site: Site, request: Request, who: Principal, body: None) -> Response:
-    """Return what a run has used of each limit."""
-    del who, body
-    shown = await read_shown(site.reader, request.path_params["run"])
-    common = shown.common
-    bars = [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None)
-    return answered({"run_id": shown.row.run, "budget": [asdict(bar) for bar in bars]})
-
-
-async def read_attempt(site: Site, request: Request, who: Principal, body: None) -> Response:
+async def read_attempt(site: Site, request: Request, who: Principal) -> Response:
     """Return the prompt and the replies of an attempt."""
-    del who, body
+    del who
     run, node = request.path_params["run"], request.path_params["node"]
     loaded, near = await site.reader.marked(run)
     found, sent = replies(loaded.records, node), None
@@ -145,24 +112,13 @@ async def read_attempt(site: Site, request: Request, who: Principal, body: None)
     return answered({"run_id": run, "node": node, "prompt": prompt, "replies": found})
 
 
-async def export(site: Site, request: Request, who: Principal, body: None) -> Response:
+async def export(site: Site, request: Request, who: Principal) -> Response:
     """Return a document of a run."""
-    del who, body
+    del who
     return await document(site.reader, request.path_params["run"], request.path_params["form"])
 
 
-async def list_questions(site: Site, request: Request, who: Principal, body: None) -> Response:
-    """Return the open questions of a run, or those of all runs, the oldest first."""
-    del who, body
-    run = request.path_params.get("run")
-    if run is not None:
-        return answered({"questions": await questions_of(site.reader, run)})
-    asked = await all_questions(site.reader, limit=ROWS_MAX, oldest=True)
-    problems = [{"run_id": name, "message": line_of_error(error)} for name, error in asked.problems]
-    return answered({"questions": list(asked.questions), "problems": problems, "more": asked.more})
-
-
-async def read_offer(site: Site, request: Request, who: Principal, body: None) -> Response:
-    """Return the names that clients may use, and their ceilings."""
-    del request, who, body
-    return answered(offered(site.offer, allow_execute=site.allow_execute))
+OWN: Mapping[str, Callable[[Site, Request, Principal], Awaitable[Response]]] = {
+    function.__name__: function for function in (list_runs, read_records, stream_records, read_attempt, export)
+}
+"""The functions by the operation that each carries out."""

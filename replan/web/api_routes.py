@@ -3,30 +3,36 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from replan.service.access import Principal
+from replan.service.bodies import Started
+from replan.service.messages import hashed_key
+from replan.service.operations import Address, Operation
 from replan.service.problems import HTTP, wrong_value
+from replan.service.requests import ProgramRequest
 from replan.web.api_answers import answered, failed
-from replan.web.api_openapi import openapi
-from replan.web.api_operations import OPERATIONS, Operation
+from replan.web.api_openapi import addressed, openapi
+from replan.web.api_reads import OWN
 from replan.web.site import Site
 from runtime.core.errors import ReplanError, UsageProblem
+
+KEY = "Idempotency-Key"
+"""The header with the idempotency key of a write."""
 
 
 def api_routes(site: Site) -> Sequence[BaseRoute]:
     """Return the routes of all operations, and of their description."""
     routes = [
         Route(
-            operation.path.replace("{node}", "{node:path}"),
-            _endpoint(site, operation),
-            methods=[operation.method],
+            address.path.replace("{node}", "{node:path}"), _endpoint(site, operation, address), methods=[address.method]
         )
-        for operation in OPERATIONS
+        for operation, address in addressed()
     ]
 
     async def describe(request: Request) -> Response:
@@ -43,33 +49,45 @@ def api_routes(site: Site) -> Sequence[BaseRoute]:
     return [*routes, Route("/api/openapi.json", describe), Route("/api/{rest:path}", nothing, methods=everything)]
 
 
-def _endpoint(site: Site, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(site: Site, operation: Operation, address: Address) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
             who = await site.bearer(request.headers.get("authorization", ""), operation.scope)
-            body = None
-            if operation.body is not None:
+            body, key = None, ""
+            if address.body is not None:
                 site.count_write(who)
-                body = await _body(request, operation)
-            return await operation.handler(site, request, who, body)
+                body = await _body(request, address.body)
+                if operation.executes:
+                    site.check_execute()
+                key = hashed_key(request.headers.get(KEY, ""), who, request.url.path, place=KEY)
+            if operation.function is None:
+                return await OWN[operation.name](site, request, who)
+            value = await operation.function(_request(site, request, who, body, key))
+            return answered(value, 201 if operation.gives is Started and value["result"] == "accepted" else 200)
         except (ReplanError, HTTPException) as error:
             return failed(error)
 
     return endpoint
 
 
-async def _body(request: Request, operation: Operation) -> object:
+def _request(site: Site, request: Request, who: Principal, body: object, key: str) -> ProgramRequest:
+    """Return a request as every face has it."""
+    run, name = request.path_params.get("run", ""), request.path_params.get("name")
+    question = "" if name is None else f"{run}/{name}"
+    return ProgramRequest(service=site, who=who, terms=HTTP, run=run, question=question, body=body, key=key)
+
+
+async def _body(request: Request, model: type[BaseModel]) -> object:
     """Return the body, checked. Raises `UsageProblem`, whose place is the key."""
-    assert operation.body is not None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "a body is JSON: content-type must be application/json")
     data = await request.body()
     try:
         from_json(data, allow_inf_nan=False)  # A body that is no JSON at all has a message of its own.
-        return operation.body.model_validate_json(data)
+        return model.model_validate_json(data)
     except ValidationError as error:
-        raise wrong_value(error, operation.body, HTTP) from None
+        raise wrong_value(error, model, HTTP) from None
     except ValueError as error:
         raise UsageProblem(f"not JSON: {error}"[:200], place="body") from None
 

@@ -7,7 +7,6 @@ from starlette.requests import Request
 
 from replan.service.access import Principal
 from replan.service.limits import Streams
-from replan.service.refusals import RequestRefused
 from replan.service.service import Service
 from replan.service.sessions import SESSION_SECONDS, Sessions
 from replan.setup.proxy import ProxyEntry
@@ -33,8 +32,6 @@ class Site(Service):
     """The name of this machine by which pages are asked for: random, for this server alone (`new_name`)."""
     hosts: bool = True
     """Whether this server drives runs."""
-    allow_execute: bool = False
-    """Whether clients may execute plans with the tool sets of the settings."""
     proxy: ProxyEntry | None = None
     """The proxy that the server is behind; None for a server of this machine alone."""
     form_key: str = ""
@@ -45,11 +42,6 @@ class Site(Service):
     """The open streams of each client."""
     parts: PartsMaker = field(default_factory=PartsMaker)
     """The long parts of the runs that were looked at lately."""
-
-    def check_execute(self) -> None:
-        """Raise `RequestRefused` where clients may not execute plans."""
-        if not self.allow_execute:
-            raise RequestRefused("this server executes no plans: it was started without --allow-execute", "forbidden")
 
     @property
     def hosts_named(self) -> frozenset[str]:

@@ -8,8 +8,8 @@ import yaml
 
 import replan
 from replan.cli.app import app
-from replan.mcp.toolbox import ENTRIES
-from replan.web.api_operations import OPERATIONS
+from replan.mcp.toolbox import offered
+from replan.web.api_openapi import addressed
 from tests.docs.blocks import ROOT
 
 TABLE = yaml.safe_load((ROOT / "docs" / "reference" / "functions.yaml").read_text(encoding="utf-8"))
@@ -28,8 +28,8 @@ def commands(group, *names):
 
 FACES = {
     "command": lambda: commands(app),
-    "http": lambda: (f"{each.method} {each.path}" for each in OPERATIONS),
-    "mcp": lambda: (each.name for each in ENTRIES),
+    "http": lambda: (f"{each.method} {each.path}" for _, each in addressed()),
+    "mcp": lambda: offered(allow_execute=True),
     "python": lambda: (
         name for name in replan.__all__ if not isinstance(getattr(replan, name), type) and name.islower()
     ),

@@ -169,8 +169,8 @@ def _with(handler):
 
     from replan.mcp.answering import answered
 
-    async def changed(entry, call, arguments):
-        return await answered(replace(entry, handler=handler), call, arguments)
+    async def changed(operation, tool, call, arguments):
+        return await answered(replace(operation, function=handler), tool, call, arguments)
 
     return changed
 

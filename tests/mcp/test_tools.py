@@ -10,7 +10,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 
 from replan.mcp import asking
 from replan.mcp.sealing import NAME, security
-from replan.mcp.toolbox import ENTRIES
+from replan.mcp.toolbox import offered
 from replan.setup.settings import read_user_config
 from runtime.core.errors import JournalError, UsageProblem
 from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM
@@ -24,7 +24,7 @@ CHOICE = {"question": "Which version is it?", "choices": ["3.11", "3.12"]}
 async def test_every_tool_is_described_with_schemas_and_hints(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, allow_execute=True) as home, home.client() as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert [*listed] == [entry.name for entry in ENTRIES]
+        assert [*listed] == [*offered(allow_execute=True)]
         for tool in listed.values():
             assert tool.description
             assert tool.input_schema["additionalProperties"] is False

@@ -10,8 +10,7 @@ from jsonschema import Draft202012Validator
 
 from replan.runs.options import DriveOptions
 from replan.service import access
-from replan.web.api_openapi import openapi
-from replan.web.api_operations import OPERATIONS
+from replan.web.api_openapi import addressed, openapi
 from replan.web.api_routes import openapi_text
 from runtime.drive.options import Stop
 from tests.cli.samples import BACKTRACKS, PROBLEM
@@ -37,7 +36,7 @@ class Program:
     def checked(self, answer):
         """Return an answer that fits the description."""
         path = answer.request.url.path
-        found = [each for each in OPERATIONS if fits(each, answer.request.method, path)]
+        found = [each for _, each in addressed() if fits(each, answer.request.method, path)]
         if not found or answer.headers["content-type"] != "application/json":
             return answer
         document = openapi()
@@ -195,13 +194,13 @@ async def test_every_operation_wants_a_token_of_its_scope(tmp_path, monkeypatch)
     async with api(tmp_path, hosts=False) as (web, _):
         await web.sign_in()
         tokens = {"read": {}, "answer": web.token("read"), "control": web.token("answer")}
-        for operation in OPERATIONS:
-            path = operation.path.format(run="nonesuch", name="q1", node="g/v1.a1", form="json")
-            extra = {"json": {}} if operation.method == "POST" else {}
+        for operation, address in addressed():
+            path = address.path.format(run="nonesuch", name="q1", node="g/v1.a1", form="json")
+            extra = {"json": {}} if address.method == "POST" else {}
             for headers in ({}, {"authorization": "Bearer x"}, {"authorization": f"Basic {web.csrf}"}):
-                answer = await web.browser.request(operation.method, path, headers=headers, **extra)
+                answer = await web.browser.request(address.method, path, headers=headers, **extra)
                 assert answer.status_code in (401, 429)
-            answer = await web.client.request(operation.method, path, headers=tokens[operation.scope], **extra)
+            answer = await web.client.request(address.method, path, headers=tokens[operation.scope], **extra)
             assert answer.status_code in ((403,) if tokens[operation.scope] else (401, 429))
 
 
@@ -314,7 +313,7 @@ def test_the_description_is_whole():
     document = openapi()
     assert document["openapi"] == "3.1.0"
     described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert described == {(each.method, each.path) for each in OPERATIONS}
+    assert described == {(each.method, each.path) for _, each in addressed()}
     names = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
     assert len(names) == len(set(names))
     text = json.dumps(document)

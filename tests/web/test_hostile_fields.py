@@ -13,7 +13,7 @@ from actors.acquisition import events as acquisition
 from actors.execution import events as execution
 from actors.planning import events as planning
 from replan.web import rendering
-from replan.web.api_operations import OPERATIONS
+from replan.web.api_openapi import addressed
 from runtime.journal.port import Fact
 from tests.tidy.source import ROOT
 from tests.web.browsing import check_quiet, need_browser, signed_in
@@ -195,19 +195,19 @@ async def test_every_text_that_a_program_sends_is_refused_or_shown_as_text(tmp_p
         run = await web.start("asks")
         await web.engine.resume(run)
         sent = []
-        for operation in OPERATIONS:
-            fields = {} if operation.body is None else operation.body.model_fields
+        for _, address in addressed():
+            fields = {} if address.body is None else address.body.model_fields
             for name, field in fields.items():
                 if "str" not in str(field.annotation) and "Attached" not in str(field.annotation):
                     continue
                 needed = {key: NEEDED.get(key, "x") for key, other in fields.items() if other.is_required()}
                 value = {"attachments": [{"name": EVIL, "content": "eA=="}], "given": {EVIL: EVIL}}.get(name, EVIL)
-                path = operation.path.format(run=run, name="q1")
+                path = address.path.format(run=run, name="q1")
                 key = {"idempotency-key": f"k{len(sent)}"}
                 answer = await web.client.post(path, json={**needed, name: value}, headers={**headers, **key})
                 assert answer.headers["content-type"] == "application/json"
                 assert answer.status_code in (200, 201, 404, 422), answer.text
-                sent.append((operation.path, name))
+                sent.append((address.path, name))
         assert ("/api/acquisitions", "given") in sent
         assert len(sent) >= 12
         for path in ("/", "/runs", f"/runs/{run}", f"/runs/{run}/records"):

@@ -238,3 +238,20 @@ async def test_attached_bytes_are_text_or_refused(tmp_path):
             order = {"problem": PROBLEM, "model": "plans", "attachments": files}
             codes.append((await program.post("/api/runs", order, key=str(number))).status_code)
         assert codes == [422, 201, 201]
+
+
+async def test_a_review_is_marked_and_shown_and_no_program_answers_it(tmp_path):
+    workflow = tmp_path / "reviewed.yaml"
+    workflow.write_text(REVIEWED)
+    workflows = {"reviewed": str(workflow)}
+    async with served(tmp_path, scripts={"one": {"g_plan": [PLAN]}}, workflows=workflows) as web:
+        program = Program(web)
+        order = {"problem": PROBLEM, "workflow": "reviewed", "model": "one"}
+        run = (await program.post("/api/runs", order)).json()["run_id"]
+        await web.settled(run, "waiting")
+        listed = (await program.get(f"/api/runs/{run}/questions")).json()
+        [question] = listed["questions"]
+        assert question["people_only"] is True
+        assert "plan_id" in question["artifact"]
+        assert (listed["problems"], listed["more"]) == ([], False)
+        assert (await program.post(f"/api/questions/{question['id']}", {"answer": "approve"})).status_code == 403

@@ -1,4 +1,4 @@
-"""The arguments that tools take, and the objects that they return. Arguments are checked; other keys are refused."""
+"""The arguments that MCP tools take, and the objects that they alone return. Other keys are refused."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -8,10 +8,11 @@ from pydantic import ConfigDict, Field
 from actors.acquisition.prepare import GOAL_BYTES_MAX
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.inbox import MESSAGE_MAX
+from actors.run.open_question import OpenQuestion
 from actors.values.answers import ANSWER_MAX
 from actors.values.attachments import ATTACHMENT_BYTES_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
-from replan.service.bodies import Got, Name, Question, Sent
+from replan.service.bodies import ChangedLimits, Got, Name, Sent
 from replan.setup.limit_fields import with_limits
 
 WAIT_SECONDS_MAX = 50.0
@@ -62,6 +63,11 @@ class Plan(Ordered):
     attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
     """Text files to plan with."""
 
+    @property
+    def uploads(self) -> tuple[tuple[str, bytes], ...]:
+        """The names and bytes of the attached files."""
+        return tuple([(each.name, each.text.encode("utf-8", "replace")) for each in self.attachments])
+
 
 class Acquire(Ordered):
     """A schema to fill."""
@@ -85,6 +91,11 @@ class Execute(Ordered):
     """The id of the planning run that has made the plan."""
     tools: Name
     """The name of a tool set; the resource replan://offer lists them."""
+
+    @property
+    def plan_of(self) -> str:
+        """The id of the planning run, as the body of HTTP calls it."""
+        return self.id
 
 
 class Run(Arguments):
@@ -131,6 +142,17 @@ class Tell(Run):
     """A repeated call with the same key posts nothing more."""
 
 
+class ChangeLimits(ChangedLimits):
+    """The limits of a run that are to change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    id: RunId
+    """The id of the run."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key posts nothing more."""
+
+
 class CheckPlan(Arguments):
     """A plan to check."""
 
@@ -158,7 +180,7 @@ class State(Got):
     cost_usd: float | None
     driven: bool
     next: str
-    questions: list[Question]
+    questions: list[OpenQuestion]
 
 
 class Report(Got):

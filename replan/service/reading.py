@@ -1,0 +1,125 @@
+"""The operations that read: what a run is doing and has come to, its questions, and the check of a plan."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import trio
+
+from replan.runs.asked import all_questions, questions_of
+from replan.runs.orders import offered
+from replan.runs.shown import ShownRun, read_shown
+from replan.service.checking import Case, Standard, judged
+from replan.service.requests import ProgramRequest
+from replan.setup.command_name import program
+from replan.views.budget import budget_bars
+from replan.views.errors import line_of_error
+
+QUESTIONS_MAX = 200
+"""Questions of one answer."""
+
+_CHECKS = trio.CapacityLimiter(1)
+"""Plans that are checked at a time: it takes one processor, and up to seconds."""
+
+
+async def status(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return what a run is doing."""
+    return state_of(await read_shown(request.service.reader, request.run), await open_questions(request, request.run))
+
+
+async def result(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return what a run has come to, and whether anybody drives it now."""
+    return (await read_shown(request.service.reader, request.run)).result_json
+
+
+async def tree(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return the search of a run."""
+    return tree_of(await read_shown(request.service.reader, request.run))
+
+
+def tree_of(shown: ShownRun) -> Mapping[str, Any]:
+    """Return the search of a run as plain data."""
+    loaded, interrupted = shown.loaded, shown.status == "parked"
+    make = loaded.kind.views.tree
+    made = make(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
+    return {"run_id": shown.row.run, **made.json}
+
+
+async def budget(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return what a run has used of each limit."""
+    shown = await read_shown(request.service.reader, request.run)
+    common = shown.common
+    bars = [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None)
+    return {"run_id": shown.row.run, "budget": [asdict(bar) for bar in bars]}
+
+
+async def offer(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return the names that clients may use, and their ceilings."""
+    return offered(request.service.offer, allow_execute=request.service.allow_execute)
+
+
+async def questions(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return the open questions of a run, or those of all runs, the oldest first."""
+    if request.run:
+        return {"questions": await open_questions(request, request.run), "problems": [], "more": False}
+    asked = await all_questions(request.service.reader, limit=QUESTIONS_MAX, oldest=True)
+    problems = [{"run_id": name, "message": line_of_error(error)} for name, error in asked.problems]
+    return {"questions": [_shown(request, each) for each in asked.questions], "problems": problems, "more": asked.more}
+
+
+async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, Any]]:
+    """Return the open questions of a run, the oldest first, as the client sees them."""
+    return [_shown(request, each) for each in await questions_of(request.service.reader, run)]
+
+
+def _shown(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
+    """Return a question without the artifact under review, where a model reads it: only a person may judge that."""
+    if request.terms.shows_reviews:
+        return question
+    return {name: value for name, value in question.items() if name != "artifact"}
+
+
+async def check_plan(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return the verdict of the guards on a plan."""
+    sent = request.body
+    case, standard = Case("plan", json.dumps(sent.plan)), Standard(sent.level, sent.assurance, sent.r_max)
+    _, report, _ = await trio.to_thread.run_sync(
+        partial(judged, case, standard), abandon_on_cancel=True, limiter=_CHECKS
+    )
+    return {name: value for name, value in report.items() if name != "file"}
+
+
+def state_of(shown: ShownRun, questions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what a run is doing, and what to do next."""
+    result, row = shown.result, shown.row
+    return {
+        "run_id": row.run,
+        "kind": row.kind,
+        "status": result.status,
+        "outcome": result.outcome,
+        "why": result.why,
+        "title": row.title,
+        "calls": result.calls,
+        "tokens": result.tokens,
+        "cost_usd": result.cost_usd,
+        "driven": shown.driven,
+        "next": _next(shown, questions),
+        "questions": questions,
+    }
+
+
+def _next(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
+    own = program()
+    if shown.result.status == "finished":
+        return "call `result`"
+    if questions and all(each.get("people_only") for each in questions):
+        return f"a person has to answer, on the web page or with `{own} answer`; then call `wait`"
+    if questions:
+        return "ask your user, call `answer`, then `wait`"
+    if not shown.driven:
+        return f"nobody drives this run: start `{own} host`, or this server without --no-host"
+    if shown.result.status == "parked":
+        return "it goes on by itself where it waits for its provider; else call `resume`, then `wait`"
+    return "call `wait`"

@@ -1,0 +1,99 @@
+"""The operations that change something. With an idempotency key, a client may repeat a request.
+
+What a key stands for is durable: the id of a started run and the name of a posted message follow from it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actors.run.kind import PreparedRun
+from replan.runs.changes import Changes
+from replan.runs.execution_plans import plan_of_run
+from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
+from replan.service import messages
+from replan.service.requests import ProgramRequest
+from replan.service.starting import acquired, executed, mark_of, planned, start_once, start_prepared
+from replan.setup.limit_fields import limits_in
+from runtime.core.errors import UsageProblem
+
+
+async def start_run(request: ProgramRequest) -> Mapping[str, Any]:
+    """Start a planning run."""
+    sent = request.body
+    order = Order(
+        problem=sent.problem,
+        workflow=sent.workflow,
+        uploads=sent.uploads,
+        strict=sent.strict,
+        model=sent.model,
+        limits=limits_in(sent),
+    )
+    return await _started(request, lambda: planned(request.service, order))
+
+
+async def start_acquisition(request: ProgramRequest) -> Mapping[str, Any]:
+    """Start an acquisition."""
+    sent = request.body
+    order = AcquisitionOrder(
+        profile=sent.profile,
+        goal=sent.goal,
+        documents=sent.documents,
+        given=dict(sent.given),
+        model=sent.model,
+        limits=limits_in(sent),
+    )
+    return await _started(request, lambda: acquired(request.service, order))
+
+
+async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:
+    """Start the execution of a proved plan."""
+    sent = request.body
+    plan = await plan_of_run(request.service.reader, sent.plan_of)
+    order = ExecutionOrder(plan=plan, tools=sent.tools, model=sent.model, limits=limits_in(sent))
+    return await _started(request, lambda: executed(request.service, order))
+
+
+async def answer(request: ProgramRequest) -> Mapping[str, Any]:
+    """Post an answer or a decline; the first one counts, and another one is a conflict."""
+    sent = request.body
+    if (sent.answer is None) != sent.decline:
+        raise UsageProblem("either an answer or a decline is needed", place="answer")
+    receipt = await messages.answer_question(request.service, request.question, sent.answer, via=request.terms.via)
+    return receipt.to_json(request.question)
+
+
+async def tell(request: ProgramRequest) -> Mapping[str, Any]:
+    """Post a note or a requirement."""
+    sent = request.body
+    posted = await messages.tell(request.service, request.who, request.run, sent.text, sent.kind, key=request.key)
+    return {"run_id": request.run, "result": posted.result}
+
+
+async def change_limits(request: ProgramRequest) -> Mapping[str, Any]:
+    """Post changed limits, as far as the ceilings allow; a run that had ended because of them goes on."""
+    changes = Changes(limits_in(request.body), strict=request.body.strict)
+    posted = await messages.change_limits(request.service, request.who, request.run, changes, key=request.key)
+    return {"run_id": request.run, "result": posted.result}
+
+
+async def resume(request: ProgramRequest) -> Mapping[str, Any]:
+    """Go on with a run."""
+    await messages.resume(request.service, request.who, request.run)
+    return {"run_id": request.run, "result": "accepted"}
+
+
+async def cancel(request: ProgramRequest) -> Mapping[str, Any]:
+    """Cancel a run; one that is cancelled already stays so."""
+    shown_by = request.terms.result.format(run=request.run)
+    return {"run_id": request.run, "cancelled": await messages.cancel(request.service, request.run, shown_by=shown_by)}
+
+
+async def _started(request: ProgramRequest, prepare: Callable[[], PreparedRun]) -> Mapping[str, Any]:
+    """Start a run; a request that repeats an idempotency key returns the run that the first one has started."""
+    service, who = request.service, request.who
+    if request.key:
+        mark = mark_of(request.body.model_dump_json())
+        run, is_new = await start_once(service, who, request.key, mark, prepare)
+    else:
+        run, is_new = await start_prepared(service, who, prepare()), True
+    return {"run_id": run, "result": "accepted" if is_new else "duplicate"}
