@@ -1,7 +1,7 @@
 """Scale: concurrent runs beside LangGraph and DBOS, long runs, and what commands cost in a home of thousands of runs.
 
     python benchmarks/bench_scale.py [--rounds N] [--runs N] [--home-runs N] [--waiting N] [--attempts N] [--no-peers]
-                                     [--only PART...]
+                                     [--only PART...] [--home DIR [--make]]
 
 - crowd: the same step as in bench_steps.py (generate + judge, instant model, everything durable on SQLite) in 1,000
   concurrent runs of 5 steps, in interleaved rounds with the peers. For this project also: events per second, and the
@@ -10,7 +10,8 @@
 - attempts: the processor time of a step at the end of a run of 2,000 attempts, compared with its beginning.
 - home: a home of 20,000 runs of 15 records, of which 1,000 wait, in a file and in a database: what each command takes
   beyond the same command in a home of 20 runs, and how many runs a second are verified. The product makes the runs, and
-  the commands are the user's.
+  the commands are the user's. Making the home takes long and needs no quiet machine: `--home DIR --make` makes it once,
+  and `--home DIR` measures in it.
 - copies: how many runs of such a home are copied a second, from a file to a database and back to a file.
 
 A part that is not measured keeps its results. Prints tables, writes results/scale.json.
@@ -19,8 +20,10 @@ A part that is not measured keeps its results. Prints tables, writes results/sca
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import trio
@@ -62,7 +65,6 @@ COPIED_GOAL, VERIFIED_GOAL = 200, 500
 LATE_GOAL = 1.2
 """The largest factor of a step's processor time at the end of a long run."""
 PARTS = ("crowd", "growth", "attempts", "home", "copies")
-SERVER = {"shared_buffers": "256MB", "autovacuum": "on", "max_wal_size": "4GB"}
 
 
 def main():
@@ -72,12 +74,18 @@ def main():
     parser.add_argument("--runs", type=int, default=1000, help="concurrent runs (1000)")
     parser.add_argument("--home-runs", type=int, default=20_000, help="runs of the home (20,000)")
     parser.add_argument("--waiting", type=int, default=1000, help="those of them that wait (1000)")
-    parser.add_argument("--copied", type=int, default=20_000, help="runs that are copied (20,000)")
+    parser.add_argument("--home", type=Path, help="the folder of a home of --make (by default, one made for this time)")
+    parser.add_argument("--make", action="store_true", help="only make the home, in the new folder --home (12 minutes)")
     parser.add_argument("--attempts", type=int, default=2000, help="attempts of the long run (2000)")
     parser.add_argument("--no-peers", action="store_true", help="measure only this project")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="measure only these parts")
     options = parser.parse_args()
     SCRATCH.mkdir(exist_ok=True)
+    if options.make:
+        if options.home is None or options.home.exists():
+            parser.error("--make needs --home, a folder that does not exist")
+        scale_home.make(options.home.resolve(), options.home_runs, options.waiting)
+        return
     results = {}
     if {"crowd", "growth"} & {*options.only}:
         contestants = start_contestants(peers=not options.no_peers)
@@ -90,13 +98,30 @@ def main():
             contestant.close()
     if "attempts" in options.only:
         results["attempts"] = attempts(options.attempts, options.rounds)
-    if "home" in options.only:
-        results["home"] = homes(options.home_runs, options.waiting, options.rounds)
-    if "copies" in options.only:
-        results["copies"] = copies(options.copied)
+    if {"home", "copies"} & {*options.only}:
+        with home_of(options) as folder:
+            if "home" in options.only:
+                results["home"] = homes(folder, options.rounds)
+            if "copies" in options.only:
+                results["copies"] = copies(folder)
     results = json.loads(json.dumps(earlier() | results))  # With the keys that the file has.
     print(tables(results))
     write("scale", results)
+
+
+@contextmanager
+def home_of(options):
+    """Yield the folder of the made home that is named, or of one made for this time."""
+    if options.home:
+        yield options.home.resolve()
+        return
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch:
+        folder = Path(scratch) / "home"
+        server = scale_home.make(folder, options.home_runs, options.waiting)["server"]
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(server)
 
 
 def earlier():
@@ -129,61 +154,64 @@ def attempts(count, rounds):
     }
 
 
-def copies(runs):
+def copies(folder):
     """Return how many runs a second are copied from a file to a database, and from there to a file."""
-    facts = part_facts()
-    with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch, running_server(**SERVER) as server:
-        first, spare = Path(scratch) / "first", Path(scratch) / "spare"
-        spare.mkdir(mode=0o700)
-        trio.run(scale_home.fill, first, runs, runs // 20)
-        server.execute("postgres", "CREATE DATABASE copies")
-        url = server.url("copies")
-        into_database = scale_home.copied(spare, scale_home.file_of(first), url)
-        into_file = scale_home.copied(spare, url, scale_home.file_of(Path(scratch) / "second"))
+    facts, made = part_facts(), scale_home.made(folder)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch, scale_home.copy_of(folder) as source:
+        spare = private(Path(scratch) / "spare")
+        with running_server(**scale_home.SERVER) as server:
+            server.execute("postgres", "CREATE DATABASE copies")
+            url = server.url("copies")
+            into_database = scale_home.copied(spare, scale_home.file_of(source), url)
+            into_file = scale_home.copied(spare, url, scale_home.file_of(private(Path(scratch) / "second")))
+    runs = made["runs"]
     rates = {"file to database": round(runs / into_database), "database to file": round(runs / into_file)}
     return {**facts, "runs": runs, "copied_per_s": rates, "goal": COPIED_GOAL}
 
 
-def homes(runs, waiting, rounds):
-    """Return what commands cost in a home of many runs, in a file and in a database."""
-    facts = {**part_facts(), "runs": runs, "waiting": waiting, "rounds": rounds}
-    asking = [name for name in scale_home.names(runs, waiting) if scale_home.is_asking(name)]
-    few_asking = [name for name in scale_home.names(scale_home.FEW, scale_home.FEW // 2) if scale_home.is_asking(name)]
-    with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch, running_server(**SERVER) as server:
-        homes_of = {name: Path(scratch) / name for name in ("first", "few", "full")}
-        facts["fill_s"] = trio.run(scale_home.fill, homes_of["first"], runs, waiting)
-        trio.run(scale_home.fill, homes_of["few"], scale_home.FEW, scale_home.FEW // 2)
-        urls = {}
-        for name in ("few", "full"):
-            server.execute("postgres", f"CREATE DATABASE {name}_home")
-            urls[name] = server.url(f"{name}_home")
-        files = {name: scale_home.file_of(home) for name, home in homes_of.items()}
-        spare = Path(scratch) / "spare"
-        spare.mkdir(mode=0o700)
-        scale_home.copied(spare, files["first"], urls["full"])
-        scale_home.copied(spare, files["few"], urls["few"])
-        verified = {"database": scale_home.call(spare, urls["full"], "journal", "verify", urls["full"])}
-        places = [(spare, urls[name]) for name in ("few", "full")]
-        database = measured(places, (few_asking, asking), rounds)
-        scale_home.copied(spare, urls["full"], files["full"])
-        homes_of["few"] = Path(scratch) / "few_again"
-        scale_home.copied(spare, urls["few"], scale_home.file_of(homes_of["few"]))
-        verified["file"] = scale_home.call(homes_of["full"], "", "journal", "verify")
-        left = few_asking[rounds + 1 :], asking[rounds + 1 :]  # The others were answered.
-        places = [(homes_of[name], "") for name in ("few", "full")]
-        file = measured(places, left, rounds)
+def homes(folder, rounds):
+    """Return what commands cost in a made home of many runs, in a file and in a database.
+
+    Each measurement answers some of the runs that wait, so that the home can be measured some hundred times.
+    """
+    made = scale_home.made(folder)
+    facts = {**part_facts(), **{name: made[name] for name in ("runs", "waiting", "fill_s")}, "rounds": rounds}
+    found = {}
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as scratch,
+        running_server(made["server"], **scale_home.SERVER) as server,
+    ):
+        homes_of = {"full": folder / "full"}
+        for name in ("few", "few_source"):
+            homes_of[name] = Path(scratch) / name
+            trio.run(scale_home.fill, homes_of[name], scale_home.FEW, scale_home.FEW // 2)
+        server.execute("postgres", "DROP DATABASE IF EXISTS few_home", "CREATE DATABASE few_home")
+        urls = {name: server.url(f"{name}_home") for name in ("few", "full")}
+        spare = private(Path(scratch) / "spare")
+        scale_home.copied(spare, scale_home.file_of(homes_of["few_source"]), urls["few"])
+        found["file"] = measured([(homes_of[name], "") for name in ("few", "full")], rounds)
+        found["database"] = measured([(spare, urls[name]) for name in ("few", "full")], rounds)
+        verified = {
+            "file": scale_home.call(homes_of["full"], "", "journal", "verify"),
+            "database": scale_home.call(spare, urls["full"], "journal", "verify", urls["full"]),
+        }
     return {
         **facts,
-        "verified_per_s": {name: round(runs / seconds) for name, seconds in verified.items()},
-        "file": file,
-        "database": database,
+        "verified_per_s": {name: round(made["runs"] / seconds) for name, seconds in verified.items()},
+        **found,
         "goals": {"over_s": OVER_GOAL, "verified_per_s": VERIFIED_GOAL},
     }
 
 
-def measured(places, asking, rounds):
+def private(folder):
+    """Make a folder for a home, and return it."""
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def measured(places, rounds):
     """Return the times of commands and of requests in a small and in a full home."""
-    few, full = ((*place, waiting) for place, waiting in zip(places, asking, strict=True))
+    few, full = ((*place, scale_home.waiting_runs(*place, rounds + 1)) for place in places)
     found = {"commands": scale_home.commands(few, full, rounds)}
     few_requests, full_requests = (scale_home.requests(home, url, max(3, rounds)) for home, url in places)
     return found | {"requests": {"few_s": few_requests, "full_s": full_requests}}

@@ -4,10 +4,13 @@ Every run is driven by the product with a model in this process that answers at 
 for an answer. The database gets the runs of a file by `replan journal copy`, and a new file gets them back.
 """
 
+import http.client
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from contextlib import contextmanager
@@ -16,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import trio
-from common import spread
+from common import commit, spread
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -30,8 +33,10 @@ from replan.service.access import with_token  # noqa: E402
 from replan.service.store import Store  # noqa: E402
 from runtime.core.cost import Usage  # noqa: E402
 from runtime.models.port import Reply  # noqa: E402
+from tests.support.postgres import other_user, running_server  # noqa: E402
 
 PROBLEM = "# Login fails\n\nThe login fails with a timeout when the session store is slow.\n"
+SERVER = {"shared_buffers": "256MB", "autovacuum": "on", "max_wal_size": "4GB"}
 SIDE_BY_SIDE = 100
 """How many runs are driven at a time."""
 FEW = 20
@@ -41,7 +46,15 @@ STEPS = {
     "g_recon": {**WORKFLOW["action_pairs"]["g_recon"], "requires": ["g_analysis"]},
     "g_strategy": {**WORKFLOW["action_pairs"]["g_strategy"], "requires": ["g_analysis", "g_recon"]},
 }
-PAGES = {"questions, API": "/api/questions", "runs, API": "/api/runs"}
+PAGES = {
+    "questions, API": "/api/questions",
+    "runs, API": "/api/runs",
+    "inbox, page": "/",
+    "inbox, its tenth page": "/?page=9",
+    "runs, page": "/runs",
+    "runs that wait, page": "/runs?status=waiting",
+    "runs, a search": "/runs?q=fails&page=9",
+}
 
 
 class Author:
@@ -95,15 +108,63 @@ async def fill(home, runs, waiting):
     return round(time.perf_counter() - begun, 1)
 
 
+def make(folder, runs, waiting):
+    """Make a home of many runs in a new folder, and a database of the same runs; return what `made` reads.
+
+    The database's data are in a folder apart, since root starts the server as another user, who may not enter the homes
+    of root.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    fill_s = trio.run(fill, folder / "full", runs, waiting)
+    print(f"{runs:,} runs in {fill_s} s", flush=True)
+    data = Path(tempfile.mkdtemp(prefix="replan-scale-", dir="/var/tmp"))
+    if other_user():
+        shutil.chown(data, "nobody", other_user()["group"])
+    with running_server(data, **SERVER) as server, copy_of(folder) as source:
+        server.execute("postgres", "CREATE DATABASE full_home")
+        seconds = copied(source.parent, file_of(source), server.url("full_home"))
+    print(f"copied into a database in {seconds:.1f} s", flush=True)
+    facts = {"runs": runs, "waiting": waiting, "fill_s": fill_s, "server": str(data), "made_at": commit()}
+    (folder / "made.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    return made(folder)
+
+
+def made(folder):
+    """Return what is known of a made home: its runs, and the folder of its server."""
+    facts = json.loads((folder / "made.json").read_text(encoding="utf-8"))
+    return facts | {"server": Path(facts["server"])}
+
+
+@contextmanager
+def copy_of(folder):
+    """Yield a home with a copy of the file of a made home, since runs that are copied from a journal leave it."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        home = Path(scratch) / "home"
+        shutil.copytree(folder / "full", home)
+        yield home
+
+
+def waiting_runs(home, url, wanted):
+    """Return the names of so many runs that wait for an answer and have none yet."""
+    done = run_command(home, url, "questions", "--json")
+    return [row["run_id"] for row in json.loads(done.stdout)["questions"]][:wanted]
+
+
 def call(home, url, *words, ok=(0,)):
     """Run a command in a home, whose journal is a file or the database at `url`; return how many seconds it took."""
-    variables = environment(home) | ({"REPLAN_JOURNAL": url} if url.startswith("postgresql:") else {})
     begun = time.perf_counter()
+    run_command(home, url, *words, ok=ok)
+    return time.perf_counter() - begun
+
+
+def run_command(home, url, *words, ok=(0,)):
+    """Run a command in a home, whose journal is a file or the database at `url`; return what it printed."""
+    variables = environment(home) | ({"REPLAN_JOURNAL": url} if url.startswith("postgresql:") else {})
     done = subprocess.run(
         [sys.executable, "-m", "replan", *words], env=variables, cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode in ok, done.stderr[-2000:]
-    return time.perf_counter() - begun
+    return done
 
 
 def file_of(home):
@@ -161,13 +222,17 @@ def served(home, url):
         os.environ["REPLAN_JOURNAL"] = url
     try:
         with serving(home, "--no-host") as (_, address):
-            host = address.partition("//")[2].partition("/")[0]  # A name that only browsers resolve.
-            headers = {"Authorization": f"Bearer {token}", "Host": host}
+            origin, _, one_time = address.partition("/sign-in#")
+            host = origin.partition("//")[2]  # A name that only browsers resolve.
+            base = f"http://127.0.0.1:{host.rpartition(':')[2]}"
+            page = {"Host": host, "Cookie": session_of(base, origin, one_time)}
+            program = {"Host": base.partition("//")[2], "Authorization": f"Bearer {token}"}
 
             def get(path):
-                request = urllib.request.Request(f"http://127.0.0.1:{host.rpartition(':')[2]}{path}", headers=headers)
+                headers = program if path.startswith("/api/") else page
                 begun = time.perf_counter()
-                with urllib.request.urlopen(request) as response:
+                with urllib.request.urlopen(urllib.request.Request(f"{base}{path}", headers=headers)) as response:
+                    assert response.url.endswith(path), response.url
                     response.read()
                 return time.perf_counter() - begun
 
@@ -176,6 +241,20 @@ def served(home, url):
         os.environ.pop("REPLAN_JOURNAL", None)
         if before is not None:
             os.environ["REPLAN_JOURNAL"] = before
+
+
+def session_of(base, origin, one_time):
+    """Sign in as a browser does; return the cookie."""
+    connection = http.client.HTTPConnection(base.partition("//")[2])
+    headers = {
+        "Host": origin.partition("//")[2],
+        "Origin": origin,
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    connection.request("POST", "/sign-in", f"token={one_time}", headers)
+    response = connection.getresponse()
+    assert response.status == 303, response.status
+    return response.headers["set-cookie"].partition(";")[0]
 
 
 def requests(home, url, rounds):

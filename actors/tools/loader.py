@@ -14,6 +14,7 @@ from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.tools.binding import bound, unused
+from actors.tools.isolation import ISOLATED, NoIsolation, isolating
 from actors.tools.mcp_calls import is_installed
 from actors.tools.programs import ProgramMissing, find_programs, find_server
 from actors.tools.python_code import CodeUnusable, check_code, check_module
@@ -36,7 +37,7 @@ class LoadedTools:
 def load_tools(
     path: str | Path, *, workspace: Path | None = None, environment: Mapping[str, str] = os.environ
 ) -> LoadedTools:
-    """Return the tools of a file. Nothing is run; `environment` is what the programs are looked for with.
+    """Return the tools of a file. No tool is run; `environment` is what the programs are looked for with.
 
     Neither the file nor Python code that it names may be in `workspace`, where tools and models write.
 
@@ -87,7 +88,7 @@ def _command(
     spec = CommandSpec(
         name=name,
         argv=tool.command,
-        wrap=tool.wrap,
+        wrap=_wrap(name, tool, document, environment),
         folder=str(folder),
         parameters=tool.parameters,
         environment=tool.environment,
@@ -101,6 +102,16 @@ def _command(
     except ProgramMissing as error:
         raise document.problem(str(error), ("tools", name, error.key), "install it, or name another program") from None
     return spec
+
+
+def _wrap(name: str, tool: CommandTool, document: Document, environment: Mapping[str, str]) -> tuple[str, ...]:
+    if tool.wrap != ISOLATED:
+        return tool.wrap
+    try:
+        return isolating(environment)
+    except NoIsolation as error:
+        hint = "name a sandbox of your own, or leave `wrap` out"
+        raise document.problem(f"this machine can isolate no tool: {error}", ("tools", name, "wrap"), hint) from None
 
 
 def _python(name: str, tool: PythonTool, document: Document, folder: Path, workspace: Path | None) -> PythonSpec:

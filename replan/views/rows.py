@@ -3,11 +3,12 @@
 from typing import Any
 
 from actors.values.format import ago, stamp
-from actors.values.lines import Line, Span, columns, line
+from actors.values.lines import Line, Span
 from runtime.core.owner import describe
 from runtime.journal.holding import place_moved_to
 from runtime.journal.kinds import FIRST_KIND
 from runtime.journal.port import RunRow
+from runtime.logs.terminal_text import clean
 
 
 def head_line() -> Line:
@@ -19,7 +20,8 @@ def row_line(row: RunRow, status: str, now: float) -> Line:
     """Return a row as one line: id, how the run stands, age of its last change, title."""
     age = ago(now - row.updated)
     title = row.title if row.kind == FIRST_KIND else f"{row.kind}: {row.title}"
-    return columns(line(row.run), f"{_standing(row, status):<17}", f"{age:>4}", line(title))
+    row_text = f"{clean(row.run)}  {_standing(row, status):<17}  {age:>4}  {clean(title, one_line=True)}"
+    return Line((Span(row_text),))  # One span, since thousands are listed.
 
 
 def _standing(row: RunRow, status: str) -> str:

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import psycopg
@@ -129,18 +129,23 @@ class Server:
 
 
 @contextmanager
-def running_server(**settings):
-    """Make and start a server; `settings` are added to `SERVER`."""
+def running_server(kept=None, **settings):
+    """Make and start a server; `settings` are added to `SERVER`.
+
+    With the folder `kept`, which `other_user` can read, the server's data are made there only if they are missing, and
+    stay there.
+    """
     initdb, pg_ctl = required("initdb", "pg_ctl")
-    with private_folder() as folder:
-        options = ("-A", "trust", "-U", "replan", "-E", "UTF8", "--no-sync", "--locale=C")
-        run(initdb, "-D", folder / "data", *options, cwd=folder)
+    with nullcontext(kept) if kept else private_folder() as folder:
+        if not (folder / "data").exists():
+            options = ("-A", "trust", "-U", "replan", "-E", "UTF8", "--no-sync", "--locale=C")
+            run(initdb, "-D", folder / "data", *options, cwd=folder)
         server = Server(folder, pg_ctl, free_port(), SERVER | settings)
         server.start()
         try:
             yield server
         finally:
-            server.stop()
+            server.stop("fast" if kept else "immediate")
 
 
 @contextmanager

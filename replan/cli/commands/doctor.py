@@ -106,6 +106,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("config", lambda: _config(environment)),
         ("plug-ins", _plugins),
         ("tools", lambda: _tools(environment)),
+        ("isolation", lambda: _isolation(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
         ("tenants", lambda: trio.run(_tenants, environment)),
@@ -152,6 +153,17 @@ def _tools(environment: Mapping[str, str]) -> str:
     servers = sorted({tool.server for tool in tools if isinstance(tool, McpSpec)})
     of_servers = f", with tools of the MCP servers {', '.join(servers)}" if servers else ""
     return f"{path}: {counted(len(tools), 'tool')}{of_servers}"
+
+
+def _isolation(environment: Mapping[str, str]) -> str:
+    """Return what `wrap: [isolated]` does here."""
+    from actors.tools.isolation import NoIsolation, isolating
+
+    try:
+        program, *_ = isolating(environment)
+    except NoIsolation as error:
+        return f"none, so `wrap: [isolated]` is refused: {error}"
+    return f"a PID and a network namespace for each call of a tool with `wrap: [isolated]` ({program})"
 
 
 def _home(environment: Mapping[str, str]) -> str:

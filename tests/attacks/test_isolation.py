@@ -1,0 +1,154 @@
+"""A tool with `wrap: [isolated]`: what it cannot see, and what is said where the kernel makes no namespaces.
+
+Where this machine isolates no tool, the tests check what is said about that instead.
+"""
+
+import json
+import os
+import re
+import socket
+import sys
+
+import pytest
+import trio
+
+from actors.run.tools import ToolOutcome
+from actors.tools import isolation
+from actors.tools.isolation import NoIsolation, isolating
+from actors.tools.loader import load_tools
+from replan.cli.commands import doctor
+from runtime.core.errors import UsageProblem
+from tests.tools.calling import ENVIRONMENT, Bench
+
+WRAP = "wrap: [isolated]"
+WRAPPED = f"`{WRAP}`"
+FORBIDDEN = "unshare: unshare failed: Operation not permitted"
+LOOK = """
+import json, os, pathlib, socket, sys
+seen = {"processes": sorted(int(name) for name in os.listdir("/proc") if name.isdigit())}
+try:
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5).close()
+    seen["network"] = True
+except OSError:
+    seen["network"] = False
+seen["interfaces"] = [name for _, name in socket.if_nameindex()]
+seen["secret"] = os.environ.get("SECRET")
+pathlib.Path("written").write_text("here")
+print(json.dumps(seen))
+sys.exit(7)
+"""
+LEAVE = """
+import os, time
+if os.fork():
+    time.sleep(0.5)
+    os._exit(0)
+os.setsid()
+ends = time.monotonic() + 20  # Should the test fail, it ends by itself.
+while time.monotonic() < ends:
+    open(f"alive.{time.monotonic()}", "w").close()
+    time.sleep(0.05)
+"""
+
+
+def pinned(bench, code, keys, *arguments):
+    """Pin a program with arguments; where this machine cannot isolate it, check what is said, and return None."""
+    (bench.folder / "code.py").write_text(code)
+    words = json.dumps([sys.executable, "-I", "-S", str(bench.folder / "code.py"), *map(str, arguments)])
+    text = f"tools:\n  t:\n    command: {words}\n    {keys or 'risk: risky'}\n"
+    try:
+        isolating(ENVIRONMENT)
+    except NoIsolation as error:
+        with pytest.raises(UsageProblem, match=re.escape(f"this machine can isolate no tool: {error}")):
+            bench.pin(f"tools:\n  t:\n    command: [ls]\n    {WRAP}\n")
+        return None if keys else bench.pin(text)
+    return bench.pin(text)
+
+
+async def test_a_wrapped_tool_sees_neither_other_processes_nor_the_network(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port, seen = server.getsockname()[1], {}
+        for number, keys in enumerate(("", WRAP)):
+            (folder := tmp_path / str(number)).mkdir()
+            bench = Bench(folder)
+            toolset = pinned(bench, LOOK, keys, port)
+            if toolset is None:
+                return
+            done = await bench.call(toolset)
+            assert (done.outcome, done.reason) == (ToolOutcome.FAILED, "exit code 7"), done
+            assert (bench.workspace / "written").read_text() == "here"
+            seen[keys] = json.loads(done.output)
+    assert seen[""]["network"], "the server of the test is not reached without the sandbox either"
+    assert os.getpid() in seen[""]["processes"]
+    inside = seen[WRAP]
+    assert not inside["network"]
+    assert inside["interfaces"] == ["lo"]
+    assert os.getpid() not in inside["processes"]
+    assert max(inside["processes"]) < 10, "more than the tool's own processes"
+    assert inside["secret"] is None
+
+
+async def test_what_leaves_its_process_group_ends_with_a_wrapped_tool(tmp_path):
+    bench = Bench(tmp_path)
+    toolset = pinned(bench, LEAVE, WRAP)
+    if toolset is None:
+        return
+    done = await bench.call(toolset)
+    assert done.outcome is ToolOutcome.SUCCEEDED, done
+    made = len(list(bench.workspace.iterdir()))
+    assert made, "the process that left its group has done nothing"
+    await trio.sleep(0.3)
+    assert len(list(bench.workspace.iterdir())) == made, "it went on"
+
+
+async def test_a_wrapped_tool_that_takes_too_long_is_ended_whole(tmp_path):
+    bench = Bench(tmp_path)
+    toolset = pinned(bench, LEAVE.replace("time.sleep(0.5)", "time.sleep(20)"), WRAP)
+    if toolset is None:
+        return
+    done = await bench.call(toolset, seconds=1.0)
+    assert done.outcome is ToolOutcome.TRANSIENT, done
+    made = len(list(bench.workspace.iterdir()))
+    await trio.sleep(0.3)
+    assert len(list(bench.workspace.iterdir())) == made, "it went on"
+
+
+def fake(folder, name, script):
+    """Write a program for PATH, beside one that does nothing."""
+    for each, text in ((name, script), ("true", "exit 0")):
+        (folder / each).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / each).chmod(0o755)
+    return {"PATH": str(folder)}
+
+
+def test_where_the_kernel_forbids_namespaces_the_tools_file_is_refused_and_doctor_says_so_in_one_line(tmp_path):
+    environment = fake(tmp_path, "unshare", f'echo "{FORBIDDEN}" >&2\nexit 1')
+    (tmp_path / "tools.yaml").write_text(f"tools:\n  t:\n    command: [ls]\n    {WRAP}\n")
+    with pytest.raises(UsageProblem) as raised:
+        load_tools(tmp_path / "tools.yaml", environment=environment)
+    line = str(raised.value)
+    assert f"this machine can isolate no tool: unshare fails: {FORBIDDEN}" in line
+    assert "tools.t.wrap" in line
+    assert "\n" not in line
+    found = doctor._isolation(environment)
+    assert found == f"none, so `wrap: [isolated]` is refused: unshare fails: {FORBIDDEN}"
+
+
+def test_where_there_is_no_program_for_it_that_is_said(tmp_path):
+    with pytest.raises(NoIsolation, match="there is no bwrap and no unshare in the folders of PATH"):
+        isolating({"PATH": str(tmp_path)})
+
+
+def test_bubblewrap_is_preferred_and_gets_a_whole_command(tmp_path):
+    environment = fake(tmp_path, "bwrap", f'echo "$@" > {tmp_path}/words')
+    words = isolating(environment)
+    assert words == (str(tmp_path / "bwrap"), *isolation.SANDBOXES["bwrap"])
+    assert (tmp_path / "words").read_text().split() == [*words[1:], str(tmp_path / "true")]
+
+
+def test_doctor_names_what_isolates_tools_on_this_machine_or_why_nothing_does():
+    found = doctor._isolation(os.environ)
+    try:
+        expected = f"a PID and a network namespace for each call of a tool with {WRAPPED} ({isolating(os.environ)[0]})"
+    except NoIsolation as error:
+        expected = f"none, so {WRAPPED} is refused: {error}"
+    assert found == expected
