@@ -15,7 +15,7 @@ from tests.deploy.test_files import COMPOSE, SERVICES
 from tests.deploy.test_health import until
 from tests.support.postgres import free_port, required, running_server
 
-ENVIRONMENT = {f"REPLAN_{name}_PASSWORD": f"{name.lower()}7secret" for name in ("OWNER", "APP", "ARCHIVE")}
+ENVIRONMENT = {f"REPLAN_{name}_PASSWORD": f"{name.lower()}7secret" for name in ("ADMIN", "OWNER", "APP", "ARCHIVE")}
 PROBLEM = "# Export loses the last row\n\n`export_csv()` in `shop/export.py` leaves out the last order.\n"
 
 
