@@ -11,7 +11,7 @@ COUNT ?= 100
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak mutants lab lab-full bench peers docs pictures plots lock sbom size clean
+.PHONY: help setup run test lint linters conformance soak mutants lab lab-full bench peers docs pictures plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -58,6 +58,9 @@ lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+
+linters: ## install the linters of the image and of compose.yaml into build/linters, which the tests then run
+	@$(PYTHON) -m pip install -q --disable-pip-version-check --no-deps --require-hashes --upgrade --target build/linters -r .ci/linters.lock
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
 	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -147,17 +146,11 @@ def test_the_variables_are_those_that_the_program_reads():
             assert f"`{name}`" in known
 
 
-def test_the_unit_has_its_parts_and_systemd_finds_no_mistake_in_it(tmp_path):
-    """Its verifier, where there is one, gets a program that exists in the place of the installed one."""
+def test_the_unit_has_its_parts():
     text = UNIT_FILE.read_text(encoding="utf-8")
     assert re.findall(r"^\[(\w+)\]$", text, re.MULTILINE) == ["Unit", "Service", "Install"]
     assert (UNIT["ProtectSystem"], UNIT["DynamicUser"], UNIT["NoNewPrivileges"]) == ("strict", "yes", "yes")
     assert UNIT["Environment"] == f"REPLAN_HOME=/var/lib/{UNIT['StateDirectory']}/home"
-    unit, verifier = tmp_path / UNIT_FILE.name, shutil.which("systemd-analyze")
-    unit.write_text(text.replace("/opt/replan/bin/replan", "/bin/true"))
-    if verifier is not None:
-        done = subprocess.run([verifier, "verify", unit], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_worker_that_starts_while_the_database_is_away_ends_with_one_line(tmp_path):

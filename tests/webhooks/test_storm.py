@@ -1,0 +1,47 @@
+"""A storm of messages: many runs end at once, while the receiver refuses."""
+
+import threading
+import time
+
+import trio
+
+from replan.webhooks.sender import AT_ONCE_MAX
+from tests.web.world import served
+from tests.webhooks.test_delivery import hook, until
+
+RUNS = 60
+REFUSED = 150
+"""The first calls, which the receiver refuses."""
+
+
+async def test_a_storm_of_messages_keeps_a_few_on_their_way_holds_up_no_run_and_loses_none(tmp_path, quick, receiver):
+    busy, most, taken, lock = 0, 0, list[str](), threading.Lock()
+
+    def slowly(status):
+        def answer(handler):
+            nonlocal busy, most
+            with lock:
+                busy += 1
+                most = max(most, busy)
+            time.sleep(0.01)
+            with lock:
+                busy -= 1
+                taken.extend([handler.headers["webhook-id"]] if status == 204 else [])
+            handler.send_response(status)
+            handler.send_header("content-length", "0")
+            handler.end_headers()
+
+        return answer
+
+    receiver.behave = lambda number: slowly(503 if number <= REFUSED else 204)
+    async with served(tmp_path, webhooks=hook(receiver)) as web:
+        started = [await web.start("plans") for _ in range(RUNS)]
+        async with trio.open_nursery() as nursery:
+            for run in started:
+                nursery.start_soon(web.settled, run, "finished")
+        await until(lambda: len(taken) >= RUNS)
+        await trio.sleep(0.5)
+    assert len(taken) == len(set(taken)) == RUNS, "a message that was taken was sent again"
+    assert {each.data["run_id"] for each in receiver.deliveries if each.id in taken} == set(started)
+    assert most <= AT_ONCE_MAX
+    assert most > 1
