@@ -9,8 +9,8 @@ from replan.webhooks.sender import AT_ONCE_MAX
 from tests.web.world import served
 from tests.webhooks.test_delivery import hook, until
 
-RUNS = 60
-REFUSED = 150
+RUNS = 30
+REFUSED = 60
 """The first calls, which the receiver refuses."""
 
 
