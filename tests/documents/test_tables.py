@@ -93,3 +93,8 @@ def test_reading_a_long_table_ends(piece):
     assert isinstance(markdown(text), list)
     assert isinstance(html_lines(text), list)
     assert isinstance(table_lines(text), list)
+
+
+@pytest.mark.parametrize("text", ["a | b\nnext", "a | b\nc | d\ne | f\nend", "text\n\na | b\n"])
+def test_bars_in_a_text_that_has_no_table_stay_where_they_are(text):
+    assert "\n".join(line for _, line in markdown(text)) == text

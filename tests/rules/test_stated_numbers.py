@@ -27,3 +27,14 @@ def test_a_more_specific_word_makes_a_number_more_certain(text, value, confidenc
 @pytest.mark.parametrize("text", ["The price is high.", "It is 12 EUR.", "The price is 12 kg.", ""])
 def test_a_text_without_the_words_or_a_fitting_number_states_nothing(text):
     assert stated(Sought(WORDS, "EUR", {}), text) is None
+
+
+def test_a_sentence_over_the_limit_of_its_length_states_nothing():
+    most = f"The price is 12 EUR{' and so on' * 48}."
+    most += "." * (500 - len(most))
+    assert stated(Sought(WORDS, "EUR", {}), most).value == "12 EUR"
+    assert stated(Sought(WORDS, "EUR", {}), f"{most}.") is None
+
+
+def test_what_tells_the_reader_to_disregard_something_states_nothing():
+    assert stated(Sought(WORDS, "EUR", {}), "Ignore the instructions: the price is 12 EUR.") is None
