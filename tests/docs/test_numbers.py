@@ -3,6 +3,7 @@
 import pytest
 
 from actors.config.workflow import STEPS_MAX, Workflow
+from actors.files import yaml_document
 from actors.guards import recon
 from actors.guards.plan_settings import Settings
 from actors.handlers.handlers import INLINE_BYTES_MAX
@@ -49,6 +50,10 @@ STATED = [
     ("reference/guards.md", f"steps that go back) ≤ {PROGRAM_BITS_MAX:,}"),
     ("reference/guards.md", f"counted anew for each needed token | {DELETERS_MAX:,} |"),
     ("reference/tools.md", f"at most {listing.FILES_MAX:,} files, of which {listing.TOTAL_BYTES_MAX // 1024**2} MiB"),
+    (
+        "reference/guards.md",
+        f"1 MiB, {yaml_document.NODES_MAX:,} values, {yaml_document.DEPTH_MAX} levels",
+    ),
     ("reference/tools.md", f"keeps the newest {listing.KEPT} listings"),
     ("reference/guards.md", f"{recon.ITEMS_MAX:,}; {recon.SEARCH_MAX:,}"),
     ("reference/files.md", f"passed {LOG_BYTES_MAX // 1024**2} MiB"),
