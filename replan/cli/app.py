@@ -59,8 +59,8 @@ _COMMANDS = {
 }
 """The commands, each with its line in `replan --help`.
 
-The command NAME is declared as `NAME` in `replan/cli/declarations/NAME.py` and done in `replan/cli/commands/NAME.py`;
-the first is imported when the command is used, the second when it is called. So help loads nothing heavy.
+The command NAME is the function `NAME` in `replan/cli/commands/NAME.py`. The module is imported when the command is
+used, and imports what is heavy when the command is called: help loads nothing heavy.
 """
 
 
@@ -91,11 +91,11 @@ class App(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the declaration of a command and return it."""
+        """Import the module of a command and return the command."""
         if cmd_name not in _COMMANDS:
             return None
-        declaration = importlib.import_module(f"replan.cli.declarations.{cmd_name}")
-        command: click.Command = getattr(declaration, cmd_name)
+        module = importlib.import_module(f"replan.cli.commands.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def resolve_command(

@@ -1,7 +1,6 @@
 """Driving a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import trio
@@ -32,36 +31,21 @@ TICK_SECONDS = 1.0
 """How often the progress shows that time has passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Foreground:
-    """How a run is driven in the foreground."""
-
-    invocation: Invocation
-    """The options of the whole command."""
-    no_input: bool
-    """Whether the user is never asked."""
-    as_json: bool
-    """Whether the result is printed as one JSON object."""
-    grace: float | None = None
-    """The seconds that parking waits for replies in flight; None is as long as their own time limits allow."""
-
-
 async def drive_in_foreground(
-    engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
+    engine: Engine, run: str, start: Start, invocation: Invocation, *, kind: AnyKind, title: str
 ) -> int:
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
-    result, signals = await drive_to_rest(engine, run, start, options, kind=kind, title=title)
-    return await show_result(engine, kind, result, signals, options)
+    result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=title)
+    return await show_result(engine, kind, result, signals, invocation)
 
 
 async def drive_to_rest(
-    engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
+    engine: Engine, run: str, start: Start, invocation: Invocation, *, kind: AnyKind, title: str
 ) -> tuple[RunResult, Signals]:
     """Drive a run to its end, a question or a stop; return its result, and the signals that came meanwhile."""
-    signals = Signals(Stop(grace=options.grace))
+    signals = Signals(Stop(grace=invocation.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
-    invocation = options.invocation
-    silent = options.as_json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
+    silent = invocation.json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
     with progress(kind, f"{run}: {title}", silent=silent) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
@@ -78,18 +62,20 @@ async def drive_to_rest(
             nursery.start_soon(signals.watch, display.note, lambda: session.following)
             nursery.start_soon(_tick, display)
             result = await start(session, signals.stop)
-            if may_ask() and not options.no_input:
+            if may_ask() and not invocation.no_input:
                 result = await converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
     return result, signals
 
 
-async def show_result(engine: Engine, kind: AnyKind, result: RunResult, signals: Signals, options: Foreground) -> int:
+async def show_result(
+    engine: Engine, kind: AnyKind, result: RunResult, signals: Signals, invocation: Invocation
+) -> int:
     """Print the result of a run that nobody drives here any more; return the exit code."""
-    options.invocation.run = result.run_id
-    print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
+    invocation.run = result.run_id
+    print_result(kind, result, as_json=invocation.json, full=invocation.full)
     row = await engine.journal.row(result.run_id)
-    return _exit(result, signals, options.invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
+    return _exit(result, signals, invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
 
 
 async def _tick(display: Progress) -> None:

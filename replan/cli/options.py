@@ -1,16 +1,12 @@
 """Options that several commands share, and the values that they are parsed into."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
-
-from actors.run.limits import LIMITS, flag, seconds_of
-from replan.setup.command_name import program
-from runtime.core.errors import UsageProblem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,32 +33,22 @@ class Invocation:
     """Whether the command has only read the home, without an event loop: nothing is left to be ended."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
+    no_input: bool = False
+    """Whether the user is never asked."""
+    grace: float | None = None
+    """The seconds that parking waits for replies in flight; None is as long as their own time limits allow."""
     tenant: str = ""
     """Whom a new run is accounted to, as `--tenant` names it; empty for nobody."""
     priority: int = 0
     """The priority of a new run."""
 
 
-_OF_KEYWORDS = {
-    name: flag(name) for name in ("workflow", "search", "model", "strict", "approve", "level", "r_max", "docs", *LIMITS)
-} | {"given": "--set"}
-"""The options of the command line by their names in Python, which the errors of preparing a run use."""
+def stored(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """Return a callback that keeps the value of an option in the `Invocation`, where it was given."""
 
-
-@contextmanager
-def naming_options(**others: str) -> Iterator[None]:
-    """Name the option, in place of the keyword, in a `UsageProblem` of a block; `others` are more names."""
-    try:
-        yield
-    except UsageProblem as wrong:
-        place = (_OF_KEYWORDS | others).get(wrong.place, wrong.place)
-        raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
-
-
-def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         invocation = ctx.find_object(Invocation)
-        if value and invocation is not None:
+        if invocation is not None and (value or isinstance(value, float)):  # `--grace 0` is a value.
             setattr(invocation, name, value)
 
     return store
@@ -71,12 +57,12 @@ def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 def common(function: F) -> F:
     """Add the options that every command has, before and after its name."""
     for option in (
-        click.option("--debug", is_flag=True, expose_value=False, callback=_store("debug"), help="Show tracebacks."),
+        click.option("--debug", is_flag=True, expose_value=False, callback=stored("debug"), help="Show tracebacks."),
         click.option(
             "--log-json",
             is_flag=True,
             expose_value=False,
-            callback=_store("log_json"),
+            callback=stored("log_json"),
             help="Log to stderr, as JSON lines.",
         ),
         click.option(
@@ -84,7 +70,7 @@ def common(function: F) -> F:
             "--verbose",
             count=True,
             expose_value=False,
-            callback=_store("verbose"),
+            callback=stored("verbose"),
             help="Log to stderr; twice for more.",
         ),
     ):
@@ -103,20 +89,8 @@ def full_option(function: F) -> F:
         "--full",
         is_flag=True,
         expose_value=False,
-        callback=_store("full"),
+        callback=stored("full"),
         help="Show what each step of the plan needs, makes and does when it fails.",
-    )(function)
-
-
-def quiet_option(function: F) -> F:
-    """Add `--quiet`."""
-    return click.option(
-        "-q",
-        "--quiet",
-        is_flag=True,
-        expose_value=False,
-        callback=_store("quiet"),
-        help="Show no progress; notices and errors stay.",
     )(function)
 
 
@@ -127,29 +101,9 @@ def plugins_option(function: F) -> F:
         multiple=True,
         metavar="FILE.py",
         expose_value=False,
-        callback=_store("plugins"),
+        callback=stored("plugins"),
         help="Guards and generators of your own; may be given several times.",
     )(function)
-
-
-def placement_options(function: F) -> F:
-    """Add `--tenant` and `--priority`."""
-    priority = click.option(
-        "--priority",
-        type=click.IntRange(-100, 100),
-        metavar="N",
-        expose_value=False,
-        callback=_store("priority"),
-        help="Where hosts have too much to do, higher ones come first; default 0.",
-    )
-    tenant = click.option(
-        "--tenant",
-        metavar="NAME",
-        expose_value=False,
-        callback=_store("tenant"),
-        help="The team or customer that the run is accounted to; `tenants` of the config file limits each.",
-    )
-    return tenant(priority(function))
 
 
 def health_option(function: F) -> F:
@@ -160,20 +114,6 @@ def health_option(function: F) -> F:
         metavar="N",
         help="Answer /livez and /readyz on this port, for this machine only.",
     )(function)
-
-
-def no_input_option(function: F) -> F:
-    """Add `--no-input`."""
-    return click.option("--no-input", is_flag=True, help="Never ask: a run that needs an answer waits (exit 6).")(
-        function
-    )
-
-
-def require_one_run(command: str, run: str | None, *, last: bool) -> None:
-    """Check that a command names a run or has `--last`, and not both. Raises `UsageProblem`."""
-    if last == (run is not None):
-        cause = "both a run and --last are given" if last else "no run is named"
-        raise UsageProblem(cause, place="RUN", hint=f"`{program()} {command} RUN` or `{program()} {command} --last`")
 
 
 class Duration(click.ParamType[float]):
@@ -192,6 +132,8 @@ class Duration(click.ParamType[float]):
         with suppress(ValueError):
             if self._plain:
                 return float(value)
+        from actors.run.limits import seconds_of
+
         try:
             return float(str(seconds_of(str(value))))
         except ValueError as wrong:

@@ -44,7 +44,8 @@ PRELOADED = (
     "jsonschema",
     "pint",
     "replan.cli.commands.answer",
-    "replan.cli.declarations.answer",
+    "replan.cli.reading",
+    "replan.cli.starting",
 )
 """What the commands of these runs would import one by one."""
 

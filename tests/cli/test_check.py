@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replan.cli.commands import check
+from replan.cli.terminal import plain
 from runtime.models.replies import BYTES_MAX
 from tests.cli.samples import LOST, PLAN
 from tests.cli.test_bad_input import assert_refused
@@ -122,7 +122,7 @@ def test_several_files_are_an_array(replan, plans):
 def test_an_array_is_printed_item_by_item(replan, plans, monkeypatch):
     """F12: the reports on a file of 256 MiB would all be in memory before the first is printed."""
     printed = []
-    array = check.JsonArray
+    array = plain.JsonArray
     monkeypatch.setattr(
         array, "add", lambda self, value, add=array.add: (printed.append(len(printed)), add(self, value))
     )
@@ -257,7 +257,7 @@ def test_a_line_that_is_too_long_does_not_hide_the_next_ones(replan, tmp_path):
 
 
 def test_a_file_of_many_lines_has_a_limit(replan, tmp_path, monkeypatch):
-    monkeypatch.setattr(check, "FILE_BYTES_MAX", 10)
+    monkeypatch.setattr("replan.cli.commands.check.FILE_BYTES_MAX", 10)
     path = tmp_path / "plans.jsonl"
     path.write_bytes(b"\n" * 11)
     assert_refused(replan("check", path), str(path))

@@ -102,12 +102,11 @@ def test_a_command_that_leaves_at_once_has_written_everything(command, read_home
     assert refused.stderr.startswith("replan: stdout: no space left")
 
 
-def test_every_command_has_a_declaration_and_a_body_of_its_name():
-    """The rule of the folders: a reader finds a command by its name, and help imports no body."""
-    cli = ROOT / "replan" / "cli"
+def test_every_command_is_a_module_of_its_name():
+    """The rule of the folder: a reader finds a command by its name."""
+    commands = ROOT / "replan" / "cli" / "commands"
     names = {f"{name}.py" for name in app.list_commands(None)}
-    for folder in ("declarations", "commands"):
-        assert {path.name for path in (cli / folder).glob("*.py")} - {"__init__.py"} == names
+    assert {path.name for path in commands.glob("*.py")} - {"__init__.py"} == names
 
 
 def test_help_names_every_command_and_every_exit_code(replan):

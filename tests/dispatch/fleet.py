@@ -40,7 +40,8 @@ AHEAD = (0.0, 3 * DAY, -3 * DAY, 0.0)
 PRELOADED = (
     "procrastinate.manager",
     "replan.cli.commands.worker",
-    "replan.cli.declarations.worker",
+    "replan.cli.host_notices",
+    "replan.runs.hosting",
     "runtime.dispatch.procrastinate",
     "runtime.journal.postgres.journal",
     "runtime.journal.postgres.waking",

@@ -11,7 +11,7 @@ import pytest
 import trio
 from click.testing import CliRunner
 
-from replan.cli.declarations.mcp import mcp
+from replan.cli.commands.mcp import mcp
 from replan.cli.options import Invocation
 from replan.mcp.answering import ANSWER_BYTES_MAX
 from replan.mcp.stdio import LINE_BYTES_MAX

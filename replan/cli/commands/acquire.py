@@ -1,58 +1,106 @@
 """`acquire`: fills the schema of a profile by searching, asking and calculating."""
 
+from __future__ import annotations
+
 import os
 import sys
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import trio
+import click
 
-from actors.acquisition.prepare import AcquisitionInput
-from actors.acquisition.profile_files import load_profile
-from actors.acquisition.profile_outline import outline_json, outline_lines
-from actors.acquisition.report import markdown
-from actors.acquisition.result import Result
-from actors.run.result import RunResult
-from replan.cli.detaching import detach as detach_run
-from replan.cli.drive import Foreground, drive_to_rest, show_result
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.inputs import read_stdin
-from replan.cli.options import Invocation, naming_options
-from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import notice, print_json, show
-from replan.runs.acquiring import PreparedToAcquire, prepare_to_acquire
-from replan.runs.engine import Engine
-from replan.runs.run_ids import new_run_id
-from replan.runs.session import RunSession
+from replan.cli.options import Invocation, examples
+from replan.cli.run_options import (
+    detach_option,
+    driving_options,
+    limit_options,
+    model_option,
+    naming_options,
+    placement_options,
+)
 from replan.setup.command_name import program
-from replan.setup.data_files import data_root
-from replan.setup.gc_tuning import tune
 from runtime.core.errors import UsageProblem
-from runtime.drive.options import Stop
 
+if TYPE_CHECKING:
+    from actors.run.result import RunResult
+
+_ACQUIRE = examples(
+    'replan acquire market_size "EV charging stations in Portugal" --docs market/ -o report.md',
+    'replan acquire cloud_cost "Photo archive" --docs prices/ --set core.provider_region="Acme, Dublin"',
+    "replan acquire market_size --explain",
+)
 GOAL_BYTES_MAX = 64 * 1024
 """Bytes of a goal on standard input."""
 
 
-@dataclass(frozen=True, slots=True)
-class Acquire:
-    """The wish to fill a schema, as the command line says it."""
+@click.command(epilog=_ACQUIRE, short_help="Fill a schema by searching, asking and calculating.")
+@click.argument("profile")
+@click.argument("goal", required=False)
+@click.option("--docs", metavar="FOLDER", help="A folder of text, Markdown, HTML and CSV files to search.")
+@click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help="A value that you know; may be given again.")
+@click.option("--explain", is_flag=True, help="Print where each field comes from, and run nothing.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report to this file, as Markdown.")
+@model_option
+@limit_options
+@detach_option
+@placement_options
+@driving_options
+@click.pass_obj
+def acquire(
+    invocation: Invocation,
+    /,
+    profile: str,
+    goal: str | None,
+    *,
+    docs: str | None,
+    given: tuple[str, ...],
+    explain: bool,
+    output: str | None,
+    model: str | None,
+    detach: bool,
+    **limits: Any,
+) -> int:
+    """Fill the schema of a PROFILE, a shipped name or a file, for a GOAL in words, or - for standard input.
 
-    wish: AcquisitionInput
-    """The profile, the goal, the given values and the limits."""
-    docs: str | None
-    """The folder of documents; None for none."""
-    model: str | None
-    """The model, as after `--model`; None for the usual one."""
-    report: str | None
-    """The file that the report is written to; None for none."""
-    detach: bool = False
-    """Whether a host drives the run."""
+    Documents are searched for each value, you are asked for what they do not state, and the results are calculated.
+    Every value has its source and the words that state it. Without --docs, the search service of the config file is
+    asked, where one is set.
+    """
+    if detach and output is not None:
+        hint = "leave -o out, and use `replan export` when the run has ended"
+        raise UsageProblem("a run that is detached has no report yet", place="-o", hint=hint)
+    if explain:
+        return _explain(profile, as_json=invocation.json)
+    if goal is None:
+        raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is to be filled for")
+    from actors.acquisition.prepare import AcquisitionInput
+    from actors.run.limits import split_limits
+    from replan.cli.plugins import registry_of
+    from replan.cli.starting import start_run
+    from replan.cli.terminal.console import notice
+    from replan.runs.acquiring import prepare_to_acquire
+    from replan.runs.options import ignore
+
+    wish = AcquisitionInput(profile, _goal(goal), given=_given(given), limits=split_limits(limits))
+    _check_report(output)
+    with naming_options():
+        prepared = prepare_to_acquire(wish, docs, model, registry=registry_of(invocation), environment=os.environ)
+    for each in prepared.notices:
+        notice(each)
+    prepared.check_model()
+    ended = ignore if output is None else partial(_write_report, report=output)
+    return start_run(invocation, prepared.request, detach=detach, ended=ended)
 
 
-def explain_profile(name: str, *, as_json: bool) -> int:
+def _explain(name: str, *, as_json: bool) -> int:
     """Print where each field of a profile comes from. Return the exit code."""
+    from actors.acquisition.profile_files import load_profile
+    from actors.acquisition.profile_outline import outline_json, outline_lines
+    from replan.cli.terminal.console import print_json, show
+    from replan.setup.data_files import data_root
+
     profile = load_profile(name, data_root()).profile
     if as_json:
         print_json(outline_json(profile))
@@ -61,8 +109,11 @@ def explain_profile(name: str, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def goal_of(argument: str) -> str:
+def _goal(argument: str) -> str:
     """Return the goal that an argument is, or the text on standard input for `-`."""
+    from replan.cli.inputs import read_stdin
+    from replan.cli.terminal.console import notice
+
     if argument != "-":
         return argument
     if sys.stdin.isatty():
@@ -70,7 +121,7 @@ def goal_of(argument: str) -> str:
     return read_stdin(GOAL_BYTES_MAX)
 
 
-def given_of(assignments: tuple[str, ...]) -> dict[str, str]:
+def _given(assignments: tuple[str, ...]) -> dict[str, str]:
     """Return the values that `--set PATH=VALUE` gives, by path. Raises `UsageProblem`."""
     given: dict[str, str] = {}
     for assignment in assignments:
@@ -83,52 +134,6 @@ def given_of(assignments: tuple[str, ...]) -> dict[str, str]:
     return given
 
 
-def acquire_values(
-    invocation: Invocation, request: Acquire, *, no_input: bool, as_json: bool, grace: float | None
-) -> int:
-    """Fill a schema; everything is checked before anything is written. Return the exit code."""
-    _check_report(request.report)
-    with naming_options():
-        prepared = prepare_to_acquire(
-            request.wish, request.docs, request.model, registry=registry_of(invocation), environment=os.environ
-        )
-    for each in prepared.notices:
-        notice(each)
-    prepared.check_model()
-    foreground = Foreground(invocation, no_input, as_json, grace)
-    if request.detach:
-        return trio.run(_detach, foreground, prepared)
-    tune()
-    return trio.run(_acquire, foreground, prepared, request.report)
-
-
-async def _acquire(options: Foreground, prepared: PreparedToAcquire, report: str | None) -> int:
-    run = new_run_id()
-    async with opened(options.invocation, make=True, drives=True) as engine:
-        kind = engine.kinds.named(prepared.request.kind)
-
-        async def start(session: RunSession, stop: Stop) -> RunResult:
-            if not await engine.hosted(kind.name, kind.format):
-                return await session.begin(prepared.request, stop)
-            await engine.admit(prepared.request, run=run)
-            return await session.go_on(stop)
-
-        result, signals = await drive_to_rest(engine, run, start, options, kind=kind, title=prepared.request.title)
-        code = await show_result(engine, kind, result, signals, options)
-    if report is not None:
-        _write_report(result, report)
-    return code
-
-
-async def _detach(options: Foreground, prepared: PreparedToAcquire) -> int:
-    run = new_run_id()
-
-    async def admit(engine: Engine) -> None:
-        await engine.admit(prepared.request, run=run)
-
-    return await detach_run(options, run, prepared.request.kind, admit, make=True)
-
-
 def _check_report(report: str | None) -> None:
     """Check that the report can be written, before anything is spent. Raises `UsageProblem`."""
     if report is None:
@@ -139,7 +144,11 @@ def _check_report(report: str | None) -> None:
         raise UsageProblem(cause, place="-o", hint="name a file in a folder that exists, such as report.md")
 
 
-def _write_report(result: RunResult, report: str) -> None:
+def _write_report(result: RunResult, *, report: str) -> None:
+    from actors.acquisition.report import markdown
+    from actors.acquisition.result import Result
+    from replan.cli.terminal.console import notice
+
     later = f"`{program()} export {result.run_id} -o {report}`"
     if result.status != "finished" or not isinstance(result, Result):
         notice(f"the report is not written, since the run has not ended; {later} writes it then")

@@ -1,35 +1,68 @@
 """`answer`: posts the answer to a question, or that there will be none."""
 
-import trio
+from __future__ import annotations
 
-from actors.run.ending import FINAL
+from typing import TYPE_CHECKING
+
+import click
+
+from replan.cli.completing import complete_question
 from replan.cli.exits import Exit
-from replan.cli.hints import how_to_resume, more_questions
-from replan.cli.home import opened
-from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
-from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest, run_named
-from replan.cli.terminal.console import notice, print_json
-from replan.runs.asked import check_heard, questions_of
-from replan.runs.engine import Engine
-from replan.runs.inbox import split
+from replan.cli.options import Invocation, common, examples, json_option
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
-from runtime.journal.port import RunRow
+
+if TYPE_CHECKING:
+    from replan.runs.engine import Engine
+    from runtime.journal.port import RunRow
 
 
-def answer_question(
-    invocation: Invocation, question: str | None, text: str | None, *, last: bool, as_json: bool
+_ANSWER = examples(
+    "replan answer k7m2x9qa/q1 'Python 3.11, no new dependencies'",
+    "replan answer --last 'Python 3.11'               if the newest run has one open question",
+    "replan answer k7m2x9qa/q1 - < answer.txt",
+    "replan answer k7m2x9qa/q2 'reject: no step undoes the migration'",
+    "replan answer k7m2x9qa/q3 --decline",
+)
+
+
+@click.command(epilog=_ANSWER)
+@click.argument("question", metavar="QUESTION|--last", required=False, shell_complete=complete_question)
+@click.argument("text", required=False)
+@click.option("--last", is_flag=True, help="A question of the newest run; with several, QUESTION is its ID.")
+@click.option("--decline", is_flag=True, help="Give no answer; the question says what happens then.")
+@json_option
+@common
+@click.pass_obj
+def answer(
+    invocation: Invocation, question: str | None, text: str | None, *, last: bool, decline: bool, as_json: bool
 ) -> int:
-    """Post an answer; a text of None declines the question. Return the exit code.
+    """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
 
-    With `last` the question is one of the newest run, by its id in that run; None is the only one that is open.
+    Works whether or not a process drives the run, and is durable when it returns. The first answer counts.
     """
+    if last and not decline and text is None:
+        question, text = None, question
+    if question is None and not last:
+        raise UsageProblem("no question is named", place="QUESTION", hint="`replan questions` lists them as RUN/ID")
+    if decline == (text is not None):
+        cause = "both an answer and --decline are given" if decline else "there is no answer"
+        raise UsageProblem(cause, place="TEXT", hint="`replan answer QUESTION TEXT`, or --decline for none")
+    import trio
+
+    from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
+
     body = read_stdin(ANSWER_BYTES_MAX) if text == "-" else text
     return trio.run(_answer, invocation, question, body, last, as_json)
 
 
 async def _answer(invocation: Invocation, question: str | None, text: str | None, last: bool, as_json: bool) -> int:
+    from replan.cli.home import opened
+    from replan.cli.reading import named_or_newest, run_named
+    from replan.cli.terminal.console import print_json
+    from replan.runs.asked import check_heard, questions_of
+    from replan.runs.inbox import split
+
     async with opened(invocation) as engine:
         if last:
             run = await named_or_newest(engine, None)
@@ -54,6 +87,9 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
 
 async def _only_question(engine: Engine, run: str) -> str:
     """Return the id of the only open question of a run. Raises `UsageProblem` where there is none, or a choice."""
+    from replan.runs.asked import questions_of
+    from replan.runs.inbox import split
+
     names = [split(question["id"])[1] for question in await questions_of(engine, run)]
     if not names:
         hint = f"`{program()} questions` lists those of all runs"
@@ -66,6 +102,10 @@ async def _only_question(engine: Engine, run: str) -> str:
 
 def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:
     """Say what was posted, how many questions are open, and how the run goes on if nobody drives it."""
+    from actors.run.ending import FINAL
+    from replan.cli.hints import how_to_resume, more_questions
+    from replan.cli.terminal.console import notice
+
     notice(text)
     more_questions(row.run, open_count)
     finished = row.summary.status == "finished"

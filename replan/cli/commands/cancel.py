@@ -1,21 +1,31 @@
 """`cancel`: ends a run for good."""
 
-import trio
+import click
 
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest
-from replan.cli.terminal.console import notice, print_json
-from replan.runs import cancelling
+from replan.cli.options import Invocation, common, examples, json_option
+from replan.cli.run_argument import require_one_run, run_argument
 
 
-def cancel_run(invocation: Invocation, name: str | None, *, as_json: bool) -> int:
-    """Cancel a run, the newest for None. Return the exit code."""
-    return trio.run(_cancel, invocation, name, as_json)
+@click.command(epilog=examples("replan cancel k7m2x9qa", "replan cancel --last"))
+@run_argument()
+@json_option
+@common
+@click.pass_obj
+def cancel(invocation: Invocation, run_id: str | None, *, last: bool, as_json: bool) -> int:
+    """Cancel a RUN for good. What it has found is kept; parking (Ctrl-C) is the way to go on later."""
+    require_one_run("cancel", run_id, last=last)
+    import trio
+
+    return trio.run(_cancel, invocation, run_id, as_json)
 
 
 async def _cancel(invocation: Invocation, name: str | None, as_json: bool) -> int:
+    from replan.cli.home import opened
+    from replan.cli.reading import named_or_newest
+    from replan.cli.terminal.console import notice, print_json
+    from replan.runs import cancelling
+
     async with opened(invocation) as engine:
         run = await named_or_newest(engine, name)
         finished = await cancelling.cancel_run(engine, run)

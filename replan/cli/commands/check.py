@@ -1,35 +1,91 @@
 """`check`: reads plans from files one by one, and prints the verdict of the guards on each."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from actors.values.findings import Verdict
+import click
+
 from replan.cli.exits import Exit
-from replan.cli.inputs import as_text, file_named
-from replan.cli.options import Invocation
-from replan.cli.terminal.console import notice, show
-from replan.cli.terminal.plain import JsonArray, print_json
-from replan.service.checking import UNREADABLE, Case, Standard, judged
-from replan.views.check_report import report_lines
-from replan.views.errors import line_of_error
+from replan.cli.options import Invocation, common, examples
 from runtime.core.errors import UsageProblem
-from runtime.models.replies import BYTES_MAX
 
-FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest `.jsonl` file that is read, line by line: memory holds one line of at most `BYTES_MAX` and its report. Of
-any other file, only as much is read as a plan may have."""
+if TYPE_CHECKING:
+    from actors.values.findings import Verdict
+    from replan.service.checking import Case
 
 
-def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standard, form: str) -> int:
-    """Check every plan of the files and print `text`, `json` or `jsonl`. Return the exit code."""
-    del invocation  # Checking has no home, so it keeps no log.
+_CHECK = examples(
+    "replan check plan.json",
+    "replan check plan.json --level expansive --json",
+    "replan check plans/*.json more.jsonl --jsonl | jq -c 'select(.valid | not)'",
+    "replan run problem.md --json | jq .plan | replan check -",
+)
+
+
+@click.command(epilog=_CHECK)
+@click.argument("files", metavar="PLAN...", nargs=-1, required=True)
+@click.option(
+    "--level",
+    type=click.Choice(["minimal", "medium", "expansive"]),
+    default="medium",
+    show_default=True,
+    help="The form; the run in which nothing fails; all traces of failures.",
+)
+@click.option(
+    "--assurance",
+    type=click.Choice(["strong", "strong_cyclic", "weak"]),
+    help="What expansive asks of the traces that do not escalate; default: strong_cyclic.",
+)
+@click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest total budget.")
+@click.option(
+    "--guard",
+    "guards",
+    multiple=True,
+    metavar="NAME",
+    help="A guard name that steps may use beside the 17 default ones.",
+)
+@click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
+@common
+@click.pass_obj
+def check(
+    invocation: Invocation,  # noqa: ARG001 -- checking has no home, so it keeps no log
+    files: tuple[str, ...],
+    *,
+    level: str,
+    assurance: str | None,
+    r_max: int,
+    guards: tuple[str, ...],
+    as_json: bool,
+    as_jsonl: bool,
+) -> int:
+    """Check plans without a model: no run, no home.
+
+    A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line.
+    Exit 0: all valid; 3: some rejected; 2: some unreadable.
+    """
+    if as_json and as_jsonl:
+        raise UsageProblem("both --json and --jsonl are given", place="--jsonl", hint="leave one out")
+    if assurance is not None and level != "expansive":
+        hint = "add --level expansive"
+        raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
+    from replan.cli.terminal.console import notice, show
+    from replan.cli.terminal.plain import JsonArray, print_json
+    from replan.service.checking import Standard, judged
+    from replan.views.check_report import report_lines
+    from replan.views.errors import line_of_error
+
+    standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
+    form = "json" if as_json else "jsonl" if as_jsonl else "text"
     worst, single, array = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl"), JsonArray()
     for name in files:
         try:
             for case in _cases(name):
-                verdict, report, guards = judged(case, standard)
+                verdict, report, catalog = judged(case, standard)
                 worst = _worse(worst, _exit_of(verdict))
                 if form == "json" and single:
                     print_json(report)
@@ -38,7 +94,7 @@ def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standa
                 elif form == "jsonl":
                     print_json(report, indent=None)
                 else:
-                    show(report_lines(report, guards))
+                    show(report_lines(report, catalog))
         except UsageProblem as problem:
             notice(line_of_error(problem))
             worst = Exit.USAGE
@@ -47,8 +103,16 @@ def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standa
     return worst
 
 
+FILE_BYTES_MAX = 256 * 1024 * 1024
+"""The largest `.jsonl` file that is read, line by line: memory holds one line of at most `BYTES_MAX` and its report. Of
+any other file, only as much is read as a plan may have."""
+
+
 def _cases(name: str) -> Iterator[Case]:
     """Yield the plans of a file; of a `.jsonl` file, never more than one line is in memory."""
+    from replan.service.checking import Case
+    from runtime.models.replies import BYTES_MAX
+
     try:
         with _opened(name) as file:
             if not name.endswith(".jsonl"):
@@ -69,6 +133,8 @@ def _cases(name: str) -> Iterator[Case]:
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     """Open the file, or give standard input, which stays open."""
+    from replan.cli.inputs import file_named
+
     if name == "-":
         yield sys.stdin.buffer
         return
@@ -78,6 +144,8 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield the lines of a `.jsonl` file; of one that is too long for a plan, only the beginning."""
+    from runtime.models.replies import BYTES_MAX
+
     total = 0
     while row := file.readline(BYTES_MAX + 2):
         total += len(row)
@@ -92,10 +160,15 @@ def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 def _text(data: bytes, place: str) -> str:
     """Return the text; one that is too large for a plan may be cut in a character, and its verdict says that."""
+    from replan.cli.inputs import as_text
+    from runtime.models.replies import BYTES_MAX
+
     return as_text(data, place) if len(data) <= BYTES_MAX + 1 else data.decode("utf-8", "replace")
 
 
 def _exit_of(verdict: Verdict) -> Exit:
+    from replan.service.checking import UNREADABLE
+
     if verdict.passed:
         return Exit.OK
     return Exit.USAGE if any(finding.code in UNREADABLE for finding in verdict.errors) else Exit.UNSOLVED

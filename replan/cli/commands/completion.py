@@ -1,22 +1,31 @@
 """`completion`: prints the script by which a shell completes what is typed."""
 
-from click.shell_completion import get_completion_class
+import click
 
 from replan.cli.exits import Exit
-from replan.cli.terminal.plain import print_json, print_text
+from replan.cli.options import common, examples, json_option
 from replan.setup.command_name import NAME
 
-_INSTALL = {
-    "bash": "echo 'eval \"$(replan completion bash)\"' >> ~/.bashrc",
-    "zsh": "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
-    "fish": "replan completion fish > ~/.config/fish/completions/replan.fish",
-}
-"""The line that installs the script of each shell."""
+_COMPLETION = examples(
+    "echo 'eval \"$(replan completion bash)\"' >> ~/.bashrc",
+    "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
+    "replan completion fish > ~/.config/fish/completions/replan.fish",
+)
 
 
-def print_completion(shell: str, *, as_json: bool) -> int:
-    """Print the script of a shell, after a comment that says how it is installed. Return the exit code."""
+@click.command(epilog=_COMPLETION, short_help="Print what makes your shell complete commands, ids and names.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@json_option
+@common
+def completion(*, shell: str, as_json: bool) -> int:
+    """Print the script that makes SHELL complete commands, options, ids of runs and questions, workflows and searches.
+
+    The examples install it.
+    """
+    from click.shell_completion import get_completion_class
+
     from replan.cli.app import app
+    from replan.cli.terminal.plain import print_json, print_text
 
     kind = get_completion_class(shell)
     assert kind is not None
@@ -26,3 +35,11 @@ def print_completion(shell: str, *, as_json: bool) -> int:
         return Exit.OK
     print_text(f"# Install it with: {_INSTALL[shell]}\n{script.rstrip()}\n")
     return Exit.OK
+
+
+_INSTALL = {
+    "bash": "echo 'eval \"$(replan completion bash)\"' >> ~/.bashrc",
+    "zsh": "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
+    "fish": "replan completion fish > ~/.config/fish/completions/replan.fish",
+}
+"""The line that installs the script of each shell."""

@@ -1,22 +1,32 @@
 """`delete`: deletes a run for good."""
 
-import trio
+import click
 
-from actors.values.format import counted
+from replan.cli.completing import complete_run
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.options import Invocation
-from replan.cli.reading import run_named
-from replan.cli.terminal.console import notice, print_json
-from replan.runs.deleting import delete_run
+from replan.cli.options import Invocation, common, examples, json_option
 
 
-def delete_named(invocation: Invocation, wanted: str, *, force: bool, as_json: bool) -> int:
-    """Delete a run. Return the exit code."""
-    return trio.run(_delete, invocation, wanted, force, as_json)
+@click.command(epilog=examples("replan delete k7m2x9qa", "replan delete k7m2x9qa --force --json"))
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
+@click.option("--force", is_flag=True, help="Also a run that has not ended.")
+@json_option
+@common
+@click.pass_obj
+def delete(invocation: Invocation, run_id: str, *, force: bool, as_json: bool) -> int:
+    """Delete a RUN for good: its records, its messages, and texts that no other run has. Nothing brings it back."""
+    import trio
+
+    return trio.run(_delete, invocation, run_id, force, as_json)
 
 
 async def _delete(invocation: Invocation, wanted: str, force: bool, as_json: bool) -> int:
+    from actors.values.format import counted
+    from replan.cli.home import opened
+    from replan.cli.reading import run_named
+    from replan.cli.terminal.console import notice, print_json
+    from replan.runs.deleting import delete_run
+
     async with opened(invocation) as engine:
         run = await run_named(engine, wanted)
         deleted = await delete_run(engine, run, force=force)

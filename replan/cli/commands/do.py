@@ -1,140 +1,159 @@
 """`do`: plans a problem and executes the plan, as two runs that name each other."""
 
+from __future__ import annotations
+
 import os
 import shlex
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import trio
+import click
 
-from actors.planning.prepare import RunOptions
-from actors.planning.result import Result
-from actors.run.result import RunResult
-from actors.tools.workspace import check_workspace
-from actors.values.format import counted
-from replan.cli.commands.execute import execute_in
-from replan.cli.cost import print_dry_run
-from replan.cli.drive import Foreground, drive_to_rest, show_result
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.inputs import place_of, read_problem
-from replan.cli.options import Invocation, naming_options
-from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import notice
-from replan.runs.attaching import attach
-from replan.runs.engine import Engine
-from replan.runs.executing import (
-    ExecutionOptions,
-    planning_for_tools,
-    prepare_to_execute,
-    tools_of,
+from replan.cli.options import Invocation, examples
+from replan.cli.run_options import (
+    driving_options,
+    limit_options,
+    model_option,
+    naming_options,
+    placement_options,
+    planning_options,
+    tools_options,
 )
-from replan.runs.execution_plans import plan_of_run
-from replan.runs.prepare import Prepared, prepare
-from replan.runs.run_ids import new_run_id
-from replan.runs.session import RunSession
-from replan.runs.workspaces import ensure_unused
 from replan.setup.command_name import program
-from replan.setup.gc_tuning import tune
-from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
-from runtime.drive.options import Stop
+
+if TYPE_CHECKING:
+    from actors.planning.prepare import RunRequest
+    from actors.run.result import RunResult
+    from replan.runs.engine import Engine
+    from replan.runs.executing import ExecutionOptions
+    from replan.runs.session import RunSession
+    from runtime.drive.options import Stop
+
+_DO = examples(
+    "replan do problem.md --tools tools.yaml --workspace ../shop -m gpt-5-mini --max-cost 2",
+    "replan do problem.md --tools tools.yaml --dry-run",
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Do:
-    """The wish to plan a problem and execute the plan, as the command line says it."""
+@click.command(epilog=_DO, short_help="Plan a problem, and execute the plan.")
+@planning_options
+@tools_options
+@model_option
+@limit_options
+@click.option("--dry-run", is_flag=True, help="Print what planning can cost, and run nothing.")
+@placement_options
+@driving_options
+@click.pass_obj
+def do(invocation: Invocation, /, problem: str, *, model: str | None, dry_run: bool, **values: Any) -> int:
+    """Plan the PROBLEM in a file, or - for standard input, and execute the plan with your tools.
 
-    problem: str
-    """A file with the problem, or `-`."""
-    planning: RunOptions
-    """The options of the planning run."""
-    options: ExecutionOptions
-    """The options of the execution."""
-    model: str | None
-    """The model, as after `--model`; None for the usual one."""
-    files: tuple[str, ...] = ()
-    """The files to plan with."""
-    repository: str | None = None
-    """The repository whose files are listed; None for none."""
-    dry_run: bool = False
-    """Whether nothing is run."""
+    These are two runs: one that plans, and one that executes its plan. The plan may only name what the tools file
+    implements. Limits hold for each of them. Where planning waits for you, answer it, resume it, and execute its plan:
+    the commands are printed.
+    """
+    import trio
 
+    from actors.planning.prepare import RunOptions
+    from actors.run.limits import split_limits
+    from actors.tools.workspace import check_workspace
+    from replan.cli.cost import print_dry_run
+    from replan.cli.inputs import place_of, read_problem
+    from replan.cli.plugins import registry_of
+    from replan.cli.terminal.console import notice
+    from replan.runs.attaching import attach
+    from replan.runs.executing import ExecutionOptions, planning_for_tools, tools_of
+    from replan.runs.prepare import prepare
+    from replan.setup.gc_tuning import tune
+    from replan.setup.home_folder import locate_home
 
-def do_problem(invocation: Invocation, request: Do, *, no_input: bool, as_json: bool, grace: float | None) -> int:
-    """Plan a problem and execute its plan; all is checked before a call is made. Return the exit code."""
-    text = read_problem(request.problem)
-    attached = attach(request.files, request.repository, text)
-    with naming_options(PROBLEM=place_of(request.problem), tools=request.options.tools or "--tools"):
-        home = locate_home()
-        workspace = check_workspace(request.options.workspace, home.folder)
-        tools, remarks = tools_of(request.options.tools, home, workspace, os.environ)
+    limits, file, home = split_limits(values), values["tools"], locate_home()
+    planning = RunOptions(
+        values["workflow"], values["search"], limits, no_input=invocation.no_input, strict=values["strict"]
+    )
+    options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=limits)
+    text = read_problem(problem)
+    attached = attach(values["files"], values["repository"], text)
+    with naming_options(PROBLEM=place_of(problem), tools=file or "--tools"):
+        tools, remarks = tools_of(file, home, check_workspace(options.workspace, home.folder), os.environ)
         prepared = prepare(
             text,
-            request.planning,
-            request.model,
+            planning,
+            model,
             registry=registry_of(invocation),
             environment=os.environ,
             attachments=attached.attachments,
         )
-        planning = planning_for_tools(prepared.request, tools)
+        request = planning_for_tools(prepared.request, tools)
     if not (tools.generators or tools.steps):
-        place = request.options.tools or str(home.folder)
         hint = "bind generators in a tools file, and name it with --tools"
-        raise UsageProblem("there are no tools, so no step can be executed", place=place, hint=hint)
+        raise UsageProblem("there are no tools, so no step can be executed", place=file or str(home.folder), hint=hint)
     for each in (*attached.notices, *remarks, *prepared.notices):
         notice(each)
-    if request.dry_run:
-        print_dry_run(planning, as_json=as_json)
+    if dry_run:
+        print_dry_run(request, as_json=invocation.json)
         return Exit.OK
     prepared.check_model()
     tune()
-    foreground = Foreground(invocation, no_input, as_json, grace)
-    return trio.run(_do, foreground, request, Prepared(planning, prepared.choice, prepared.environment))
+    return trio.run(_do, invocation, request, options, model)
 
 
-async def _do(options: Foreground, request: Do, prepared: Prepared) -> int:
+async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOptions, model: str | None) -> int:
+    from actors.planning.result import Result
+    from actors.tools.workspace import check_workspace
+    from actors.values.format import counted
+    from replan.cli.drive import drive_to_rest, show_result
+    from replan.cli.home import opened
+    from replan.cli.terminal.console import notice
+    from replan.runs.run_ids import new_run_id
+    from replan.runs.workspaces import ensure_unused
+    from replan.setup.home_folder import locate_home
+
     run, home = new_run_id(), locate_home().folder
-    async with opened(options.invocation, make=True, drives=True) as engine:
-        await ensure_unused(engine, check_workspace(request.options.workspace, home), home)
-        kind = engine.kinds.named(prepared.request.kind)
+    async with opened(invocation, make=True, drives=True) as engine:
+        await ensure_unused(engine, check_workspace(options.workspace, home), home)
+        kind = engine.kinds.named(request.kind)
 
         async def start(session: RunSession, stop: Stop) -> RunResult:  # Here: the execution follows in this process.
-            return await session.begin(prepared.request, stop)
+            return await session.begin(request, stop)
 
-        result, signals = await drive_to_rest(engine, run, start, options, kind=kind, title=prepared.request.title)
+        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=request.title)
         if not result.succeeded or not isinstance(result, Result) or result.plan is None or signals.code is not None:
-            code = await show_result(engine, kind, result, signals, options)
+            code = await show_result(engine, kind, result, signals, invocation)
             if result.status != "finished" or result.succeeded:
-                notice(f"then execute its plan with: {_command(request, run)}")
+                notice(f"then execute its plan with: {_command(run, options, model)}")
             return code
         notice(f"run {run} has planned {counted(len(result.plan.steps), 'step')}; executing")
-        return await _execute(engine, options, request, run)
+        return await _execute(engine, invocation, run, options, model)
 
 
-async def _execute(engine: Engine, options: Foreground, request: Do, run: str) -> int:
+async def _execute(
+    engine: Engine, invocation: Invocation, run: str, options: ExecutionOptions, model: str | None
+) -> int:
     """Execute the plan of a planning run. Raises `UsageProblem` that says with which command to go on."""
+    from replan.cli.starting import start_in
+    from replan.cli.terminal.console import notice
+    from replan.runs.executing import prepare_to_execute
+    from replan.runs.execution_plans import plan_of_run
+
     with naming_options():
         try:
-            prepared = prepare_to_execute(
-                await plan_of_run(engine, run),
-                request.options,
-                request.model,
-                registry=engine.registry,
-                environment=os.environ,
-            )
+            plan = await plan_of_run(engine, run)
+            prepared = prepare_to_execute(plan, options, model, registry=engine.registry, environment=os.environ)
         except UsageProblem as wrong:
-            hint = f"{wrong.hint}; the plan is kept: {_command(request, run)}" if wrong.hint else _command(request, run)
+            command = _command(run, options, model)
+            hint = f"{wrong.hint}; the plan is kept: {command}" if wrong.hint else command
             raise UsageProblem(wrong.cause, place=wrong.place, hint=hint) from None
     for each in prepared.request.notices:
         notice(each)
-    return await execute_in(engine, options, prepared)
+    code, _ = await start_in(engine, invocation, prepared.request)
+    return code
 
 
-def _command(request: Do, run: str) -> str:
+def _command(run: str, options: ExecutionOptions, model: str | None) -> str:
     """Return the command that executes the plan of a run with the same tools and workspace."""
-    options = request.options
     words = [program(), "execute", run]
     words += ["--tools", options.tools] if options.tools else []
     words += ["--workspace", options.workspace] if options.workspace != "." else []
-    words += ["-m", request.model] if request.model else []
+    words += ["-m", model] if model else []
     return shlex.join(words)

@@ -1,5 +1,7 @@
 """`doctor`: checks versions, the home with its settings and journal, the model and who chose it, and the terminal."""
 
+from __future__ import annotations
+
 import os
 import platform
 import shutil
@@ -9,45 +11,49 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import apsw
-import orjson
-import trio
+import click
 
-from actors.config.loader import shipped_workflows
 from actors.config.model_spec import Named
-from actors.files.suggestions import nearest
-from actors.guards.built_in import BUILT_IN
-from actors.tools.specs import McpSpec
-from actors.values.format import counted, money
-from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation
-from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import plain_terminal, print_json, show
-from replan.runs.executing import TOOLS_FILE
-from replan.runs.models import check_model
-from replan.runs.run_ids import ALL
-from replan.setup.data_files import data_root
-from replan.setup.database import database_place, database_url
-from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
-from replan.setup.kinds import Kinds
-from replan.setup.plugins import problems
-from replan.setup.settings import HomeBudgetEntry, choose_model, read_user_config
-from replan.setup.version import release
-from replan.telemetry.running import INSTALL, is_installed
-from replan.telemetry.settings import telemetry_settings
-from runtime.core.clock import SystemClock
-from runtime.core.cost import MICRO
+from replan.cli.options import Invocation, common, examples, json_option
 from runtime.core.errors import ReplanError, UsageProblem
-from runtime.core.ledger import ZERO, Amount
-from runtime.journal.port import HostRow, Journal
-from runtime.journal.versions import VERSION
-from runtime.models.base_url import OPENAI_URL, check_base_url
-from runtime.open_journal import open_journal
-from runtime.process.identity import is_dead
+
+if TYPE_CHECKING:
+    from actors.values.lines import Line
+    from replan.setup.settings import HomeBudgetEntry
+    from runtime.core.ledger import Amount
+    from runtime.journal.port import Journal
+
+
+@click.command(epilog=examples("replan doctor", "replan doctor -m gpt-5-mini --online", "replan doctor --verify"))
+@click.option("--online", is_flag=True, help="Also try to reach the model's server; no model is called.")
+@click.option("-m", "--model", help="The model to look at; default: REPLAN_MODEL, else rules.")
+@click.option("--verify", is_flag=True, help="Verify the journal instead; exit 9 if something in it is wrong.")
+@json_option
+@common
+def doctor(*, online: bool, model: str | None, verify: bool, as_json: bool) -> int:
+    """Say what this installation uses, where it comes from, and what is wrong with it. Exit 0 or 1.
+
+    With --verify, compute again what follows from the records of all runs, and compare; change nothing. Exit 0 or 9.
+    """
+    if verify:
+        from replan.cli.verify import verify_journal
+
+        return verify_journal(as_json=as_json)
+    from replan.cli.terminal.console import print_json, show
+
+    checks = list(_checks(os.environ, model, online=online))
+    ok = all(check.ok for check in checks)
+    if as_json:
+        rows = [{"name": check.name, "found": check.result, "ok": check.ok} for check in checks]
+        print_json({"ok": ok, "checks": rows})
+    else:
+        show(map(_line, checks))
+    return Exit.OK if ok else Exit.INTERNAL
+
 
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server."""
@@ -76,25 +82,21 @@ class Check:
     """Whether it is right."""
 
 
-def examine(*, online: bool, model: str | None, as_json: bool) -> int:
-    """Check everything and print the results. Return 0 when all is right, else 1."""
-    checks = list(_checks(os.environ, model, online=online))
-    ok = all(check.ok for check in checks)
-    if as_json:
-        rows = [{"name": check.name, "found": check.result, "ok": check.ok} for check in checks]
-        print_json({"ok": ok, "checks": rows})
-    else:
-        show(map(_line, checks))
-    return Exit.OK if ok else Exit.INTERNAL
-
-
 def _line(check: Check) -> Line:
+    from actors.values.lines import Line, Span, line
+
     mark = Span("ok", "green") if check.ok else Span("WRONG", "bold red")
     name = Span(f"{' ' * (5 - len(mark.text))}  {check.name:<10}")
     return Line((mark, name, *line(check.result).spans), hang=len(mark.text) + len(name.text))
 
 
 def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[Check]:
+    import apsw
+    import trio
+
+    from actors.config.loader import shipped_workflows
+    from replan.setup.data_files import data_root
+
     checks: list[tuple[str, Callable[[], str]]] = [
         ("replan", _replan),
         ("python", lambda: f"{platform.python_version()} ({sys.executable})"),
@@ -131,10 +133,18 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
 
 
 def _replan() -> str:
+    from replan.setup.data_files import data_root
+    from replan.setup.version import release
+
     return f"{release()} ({data_root()})"
 
 
 def _plugins() -> str:
+    from actors.guards.built_in import BUILT_IN
+    from replan.cli.plugins import registry_of
+    from replan.setup.kinds import Kinds
+    from replan.setup.plugins import problems
+
     plugins, own = registry_of(Invocation()), len(BUILT_IN)
     kinds, broken_kinds = Kinds().formats()
     if broken := [*problems(), *broken_kinds]:
@@ -144,6 +154,11 @@ def _plugins() -> str:
 
 
 def _tools(environment: Mapping[str, str]) -> str:
+    from actors.tools.specs import McpSpec
+    from actors.values.format import counted
+    from replan.runs.executing import TOOLS_FILE
+    from replan.setup.home_folder import locate_home
+
     path = locate_home(environment).folder / TOOLS_FILE
     if not path.exists():
         return f"none ({path})"
@@ -167,6 +182,8 @@ def _isolation(environment: Mapping[str, str]) -> str:
 
 
 def _home(environment: Mapping[str, str]) -> str:
+    from replan.setup.home_folder import locate_home, prepare_home
+
     source = "REPLAN_HOME" if environment.get("REPLAN_HOME") else "the platform's data folder"
     if not locate_home(environment).folder.exists():
         return f"{locate_home(environment).folder} ({source}; made by the first run)"
@@ -174,6 +191,9 @@ def _home(environment: Mapping[str, str]) -> str:
 
 
 def _config(environment: Mapping[str, str]) -> str:
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+
     path = locate_home(environment).config
     read_user_config(path)
     return str(path) if path.exists() else f"none ({path})"
@@ -181,6 +201,12 @@ def _config(environment: Mapping[str, str]) -> str:
 
 def _open(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
     """Return a context that gives the journal: the database's, or the home's; None where the home has none."""
+    from replan.setup.database import database_url
+    from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home
+    from replan.setup.kinds import Kinds
+    from runtime.core.clock import SystemClock
+    from runtime.open_journal import open_journal
+
     url, path = database_url(environment), locate_home(environment).journal
     if url is None and not path.exists():
         return nullcontext()
@@ -188,6 +214,12 @@ def _open(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal
 
 
 async def _journal(environment: Mapping[str, str]) -> str:
+    from actors.values.format import counted
+    from replan.runs.run_ids import ALL
+    from replan.setup.database import database_place
+    from replan.setup.home_folder import locate_home
+    from runtime.journal.versions import VERSION
+
     path = locate_home(environment).journal
     async with _open(environment) as journal:
         if journal is None:
@@ -199,6 +231,10 @@ async def _journal(environment: Mapping[str, str]) -> str:
 
 
 async def _budget(environment: Mapping[str, str]) -> str:
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from runtime.core.ledger import ZERO
+
     home = locate_home(environment)
     budget = read_user_config(home.config).home_budget
     async with _open(environment) as journal:
@@ -208,6 +244,10 @@ async def _budget(environment: Mapping[str, str]) -> str:
 
 async def _tenants(environment: Mapping[str, str]) -> str:
     """Return what the runs of the tenants of the config have committed today."""
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from runtime.core.ledger import ZERO
+
     tenants = read_user_config(locate_home(environment).config).tenants
     async with _open(environment) as journal:
         spent = {name: ZERO if journal is None else await journal.spent_today(name) for name in tenants}
@@ -216,6 +256,9 @@ async def _tenants(environment: Mapping[str, str]) -> str:
 
 def _spent(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
     """Return what was committed today of a budget, and what is left of it; `unlimited` where it has no limit."""
+    from actors.values.format import counted, money
+    from runtime.core.cost import MICRO
+
     calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
     remaining = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
@@ -224,6 +267,10 @@ def _spent(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
 
 
 async def _hosts(environment: Mapping[str, str]) -> str:
+    from actors.values.format import counted
+    from runtime.journal.port import HostRow
+    from runtime.process.identity import is_dead
+
     hosts = list[HostRow]()
     async with _open(environment) as journal:
         if journal is not None:
@@ -237,6 +284,9 @@ async def _hosts(environment: Mapping[str, str]) -> str:
 
 def _notify(environment: Mapping[str, str]) -> str:
     """Return the notify program. Raises `UsageProblem` if it cannot be started."""
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+
     path = locate_home(environment).config
     arguments = read_user_config(path).notify
     if not arguments:
@@ -252,11 +302,17 @@ def _notify(environment: Mapping[str, str]) -> str:
 
 def _webhooks(environment: Mapping[str, str]) -> str:
     """Return the names of the webhooks; their addresses may hold a token."""
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+
     return ", ".join(read_user_config(locate_home(environment).config).webhooks) or "none"
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:
     """Return what is exported to OpenTelemetry. Raises `UsageProblem` for what is asked for and not possible."""
+    from replan.telemetry.running import INSTALL, is_installed
+    from replan.telemetry.settings import telemetry_settings
+
     settings = telemetry_settings(environment)
     if settings.problems:
         raise UsageProblem("; ".join(settings.problems))
@@ -268,6 +324,10 @@ def _telemetry(environment: Mapping[str, str]) -> str:
 
 
 def _model(environment: Mapping[str, str], model: str | None) -> str:
+    from replan.runs.models import check_model
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import choose_model, read_user_config
+
     config = locate_home(environment).config
     choice = choose_model(model, environment, read_user_config(config))
     check_model(choice.spec, environment)
@@ -286,6 +346,8 @@ def _key(environment: Mapping[str, str]) -> str:
 
 
 def _server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
+    from runtime.models.base_url import OPENAI_URL, check_base_url
+
     configured = environment.get("OPENAI_BASE_URL")
     url = check_base_url(configured) if configured else OPENAI_URL
     parts = urlsplit(url)
@@ -298,6 +360,9 @@ def _server(environment: Mapping[str, str], model: str | None, *, online: bool) 
 
 def _wanted(environment: Mapping[str, str], model: str | None) -> str | None:
     """Return the name of the model that a server must have, or None where no model of a server is chosen."""
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import choose_model, read_user_config
+
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
     except ReplanError:  # The check of the model says so.
@@ -311,6 +376,8 @@ def _probe(url: str, key: str, model: str | None) -> str:
     Raises `OSError` if the server is not there, refuses the key, or has a list without the model.
     """
     import httpx2
+
+    from actors.files.suggestions import nearest
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
@@ -333,6 +400,8 @@ def _probe(url: str, key: str, model: str | None) -> str:
 
 def _listed(content: bytes) -> frozenset[str]:
     """Return the names in a server's list of models; none where the list has another form."""
+    import orjson
+
     try:
         models = orjson.loads(content)["data"]
         return frozenset(model["id"] for model in models if isinstance(model["id"], str))
@@ -341,6 +410,8 @@ def _listed(content: bytes) -> frozenset[str]:
 
 
 def _terminal(environment: Mapping[str, str]) -> str:
+    from replan.cli.terminal.console import plain_terminal
+
     if plain_terminal(sys.stdout):
         return "plain text: not a terminal" if not sys.stdout.isatty() else "plain text: TERM is dumb"
     size = os.get_terminal_size(sys.stdout.fileno())

@@ -1,111 +1,150 @@
 """`execute`: executes a plan here, or hands it to a host."""
 
+from __future__ import annotations
+
 import os
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import trio
+import click
 
-from actors.execution.outline import outline_lines, outline_of
-from actors.run.result import RunResult
-from replan.cli.detaching import detach as detach_run
-from replan.cli.drive import Foreground, drive_in_foreground
+from replan.cli.completing import complete_workflow
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.inputs import read_stdin
-from replan.cli.options import Invocation, naming_options
-from replan.cli.plugins import registry_of
-from replan.cli.reading import reading
-from replan.cli.terminal.console import notice, print_json, show
-from replan.runs.engine import Engine
-from replan.runs.executing import ExecutionOptions, PreparedToExecute, prepare_to_execute
-from replan.runs.execution_plans import PlanToExecute, is_file, plan_in_file, plan_of_run, read_plan_file
-from replan.runs.reader import Reading
-from replan.runs.run_ids import new_run_id, run_named
-from replan.runs.session import RunSession
-from replan.runs.shipped_examples import WORKFLOW, example_named
-from replan.runs.workspaces import admit_alone, ensure_unused
-from replan.setup.gc_tuning import tune
-from replan.setup.home_folder import locate_home
-from runtime.core.errors import RunNotFound
-from runtime.drive.options import Stop
-from runtime.models.replies import BYTES_MAX
+from replan.cli.options import Invocation, examples
+from replan.cli.run_options import (
+    detach_option,
+    driving_options,
+    limit_options,
+    model_option,
+    naming_options,
+    placement_options,
+    tools_options,
+)
+from runtime.core.errors import RunNotFound, UsageProblem
+
+if TYPE_CHECKING:
+    from replan.runs.execution_plans import PlanToExecute
+    from replan.runs.reader import Reading
+
+_EXECUTE = examples(
+    "replan execute --example repair",
+    "replan execute k7m2x9qa --tools tools.yaml --workspace ../shop --dry-run",
+    "replan execute k7m2x9qa --tools tools.yaml --workspace ../shop -m gpt-5-mini --max-cost 1",
+    "replan execute plan.json --approve each",
+)
+EXAMPLES = ("repair", "detour")
+"""The shipped examples."""
 
 
-@dataclass(frozen=True, slots=True)
-class Execute:
-    """The wish to execute a plan, as the command line says it."""
-
-    plan: str | None
-    """A run, a file, or `-`; None for an example."""
-    example: str | None
-    """The name of a shipped example; None for a plan of the user's."""
-    workspace: str | None
-    """The folder that `--workspace` names; None for none."""
-    options: ExecutionOptions
-    """The other options."""
-    model: str | None
-    """The model, as after `--model`; None for the usual one."""
-    dry_run: bool = False
-    """Whether nothing is run."""
-    detach: bool = False
-    """Whether a host drives the run."""
-
-
-def execute_plan(
-    invocation: Invocation, request: Execute, *, no_input: bool, as_json: bool, grace: float | None
+@click.command(epilog=_EXECUTE, short_help="Execute a plan with your tools.")
+@click.argument("plan", required=False, metavar="RUN|PLAN.json")
+@tools_options
+@click.option("--example", type=click.Choice(EXAMPLES), help="Copy a shipped example, and execute it.")
+@model_option
+@click.option(
+    "-w",
+    "--workflow",
+    shell_complete=complete_workflow,
+    help="The workflow that replans; default: the one that made the plan, or search.",
+)
+@click.option("--level", type=click.Choice(["minimal", "medium", "expansive"]), help="Prove the plan at this level.")
+@click.option("--r-max", type=click.IntRange(min=1), metavar="N", help="The most attempts that a plan may budget for.")
+@limit_options
+@click.option("--dry-run", is_flag=True, help="Print what would run, and run nothing.")
+@detach_option
+@placement_options
+@driving_options
+@click.pass_obj
+def execute(
+    invocation: Invocation,
+    /,
+    plan: str | None,
+    *,
+    example: str | None,
+    model: str | None,
+    dry_run: bool,
+    detach: bool,
+    **values: Any,
 ) -> int:
-    """Execute a plan; everything is checked before anything is written. Return the exit code."""
-    if request.example is not None:
-        request = _with_example(request, request.example)
-    prepared = _prepared(invocation, request)
+    """Execute the plan of a planning RUN, or of a file (- for standard input), step by step, with your tools.
+
+    The tools file says which program, function, model or person each generator and guard of the plan stands for. The
+    plan is proved again before anything runs. After a failure, the plan says what follows. Where it says
+    nothing, the policy decides, and Replan makes a new plan for what is left.
+
+    The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints
+    how to go on with it.
+    """
+    if (plan is None) == (example is None):
+        cause = "no plan is named" if plan is None else "both a plan and --example are given"
+        raise UsageProblem(cause, place="PLAN", hint="name a planning run, a file with a plan, or --example NAME")
+    if detach and dry_run:
+        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    from actors.execution.outline import outline_lines, outline_of
+    from actors.run.limits import split_limits
+    from replan.cli.plugins import registry_of
+    from replan.cli.starting import start_run
+    from replan.cli.terminal.console import notice, print_json, show
+    from replan.runs.executing import ExecutionOptions, prepare_to_execute
+
+    if example is not None:
+        plan, model = _take_example(example, model, values, dry_run=dry_run)
+    options = ExecutionOptions(
+        tools=values["tools"],
+        workspace=values["workspace"] or ".",
+        approval=values["approve"],
+        level=values["level"],
+        r_max=values["r_max"],
+        workflow=values["workflow"],
+        limits=split_limits(values),
+    )
+    with naming_options():
+        source = _source_of(invocation, plan or "")
+        prepared = prepare_to_execute(source, options, model, registry=registry_of(invocation), environment=os.environ)
     for each in prepared.notices:
         notice(each)
-    if request.dry_run:
+    if dry_run:
         outline = outline_of(prepared.request.config)
-        if as_json:
+        if invocation.json:
             print_json(outline.to_json())
         else:
             show(list(outline_lines(outline)))
         return Exit.OK
     prepared.check_model()
-    foreground = Foreground(invocation, no_input, as_json, grace)
-    if request.detach:
-        return trio.run(_detach, foreground, prepared)
-    tune()
-    return trio.run(execute_here, foreground, prepared)
+    return start_run(invocation, prepared.request, detach=detach)
 
 
-def _with_example(request: Execute, name: str) -> Execute:
-    """Return the wish to execute a shipped example, whose project is copied unless nothing is to run."""
+def _take_example(name: str, model: str | None, values: dict[str, Any], *, dry_run: bool) -> tuple[str, str]:
+    """Return the plan and the model of a shipped example, and give its tools, workspace and workflow to the options.
+
+    Its project is copied, unless nothing is to run.
+    """
+    from replan.cli.terminal.console import notice
+    from replan.runs.shipped_examples import WORKFLOW, example_named
+
     example = example_named(name)
-    target = Path(request.workspace or f"replan-{name}")
-    if request.dry_run:
+    target = Path(values["workspace"] or f"replan-{name}")
+    if dry_run:
         target = example.folder / "project"
     else:
         example.copy_project(target)
         notice(f"the project is in {target}")
-    options = replace(
-        request.options,
-        tools=request.options.tools or example.tools,
-        workspace=str(target),
-        workflow=request.options.workflow or WORKFLOW,
-    )
-    return replace(request, plan=example.plan, options=options, model=request.model or example.model)
+    values["tools"] = values["tools"] or example.tools
+    values["workspace"] = str(target)
+    values["workflow"] = values["workflow"] or WORKFLOW
+    return example.plan, model or example.model
 
 
-def _prepared(invocation: Invocation, request: Execute) -> PreparedToExecute:
-    """Return the execution, checked. Raises `UsageProblem` that names the option or the file."""
-    with naming_options():
-        source = source_of(invocation, request.plan or "")
-        return prepare_to_execute(
-            source, request.options, request.model, registry=registry_of(invocation), environment=os.environ
-        )
-
-
-def source_of(invocation: Invocation, name: str) -> PlanToExecute:
+def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
     """Return the plan of a file, of standard input, or of a run. Raises `UsageProblem` where there is none."""
+    from replan.cli.inputs import read_stdin
+    from replan.cli.reading import reading
+    from replan.cli.terminal.console import notice
+    from replan.runs.execution_plans import is_file, plan_in_file, plan_of_run, read_plan_file
+    from replan.runs.run_ids import run_named
+    from runtime.models.replies import BYTES_MAX
+
     if name == "-":
         if sys.stdin.isatty():
             notice("reading the plan from the terminal; Ctrl-D ends it")
@@ -122,33 +161,3 @@ def source_of(invocation: Invocation, name: str) -> PlanToExecute:
         raise RunNotFound(name, cause=f"{error}, and no file of this name") from None
     invocation.done_at_once = False  # The execution follows.
     return source
-
-
-async def execute_here(options: Foreground, prepared: PreparedToExecute) -> int:
-    """Execute a plan in the foreground, or follow the host that does. Return the exit code."""
-    async with opened(options.invocation, make=True, drives=True) as engine:
-        return await execute_in(engine, options, prepared)
-
-
-async def execute_in(engine: Engine, options: Foreground, prepared: PreparedToExecute) -> int:
-    """Do as `execute_here`, with the home open. Raises `UsageProblem` where another run works in the workspace."""
-    run, home = new_run_id(), locate_home().folder
-    await ensure_unused(engine, prepared.workspace, home)
-    kind = engine.kinds.named(prepared.request.kind)
-
-    async def start(session: RunSession, stop: Stop) -> RunResult:
-        if not await engine.hosted(kind.name, kind.format):
-            return await session.begin(prepared.request, stop)
-        await admit_alone(engine, prepared.request, run, home)
-        return await session.go_on(stop)
-
-    return await drive_in_foreground(engine, run, start, options, kind=kind, title=prepared.request.title)
-
-
-async def _detach(options: Foreground, prepared: PreparedToExecute) -> int:
-    run, home = new_run_id(), locate_home().folder
-
-    async def admit(engine: Engine) -> None:
-        await admit_alone(engine, prepared.request, run, home)
-
-    return await detach_run(options, run, prepared.request.kind, admit, make=True)

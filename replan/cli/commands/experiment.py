@@ -1,47 +1,74 @@
 """`experiment`: prepares and runs an experiment with progress on stderr, and reports; or prints the calibration."""
 
+from __future__ import annotations
+
 import os
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import trio
+import click
 
-from actors.values.lines import columns, line
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation
-from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import err, notice, out, print_json, rich_text
-from replan.cli.terminal.ticker import Ticker
-from replan.experiments.calibration import calibrate, curve_tables, load_calibration
-from replan.experiments.execution_definition import is_about_executions
-from replan.experiments.execution_report import write_execution_report
-from replan.experiments.execution_trials import prepare_executions, run_trials
-from replan.experiments.preparation import Installation, PreparedExperiment, prepare
-from replan.experiments.report import PAGE, write_report
-from replan.experiments.results import Store, Trial
-from replan.experiments.scorecard import Cell
-from replan.setup.data_files import data_root
-from replan.setup.home_folder import locate_home
-from replan.setup.settings import read_user_config
-from runtime.core.clock import SystemClock
+from replan.cli.options import Invocation, common, examples, json_option
+from runtime.core.errors import UsageProblem
 
-_SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
-"""The columns of the summary; the files have all columns."""
-_SHOWN_OF_EXECUTIONS = (
-    "world",
-    "policy",
-    "trials",
-    "achieved",
-    "success",
-    "tool_calls_mean",
-    "replans_mean",
-    "questions_mean",
+if TYPE_CHECKING:
+    from replan.experiments.preparation import Installation, PreparedExperiment
+    from replan.experiments.results import Store, Trial
+    from replan.experiments.scorecard import Cell
+
+
+_EXPERIMENT = examples(
+    "replan experiment configs/experiments/quick.yaml",
+    "replan experiment mine.yaml --out results/mine --json | jq '.arms[] | {arm, success}'",
+    "replan experiment --calibrate curves/",
 )
-"""The same for experiments about executions."""
 
 
-def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool) -> int:
-    """Run an experiment, or go on with it, and write its report. Return the exit code."""
+@click.command(epilog=_EXPERIMENT)
+@click.argument("file", metavar="FILE", required=False)
+@click.option("--out", "results", metavar="FOLDER", help="Where results and report go; default: experiments/NAME.")
+@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for simulated trials; default: the cores.")
+@click.option("--skip-broken", is_flag=True, help="Leave out problems that cannot be read, and say which.")
+@click.option("--calibrate", metavar="FOLDER", help="Compare the simulated author with recorded curves.")
+@json_option
+@common
+@click.pass_obj
+def experiment(
+    invocation: Invocation,  # noqa: ARG001 -- every command has it
+    file: str | None,
+    *,
+    results: str | None,
+    jobs: int | None,
+    skip_broken: bool,
+    calibrate: str | None,
+    as_json: bool,
+) -> int:
+    """Run the experiment in a FILE, and write tables, plots and an HTML report.
+
+    What the folder holds already is not run again: after an interruption the same command goes on, and ends with the
+    same bytes. Exit 5: the experiment's own budget was spent first.
+    """
+    from actors.values.lines import line
+    from replan.cli.plugins import registry_of
+    from replan.cli.terminal.console import notice, out, print_json, rich_text
+    from replan.experiments.execution_definition import is_about_executions
+    from replan.experiments.preparation import Installation, prepare
+    from replan.experiments.report import PAGE, write_report
+    from replan.experiments.results import Store
+    from replan.setup.data_files import data_root
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from runtime.core.clock import SystemClock
+
+    if (file is None) == (calibrate is None):
+        cause = "no experiment is named" if file is None else "both an experiment and --calibrate are given"
+        raise UsageProblem(cause, place="FILE", hint="`replan experiment FILE`, or --calibrate FOLDER alone")
+    if calibrate is not None:
+        return print_calibration(Path(calibrate), as_json=as_json)
+    assert file is not None
+    folder, path = None if results is None else Path(results), Path(file)
     config = read_user_config(locate_home().config)
     installation = Installation(registry_of(Invocation()), data_root(), config, os.environ, SystemClock().now())
     if is_about_executions(path):
@@ -60,10 +87,32 @@ def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_br
     return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
 
 
+_SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
+"""The columns of the summary; the files have all columns."""
+
+_SHOWN_OF_EXECUTIONS = (
+    "world",
+    "policy",
+    "trials",
+    "achieved",
+    "success",
+    "tool_calls_mean",
+    "replans_mean",
+    "questions_mean",
+)
+"""The same for experiments about executions."""
+
+
 def _run_executions(
     path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, as_json: bool
 ) -> int:
     """Run an experiment about executions from its beginning, and write its tables. Return the exit code."""
+    from actors.values.lines import line
+    from replan.cli.terminal.console import out, print_json, rich_text
+    from replan.cli.terminal.ticker import Ticker
+    from replan.experiments.execution_report import write_execution_report
+    from replan.experiments.execution_trials import prepare_executions, run_trials
+
     prepared = prepare_executions(path, installation)
     with Ticker("trials") as ticker:
         trials = run_trials(prepared, ticker.tick, jobs)
@@ -79,6 +128,12 @@ def _run_executions(
 
 def run_trials_of(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
     """Run the trials without a result, with progress on stderr; return all."""
+    import trio
+
+    from actors.values.lines import line
+    from replan.cli.terminal.console import err, rich_text
+    from replan.cli.terminal.ticker import Ticker
+
     try:
         with Ticker("trials") as ticker:
             if prepared.simulated:
@@ -95,6 +150,11 @@ def run_trials_of(prepared: PreparedExperiment, store: Store, jobs: int | None) 
 
 def print_calibration(folder: Path, *, as_json: bool) -> int:
     """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
+    from actors.values.lines import line
+    from replan.cli.terminal.console import out, print_json, rich_text
+    from replan.experiments.calibration import calibrate, curve_tables, load_calibration
+    from replan.setup.data_files import data_root
+
     calibration = load_calibration(data_root())
     rows: list[dict[str, Cell]] = [
         {
@@ -122,6 +182,9 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
 
 def print_rows(rows: list[dict[str, Cell]]) -> None:
     """Print rows in columns: text on the left, numbers on the right."""
+    from actors.values.lines import columns
+    from replan.cli.terminal.console import out, rich_text
+
     table = [[name.replace("_", " ") for name in rows[0]]] if rows else []
     table += [[_word(value) for value in row.values()] for row in rows]
     widths = [max(len(cells[column]) for cells in table) for column in range(len(table[0]) if table else 0)]

@@ -3,15 +3,44 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-import yaml
+import click
 
-from actors.files.suggestions import near
-from actors.values.lines import indented, line
 from replan.cli.exits import Exit
-from replan.cli.terminal.console import print_json, show
+from replan.cli.options import common, examples, json_option
 from replan.setup.command_name import program
-from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
+
+_EXPLAIN = examples("replan explain all_pruned", "replan explain composite", "replan explain plan.cycle --json")
+
+
+@click.command(epilog=_EXPLAIN)
+@click.argument("term", nargs=-1)
+@json_option
+@common
+def explain(*, term: tuple[str, ...], as_json: bool) -> int:
+    """Explain a TERM that this program prints: an outcome, a guard, a code, a status, a word. Without one, list all."""
+    from actors.files.suggestions import near
+    from actors.values.lines import indented, line
+    from replan.cli.terminal.console import print_json, show
+
+    wanted = " ".join(term)
+    known = terms()
+    if not wanted:
+        shown = known
+    else:
+        shown = [term for term in known if term.name == wanted] or [
+            term for term in known if _same(term.name) == _same(wanted)
+        ]
+    if not shown:
+        hint = near(wanted, [term.name for term in known]) or f"`{program()} explain` lists the terms"
+        raise UsageProblem(f"no term {wanted!r}", place="TERM", hint=hint)
+    if as_json:
+        print_json({"terms": [term._asdict() for term in shown]})
+        return Exit.OK
+    for each in shown:
+        show([line(f"{each.name} ({each.kind})", "bold"), indented(each.means)])
+    return Exit.OK
+
 
 _SECTIONS = {
     "outcomes": "outcome of a run",
@@ -23,6 +52,7 @@ _SECTIONS = {
     "guards": "guard of a workflow's step",
     "words": "word",
 }
+
 _ROW = "rule of the default policy"
 """What the terms of a section are."""
 
@@ -40,6 +70,10 @@ class Term(NamedTuple):
 
 def terms() -> list[Term]:
     """Return every term that can be explained, section by section."""
+    import yaml
+
+    from replan.setup.data_files import data_root
+
     configs = data_root() / "configs"
     every_term: list[Term] = []
     for name in ("meanings.yaml", "terms.yaml"):
@@ -55,26 +89,6 @@ def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[Term]:
     for name, entry in entries.items():
         means = f"{entry['means']} From: {entry['by']}." if isinstance(entry, Mapping) else str(entry)
         yield Term(str(name), kind, " ".join(means.replace("`", "").split()))
-
-
-def explain_term(wanted: str, *, as_json: bool) -> int:
-    """Print what a term means, or all terms for an empty one. Return the exit code. Raises `UsageProblem`."""
-    known = terms()
-    if not wanted:
-        shown = known
-    else:
-        shown = [term for term in known if term.name == wanted] or [
-            term for term in known if _same(term.name) == _same(wanted)
-        ]
-    if not shown:
-        hint = near(wanted, [term.name for term in known]) or f"`{program()} explain` lists the terms"
-        raise UsageProblem(f"no term {wanted!r}", place="TERM", hint=hint)
-    if as_json:
-        print_json({"terms": [term._asdict() for term in shown]})
-        return Exit.OK
-    for term in shown:
-        show([line(f"{term.name} ({term.kind})", "bold"), indented(term.means)])
-    return Exit.OK
 
 
 def _same(name: str) -> str:

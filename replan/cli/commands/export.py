@@ -1,31 +1,55 @@
 """`export`: writes the plan of a run in a form for other programs and people."""
 
+from __future__ import annotations
+
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from actors.run.views import Document
+import click
+
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest, reading_run
-from replan.cli.terminal.console import notice
-from replan.cli.terminal.plain import json_text, print_json, print_text
+from replan.cli.options import Invocation, common, examples, json_option
+from replan.cli.run_argument import require_one_run, run_argument
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from actors.run.views import Document
     from replan.runs.reader import Reading
 
-_FORMS = {".json": "json", ".mmd": "mermaid", ".mermaid": "mermaid"}
-"""The form that a file's name asks for."""
-_DOCUMENTS = {"json": "plan"}
-"""The document of a form, where it has another name."""
+
+_EXPORT = examples(
+    "replan export --last -o plan.md",
+    "replan export k7m2x9qa --format github-checklist | gh issue create -t 'The plan' -F -",
+    "replan export --last --format mermaid -o plan.mmd",
+    "replan export --last -o plan.json && replan check plan.json",
+)
 
 
-def export_plan(invocation: Invocation, name: str | None, form: str | None, output: str, *, as_json: bool) -> int:
-    """Write the plan of a run, of the newest for None, to a file or, for `-`, to stdout. Return the exit code."""
+@click.command(epilog=_EXPORT, short_help="Write the plan of a run to a file.")
+@run_argument()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "json", "github-checklist", "mermaid"]),
+    help="What to write; default: by the name of the file, else markdown.",
+)
+@click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
+@json_option
+@common
+@click.pass_obj
+def export(
+    invocation: Invocation, run_id: str | None, *, last: bool, form: str | None, output: str, as_json: bool
+) -> int:
+    """Write the proved plan of a RUN in a form for other programs and people. A file is replaced."""
+    require_one_run("export", run_id, last=last)
+    from replan.cli.reading import reading_run
+    from replan.cli.terminal.console import notice
+    from replan.cli.terminal.plain import json_text, print_json, print_text
+
     form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, document = reading_run(invocation, name, partial(_document, form=form))
+    run, document = reading_run(invocation, run_id, partial(_document, form=form))
     text = document.text
     if text is None:
         text = json_text(document.json) + "\n"
@@ -47,7 +71,16 @@ def export_plan(invocation: Invocation, name: str | None, form: str | None, outp
     return Exit.OK
 
 
-async def _document(reader: "Reading", name: str | None, *, form: str) -> tuple[str, Document]:
+_FORMS = {".json": "json", ".mmd": "mermaid", ".mermaid": "mermaid"}
+"""The form that a file's name asks for."""
+
+_DOCUMENTS = {"json": "plan"}
+"""The document of a form, where it has another name."""
+
+
+async def _document(reader: Reading, name: str | None, *, form: str) -> tuple[str, Document]:
+    from replan.cli.reading import named_or_newest
+
     run = await named_or_newest(reader, name)
     loaded = await reader.read(run)
     make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))

@@ -1,30 +1,65 @@
 """`mcp`: serves the home to a program that speaks the Model Context Protocol, and drives its runs."""
 
+from __future__ import annotations
+
 import json
 import sys
 import time
-from typing import IO, cast
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING, cast
 
 import click
-import trio
 
-from actors.values.format import stamp
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.host_notices import reporter, watch_signals
-from replan.cli.options import Invocation
-from replan.cli.terminal.console import Lossy, notice
-from replan.mcp.serving import Wish, serve_mcp
+from replan.cli.options import Invocation, common, examples, plugins_option
 from replan.setup.command_name import program
-from replan.setup.gc_tuning import tune
-from replan.setup.home_folder import locate_home
-from replan.setup.settings import read_user_config
-from runtime.drive.options import Stop
-from runtime.host.notices import Stopped
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from replan.mcp.serving import Wish
 
 
-def serve_clients(invocation: Invocation, wish: Wish, *, as_json: bool) -> int:
-    """Serve the home until a signal asks to stop, or the client has gone. Return the exit code."""
+PORT = 8431
+"""The usual port of HTTP."""
+
+
+@click.command(epilog=examples("replan mcp", "replan mcp --allow-execute", "replan mcp --http --port 0"))
+@click.option("--http", is_flag=True, help="Serve over HTTP on this machine, in place of standard input and output.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help=f"The port of HTTP, {PORT} where none is named; 0 takes a free one.",
+)
+@click.option("--no-host", is_flag=True, help="Show and take messages only; another process drives the runs.")
+@click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@plugins_option
+@common
+@click.pass_obj
+def mcp(
+    invocation: Invocation, *, http: bool, port: int | None, no_host: bool, allow_execute: bool, as_json: bool
+) -> int:
+    """Serve the home to a program that speaks the Model Context Protocol, and drive its runs.
+
+    A client starts it and speaks on standard input and output; when the client ends, so does the server, its runs are
+    parked, and the next host goes on with them. With --http it listens on this machine for clients that have a token
+    (`replan token add`). Notices go to stderr, with --http to stdout.
+    """
+    import trio
+
+    from replan.cli.terminal.console import notice
+    from replan.mcp.serving import Wish
+    from replan.setup.gc_tuning import tune
+
+    if port is not None and not http:
+        raise UsageProblem("only HTTP has a port", place="--port", hint="add --http")
+    missing = [name for name in ("mcp", "starlette", "hypercorn") if find_spec(name) is None]
+    if missing:
+        hint = "pip install 'replan[mcp]'"
+        raise UsageProblem(f"this needs the extra `mcp`, and {missing[0]} is missing", place="mcp", hint=hint)
+    chosen = (PORT if port is None else port) if http else None
+    wish = Wish(port=chosen, hosts=not no_host, allow_execute=allow_execute)
     tune()
     if wish.port is None and sys.stdin.isatty():
         notice(f"a client starts `{program()} mcp` and speaks MCP with it; Ctrl-C ends it")
@@ -32,6 +67,18 @@ def serve_clients(invocation: Invocation, wish: Wish, *, as_json: bool) -> int:
 
 
 async def _serve(invocation: Invocation, wish: Wish, as_json: bool) -> int:
+    import trio
+
+    from actors.values.format import stamp
+    from replan.cli.home import opened
+    from replan.cli.host_notices import reporter, watch_signals
+    from replan.cli.terminal.console import Lossy
+    from replan.mcp.serving import serve_mcp
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from runtime.drive.options import Stop
+    from runtime.host.notices import Stopped
+
     stream = cast("IO[str]", Lossy(sys.stderr if wish.port is None else sys.stdout))
     stop, report = Stop(handover=True), reporter(as_json=as_json, stream=stream)
 

@@ -1,22 +1,43 @@
 """`policy`: lists, shows and checks policies."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from __future__ import annotations
 
-from actors.config.loader import read_workflow
-from actors.config.policy_loader import load_policy, policy_document
-from actors.policy.table import Row
-from actors.policy.unknown_names import ROLES, unknown_names
-from actors.values.lines import Line, indented, line
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replan.cli.completing import complete_policy
 from replan.cli.exits import Exit
-from replan.cli.shipped_list import print_shipped
-from replan.cli.terminal.console import print_json, show
-from replan.setup.data_files import data_root
+from replan.cli.options import common, examples, json_option
 from runtime.core.errors import UsageProblem
 
+if TYPE_CHECKING:
+    from actors.policy.table import Row
+    from actors.values.lines import Line
 
-def list_policies(*, as_json: bool) -> int:
-    """Print the shipped policies, a line each. Return the exit code."""
+
+@click.group(
+    epilog=examples(
+        "replan policy list",
+        "replan policy show default",
+        "replan policy check strict.yaml -w mine.yaml",
+    )
+)
+@common
+def policy() -> None:
+    """Look at policies: how far back a failure sends the search. NAME is a shipped policy or a file."""
+
+
+@policy.command("list", epilog=examples("replan policy list", "replan policy list --json"))
+@json_option
+@common
+def list_command(*, as_json: bool) -> int:
+    """List the shipped policies."""
+    from actors.config.policy_loader import load_policy
+    from replan.cli.shipped_list import print_shipped
+    from replan.setup.data_files import data_root
+
     root = data_root()
     names = sorted(path.stem for path in (root / "configs" / "policies").glob("*.yaml"))
     descriptions = {name: load_policy(name, root).description for name in names}
@@ -24,8 +45,17 @@ def list_policies(*, as_json: bool) -> int:
     return Exit.OK
 
 
-def show_policy(name: str, *, as_json: bool) -> int:
-    """Print the rows of a policy, in their order. Return the exit code."""
+@policy.command(epilog=examples("replan policy show default", "replan policy show strict.yaml --json"))
+@click.argument("name", shell_complete=complete_policy)
+@json_option
+@common
+def show(name: str, *, as_json: bool) -> int:
+    """Show the rows of a policy: what each fires on, how far back it goes, and why."""
+    from actors.config.policy_loader import load_policy
+    from actors.values.lines import indented, line
+    from replan.cli.terminal.console import print_json, show
+    from replan.setup.data_files import data_root
+
     policy = load_policy(name, data_root())
     if as_json:
         print_json(policy.model_dump(mode="json"))
@@ -39,6 +69,35 @@ def show_policy(name: str, *, as_json: bool) -> int:
     return Exit.OK
 
 
+@policy.command(epilog=examples("replan policy check strict.yaml", "replan policy check *.yaml -w mine.yaml --json"))
+@click.argument("files", metavar="NAME...", shell_complete=complete_policy, nargs=-1, required=True)
+@click.option("-w", "--workflow", metavar="NAME", help="The workflow whose roles the policy may name.")
+@json_option
+@common
+def check(files: tuple[str, ...], *, workflow: str | None, as_json: bool) -> int:
+    """Check policies: their form, and the codes, tags and roles that they name.
+
+    A misspelt name is an error, with the nearest one. Another unknown name is a warning: a plug-in may have it.
+    Exit 0: nothing is wrong; 2: something is.
+    """
+    from actors.config.loader import read_workflow
+    from actors.policy.unknown_names import ROLES
+    from replan.cli.terminal.console import print_json, show
+    from replan.setup.data_files import data_root
+
+    roles: set[str] = set(ROLES)
+    if workflow is not None:
+        used, _, _ = read_workflow(workflow, data_root())
+        roles = {used.role(step) for step in used.action_pairs} - {""}
+    reports = [_report(name, roles) for name in files]
+    if as_json:
+        print_json({"policies": reports})
+    else:
+        for report in reports:
+            show(_lines(report))
+    return Exit.OK if all(report["valid"] for report in reports) else Exit.USAGE
+
+
 def _fires(row: Row) -> str:
     causes = ["a fatal verdict"] if row.fatal else []
     causes += row.codes
@@ -49,23 +108,12 @@ def _fires(row: Row) -> str:
     return (", ".join(causes) or "anything else") + delay
 
 
-def check_policies(names: Sequence[str], workflow: str | None, *, as_json: bool) -> int:
-    """Check policies, and print what is wrong with each. Return the exit code."""
-    roles: set[str] = set(ROLES)
-    if workflow is not None:
-        used, _, _ = read_workflow(workflow, data_root())
-        roles = {used.role(step) for step in used.action_pairs} - {""}
-    reports = [_report(name, roles) for name in names]
-    if as_json:
-        print_json({"policies": reports})
-    else:
-        for report in reports:
-            show(_lines(report))
-    return Exit.OK if all(report["valid"] for report in reports) else Exit.USAGE
-
-
 def _report(name: str, roles: set[str]) -> dict[str, Any]:
     """Return what is wrong with one policy, as `--json` prints it."""
+    from actors.config.policy_loader import load_policy, policy_document
+    from actors.policy.unknown_names import unknown_names
+    from replan.setup.data_files import data_root
+
     try:
         policy, document = load_policy(name, data_root()), policy_document(name, data_root())
     except UsageProblem as problem:
@@ -84,6 +132,8 @@ def _report(name: str, roles: set[str]) -> dict[str, Any]:
 
 
 def _lines(report: dict[str, Any]) -> Iterator[Line]:
+    from actors.values.lines import indented, line
+
     yield line(f"{report['policy']}: {'valid' if report['valid'] else 'wrong'}", "green" if report["valid"] else "red")
     for each in report["findings"]:
         hint = f" ({each['hint']})" if each["hint"] else ""

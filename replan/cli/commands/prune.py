@@ -2,23 +2,42 @@
 
 import time
 
-import trio
+import click
 
-from actors.values.format import counted
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.options import Invocation
-from replan.cli.terminal.console import notice, print_json
-from replan.cli.terminal.plain import print_text
-from replan.runs.deleting import prune
+from replan.cli.options import Duration, Invocation, common, examples, json_option
+
+_PRUNE = examples(
+    "replan prune --older-than 30d --dry-run",
+    "replan prune --older-than 30d",
+    "replan prune --older-than 90d --ended --json",
+)
 
 
-def prune_runs(invocation: Invocation, older_than: float, *, ended: bool, dry_run: bool, as_json: bool) -> int:
-    """Delete the runs that have not changed for some seconds, and print their ids. Return the exit code."""
+@click.command(epilog=_PRUNE, short_help="Delete old runs that never go on.")
+@click.option("--older-than", type=Duration(), metavar="TIME", required=True, help="Not changed for 12h, 30d.")
+@click.option("--ended", is_flag=True, help="Also runs that ended without a plan and could be reopened.")
+@click.option("--dry-run", is_flag=True, help="Only list them.")
+@json_option
+@common
+@click.pass_obj
+def prune(invocation: Invocation, *, older_than: float, ended: bool, dry_run: bool, as_json: bool) -> int:
+    """Delete the runs that never go on, because they succeeded or were cancelled, and that are old.
+
+    Texts that no other run has are deleted with them. The journal's file does not shrink: the room is used again.
+    """
+    import trio
+
     return trio.run(_prune, invocation, older_than, ended, dry_run, as_json)
 
 
 async def _prune(invocation: Invocation, older_than: float, ended: bool, dry_run: bool, as_json: bool) -> int:
+    from actors.values.format import counted
+    from replan.cli.home import opened
+    from replan.cli.terminal.console import notice, print_json
+    from replan.cli.terminal.plain import print_text
+    from replan.runs.deleting import prune
+
     async with opened(invocation) as engine:
         runs = await prune(engine, time.time() - older_than, ended=ended, dry_run=dry_run)
     if as_json:

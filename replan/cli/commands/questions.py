@@ -1,22 +1,34 @@
 """`questions`: lists the open questions of one run or of all runs."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
-from actors.values.lines import line, verbatim
+import click
+
 from replan.cli.exits import Exit
-from replan.cli.hints import answer_with
-from replan.cli.options import Invocation
-from replan.cli.reading import named_or_newest, reading
-from replan.cli.terminal.console import notice, print_json, print_row
-from replan.views.errors import line_of_error
+from replan.cli.options import Invocation, common, examples, json_option
+from replan.cli.run_argument import require_one_run, run_argument
 
 if TYPE_CHECKING:
     from replan.runs.reader import Reading
 
 
-def list_questions(invocation: Invocation, name: str | None, *, last: bool, as_json: bool) -> int:
-    """Print the open questions of a run, of the `last` run, or of all. Return the exit code."""
-    questions = reading(invocation, lambda reader: _questions(reader, name, last=last))
+@click.command(epilog=examples("replan questions", "replan questions --last", "replan questions k7m2x9qa --json"))
+@run_argument("[RUN|--last]", last="Those of the newest run.")
+@json_option
+@common
+@click.pass_obj
+def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json: bool) -> int:
+    """List the open questions of a RUN, or of all runs."""
+    if last:
+        require_one_run("questions", run_id, last=last)
+    from actors.values.lines import line, verbatim
+    from replan.cli.hints import answer_with
+    from replan.cli.reading import reading
+    from replan.cli.terminal.console import print_json, print_row
+
+    questions = reading(invocation, lambda reader: _questions(reader, run_id, last=last))
     if as_json:
         print_json({"questions": questions})
         return Exit.OK
@@ -37,7 +49,11 @@ def _rows(question: dict[str, Any]) -> list[str]:
     return question_rows(question)
 
 
-async def _questions(reader: "Reading", name: str | None, *, last: bool) -> list[dict[str, Any]]:
+async def _questions(reader: Reading, name: str | None, *, last: bool) -> list[dict[str, Any]]:
+    from replan.cli.reading import named_or_newest
+    from replan.cli.terminal.console import notice
+    from replan.views.errors import line_of_error
+
     if last or name is not None:
         from replan.runs.asked import questions_of
 

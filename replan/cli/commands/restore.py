@@ -1,26 +1,32 @@
 """`restore`: brings archived runs back into the journal."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from actors.values.format import counted
+import click
+
 from replan.cli.exits import Exit
-from replan.cli.terminal.console import notice, print_json
-from replan.cli.terminal.plain import print_text
-from replan.setup.database import journal_url
-from replan.setup.home_folder import USE_ANOTHER_HOME
-from replan.setup.kinds import Kinds
+from replan.cli.options import common, examples, json_option
 from runtime.core.errors import RunExists
-from runtime.journal.archive.reading import ArchiveReader
-from runtime.open_offline import open_raw
 
 
-def restore_files(files: Sequence[str], *, as_json: bool) -> int:
-    """Add the runs in files to the journal, and print the ids of those that are new there. Return the exit code.
+@click.command(epilog=examples("replan restore archive/k7m2x9qa.replan.gz", "replan restore archive/*.replan.gz"))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@json_option
+@common
+def restore(*, files: tuple[str, ...], as_json: bool) -> int:
+    """Bring the runs in FILEs that `replan archive` has written back into the journal, as they were. The files stay.
 
-    The files are verified first. The runs of steps come before the run that a person has started, so that this one is
-    complete when it is there.
+    What the runs have spent is not counted again. Exit 0: all are in the journal; 8: another run has the id of one.
     """
+    from actors.values.format import counted
+    from replan.cli.terminal.console import notice, print_json
+    from replan.cli.terminal.plain import print_text
+    from replan.setup.database import journal_url
+    from replan.setup.home_folder import USE_ANOTHER_HOME
+    from replan.setup.kinds import Kinds
+    from runtime.journal.archive.reading import ArchiveReader
+    from runtime.open_offline import open_raw
+
     codecs, rows = Kinds().codecs, list[dict[str, str | bool | None]]()
     archives = [(file, ArchiveReader(Path(file), codecs)) for file in files]
     with open_raw(journal_url(), make=True, use_another=USE_ANOTHER_HOME) as journal:

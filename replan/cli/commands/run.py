@@ -1,52 +1,78 @@
 """`run`: plans a problem here, or hands it to a host."""
 
 import os
+from typing import Any
 
-import trio
+import click
 
-from actors.config.model_spec import Replay
-from actors.planning.prepare import RunOptions
-from actors.run.result import RunResult
-from replan.cli.cost import print_dry_run
-from replan.cli.detaching import detach as detach_run
-from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.inputs import place_of, read_problem
-from replan.cli.options import Invocation, naming_options
-from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import notice
-from replan.runs.attaching import attach
-from replan.runs.engine import Engine
-from replan.runs.prepare import Prepared, prepare
-from replan.runs.run_ids import new_run_id
-from replan.runs.session import RunSession
-from replan.setup.gc_tuning import tune
-from runtime.drive.options import Stop
+from replan.cli.options import Invocation, examples
+from replan.cli.run_options import (
+    detach_option,
+    driving_options,
+    limit_options,
+    model_option,
+    naming_options,
+    placement_options,
+    planning_options,
+)
+from runtime.core.errors import UsageProblem
+
+_RUN = examples(
+    "replan run problem.md",
+    "replan run problem.md -w option_a -m gpt-5-mini --max-cost 0.50",
+    "cat problem.md | replan run - --json --no-input | jq .plan > plan.json",
+    "replan run problem.md --repo . --attach notes/design.md",
+    "replan run problem.md --dry-run",
+)
 
 
-def run_problem(
-    invocation: Invocation,
-    problem: str,
-    options: RunOptions,
-    model: str | None,
-    *,
-    dry_run: bool,
-    detach: bool,
-    no_input: bool,
-    as_json: bool,
-    files: tuple[str, ...] = (),
-    repository: str | None = None,
-    grace: float | None = None,
-) -> int:
-    """Plan a problem; everything is checked before anything is written. Return the exit code."""
+@click.command(epilog=_RUN, short_help="Plan a problem.")
+@planning_options
+@model_option
+@limit_options
+@click.option("--dry-run", is_flag=True, help="Print the worst case in calls and money, and call no model.")
+@detach_option
+@placement_options
+@driving_options
+@click.pass_obj
+def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool, **values: Any) -> int:
+    """Plan the PROBLEM in a file, or - for standard input.
+
+    The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
+    to resume it; a second Ctrl-C leaves at once. Only `replan cancel` cancels a run. A provider that
+    stays down parks it too (exit 4).
+
+    Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
+    run's id is printed at once.
+    """
+    if detach and dry_run:
+        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    from actors.config.model_spec import Replay
+    from actors.planning.prepare import RunOptions
+    from actors.run.limits import split_limits
+    from replan.cli.cost import print_dry_run
+    from replan.cli.inputs import place_of, read_problem
+    from replan.cli.plugins import registry_of
+    from replan.cli.starting import start_run
+    from replan.cli.terminal.console import notice
+    from replan.runs.attaching import attach
+    from replan.runs.prepare import prepare
+
     text = read_problem(problem)
-    attached = attach(files, repository, text)
+    attached = attach(values["files"], values["repository"], text)
+    options = RunOptions(
+        values["workflow"],
+        values["search"],
+        split_limits(values),
+        no_input=invocation.no_input,
+        strict=values["strict"],
+    )
     with naming_options(PROBLEM=place_of(problem)):
         prepared = prepare(
             text,
             options,
-            model,
+            values["model"],
             registry=registry_of(invocation),
             environment=os.environ,
             attachments=attached.attachments,
@@ -54,39 +80,8 @@ def run_problem(
     for each in (*attached.notices, *prepared.notices):
         notice(each)
     if dry_run:
-        print_dry_run(prepared.request, as_json=as_json)
+        print_dry_run(prepared.request, as_json=invocation.json)
         return Exit.OK
     prepared.check_model()
-    foreground = Foreground(invocation, no_input, as_json, grace)
-    if detach:
-        return trio.run(_detach, foreground, prepared)
-    tune()
-    return trio.run(_run, foreground, prepared)
-
-
-async def _run(options: Foreground, prepared: Prepared) -> int:
-    run = new_run_id()
-    async with opened(options.invocation, make=_needs_home(prepared), drives=True) as engine:
-        kind = engine.kinds.named(prepared.request.kind)
-
-        async def start(session: RunSession, stop: Stop) -> RunResult:
-            if not await engine.hosted(kind.name, kind.format):
-                return await session.begin(prepared.request, stop)
-            await engine.admit(prepared.request, run=run)
-            return await session.go_on(stop)
-
-        return await drive_in_foreground(engine, run, start, options, kind=kind, title=prepared.request.title)
-
-
-async def _detach(options: Foreground, prepared: Prepared) -> int:
-    run = new_run_id()
-
-    async def admit(engine: Engine) -> None:
-        await engine.admit(prepared.request, run=run)
-
-    return await detach_run(options, run, prepared.request.kind, admit, make=_needs_home(prepared))
-
-
-def _needs_home(prepared: Prepared) -> bool:
-    """Tell whether a missing home is created. A replay needs a run that is there already."""
-    return not isinstance(prepared.choice.spec, Replay)
+    # A replay needs a run that is there already.
+    return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, Replay))

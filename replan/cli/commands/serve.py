@@ -1,93 +1,120 @@
 """`serve`: serves the home to browsers and programs on this machine, and drives its runs."""
 
+from __future__ import annotations
+
 import json
 import sys
 import time
-from typing import IO, NamedTuple, cast
+from functools import partial
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
-import trio
 
-from actors.files.suggestions import nearest
-from actors.values.format import clock, stamp
 from replan.cli.exits import Exit
-from replan.cli.health import watched
-from replan.cli.home import opened
-from replan.cli.host_notices import reporter, watch_signals
-from replan.cli.options import Invocation
-from replan.cli.terminal.console import Lossy
-from replan.service.access import SIGN_IN_SECONDS
-from replan.service.store import Store
-from replan.setup.gc_tuning import tune
-from replan.setup.home_folder import locate_home, prepare_home
-from replan.setup.proxy import ProxyEntry
-from replan.setup.settings import UserConfig, read_user_config
-from replan.web.serving import serve_home, sign_in_addresses
+from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 from runtime.core.errors import UsageProblem
-from runtime.drive.options import Stop
-from runtime.host.notices import Stopped
+
+if TYPE_CHECKING:
+    from replan.setup.proxy import ProxyEntry
+    from replan.setup.settings import UserConfig
 
 
-class Wish(NamedTuple):
-    """Where and how a home is served."""
-
-    port: int
-    """The port; 0 takes a free one."""
-    listen: str
-    """The address that the server listens on."""
-    proxy: str | None
-    """The name of the proxy in the settings; None for none."""
-    hosts: bool
-    """Whether the server drives runs."""
-    allow_execute: bool
-    """Whether clients may execute plans."""
-    health: int | None
-    """The port of the health endpoints beside those on `port`; None for none."""
+PORT = 8430
+"""The usual port."""
 
 
-def serve_page(invocation: Invocation, wish: Wish, *, as_json: bool) -> int:
-    """Serve the home until a signal asks to stop. Return the exit code."""
+@click.command(epilog=examples("replan serve", "replan serve --port 0 --no-host", "replan serve --sign-in"))
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="0 takes a free one."
+)
+@click.option("--proxy", metavar="NAME", help="The authenticating proxy of config.yaml that others connect through.")
+@click.option("--listen", metavar="ADDRESS", default="127.0.0.1", help="Where the proxy connects to, with --proxy.")
+@click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
+@click.option("--no-host", is_flag=True, help="Show and answer only; another process drives the runs.")
+@click.option("--sign-in", is_flag=True, help="Print a new one-time address of the server that runs, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@health_option
+@plugins_option
+@common
+@click.pass_obj
+def serve(
+    invocation: Invocation,
+    *,
+    port: int,
+    proxy: str | None,
+    listen: str,
+    allow_execute: bool,
+    no_host: bool,
+    sign_in: bool,
+    health_port: int | None,
+    as_json: bool,
+) -> int:
+    """Serve the home to a browser on this machine, and drive its runs as `replan host` does.
+
+    Prints an address that signs a browser in, once, within a minute. Only this machine can connect; others go through
+    a proxy that authenticates them. Ctrl-C stops the server and parks all runs; the next host goes on with them.
+    Programs use the HTTP API with `replan token add`.
+    """
+    import trio
+
+    from replan.setup.gc_tuning import tune
+
+    missing = [name for name in ("starlette", "hypercorn", "jinja2", "python_multipart") if find_spec(name) is None]
+    if missing:
+        hint = "pip install 'replan[web]'"
+        raise UsageProblem(f"the web page needs the extra `web`, and {missing[0]} is missing", place="serve", hint=hint)
+    if sign_in:
+        return print_sign_in(as_json=as_json)
     tune()
-    return trio.run(_serve, invocation, wish, as_json)
+    where = partial(_serve, port=port, listen=listen, hosts=not no_host, allow_execute=allow_execute)
+    return trio.run(partial(where, invocation, proxy, health_port, as_json=as_json))
 
 
 def print_sign_in(*, as_json: bool) -> int:
     """Print a new one-time address of each server of the home. Return the exit code."""
+    from replan.service.store import Store
+    from replan.setup.home_folder import prepare_home
+    from replan.web.serving import sign_in_addresses
+
     home = prepare_home()
     for address in sign_in_addresses(Store(home.folder), time.time()):
         _print_address(address, as_json=as_json)
     return Exit.OK
 
 
-async def _serve(invocation: Invocation, wish: Wish, as_json: bool) -> int:
+async def _serve(
+    invocation: Invocation, proxy: str | None, health_port: int | None, *, as_json: bool, hosts: bool, **where: Any
+) -> int:
+    """Serve the home until a signal asks to stop; `where` is what `serve_home` takes. Return the exit code."""
+    import trio
+
+    from replan.cli.health import watched
+    from replan.cli.home import opened
+    from replan.cli.host_notices import reporter, watch_signals
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from replan.web.serving import serve_home
+    from runtime.drive.options import Stop
+    from runtime.host.notices import Stopped
+
     stop, report = Stop(handover=True), reporter(as_json=as_json)
     async with opened(invocation, make=True, drives=True) as engine:
         home = locate_home()
         config = read_user_config(home.config)
-
-        proxy = None if wish.proxy is None else _proxy(wish.proxy, config)
+        entry = None if proxy is None else _proxy(proxy, config)
 
         def announce(address: str) -> None:
             if proxy is None:
                 _print_address(address, as_json=as_json)
             else:
-                _print_public(address, str(wish.proxy), as_json=as_json)
+                _print_public(address, proxy, as_json=as_json)
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            heard = watched(engine, stop, report, wish.health, nursery, serving=not wish.hosts)
+            heard = watched(engine, stop, report, health_port, nursery, serving=not hosts)
             await serve_home(
-                engine,
-                home,
-                config,
-                port=wish.port,
-                listen=wish.listen,
-                proxy=proxy,
-                hosts=wish.hosts,
-                allow_execute=wish.allow_execute,
-                stop=stop,
-                report=heard,
-                opened=announce,
+                engine, home, config, proxy=entry, hosts=hosts, stop=stop, report=heard, opened=announce, **where
             )
             nursery.cancel_scope.cancel()
     report(Stopped())
@@ -95,6 +122,8 @@ async def _serve(invocation: Invocation, wish: Wish, as_json: bool) -> int:
 
 
 def _proxy(name: str, config: UserConfig) -> ProxyEntry:
+    from actors.files.suggestions import nearest
+
     if name not in config.proxies:
         hint = nearest(name, config.proxies, kind="proxies") or "describe it under proxies in config.yaml"
         raise UsageProblem(f"there is no proxy {name[:60]!r} in config.yaml", place="--proxy", hint=hint)
@@ -102,12 +131,19 @@ def _proxy(name: str, config: UserConfig) -> ProxyEntry:
 
 
 def _print_public(address: str, proxy: str, *, as_json: bool) -> None:
+    from actors.values.format import stamp
+    from replan.cli.terminal.console import Lossy
+
     fields = {"at": stamp(time.time()), "event": "behind_proxy", "url": address, "proxy": proxy}
     text = json.dumps(fields) if as_json else f"behind the proxy {proxy}: {address}"
     click.echo(text, file=cast("IO[str]", Lossy(sys.stdout)))
 
 
 def _print_address(address: str, *, as_json: bool) -> None:
+    from actors.values.format import clock, stamp
+    from replan.cli.terminal.console import Lossy
+    from replan.service.access import SIGN_IN_SECONDS
+
     until = time.time() + SIGN_IN_SECONDS
     fields = {"at": stamp(time.time()), "event": "sign_in", "url": address, "until": stamp(until)}
     text = json.dumps(fields) if as_json else f"open once, before {clock(until)}: {address}"

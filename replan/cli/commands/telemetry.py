@@ -2,23 +2,42 @@
 
 import os
 
-import trio
+import click
 
-from actors.values.format import counted
+from replan.cli.completing import complete_run
 from replan.cli.exits import Exit
-from replan.cli.home import opened
-from replan.cli.options import Invocation
-from replan.cli.reading import run_named
-from replan.cli.terminal.console import notice, print_json
-from replan.telemetry.running import export_once
+from replan.cli.options import Invocation, common, examples, json_option
+
+_TELEMETRY = examples(
+    "replan telemetry",
+    "replan telemetry k7m2x9qa",
+    "replan telemetry --json",
+)
 
 
-def export_left(invocation: Invocation, runs: tuple[str, ...], *, as_json: bool) -> int:
-    """Export, and say how many spans the collector has taken. Return the exit code."""
+@click.command(epilog=_TELEMETRY, short_help="Export traces to OpenTelemetry that are left over.")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
+@json_option
+@common
+@click.pass_obj
+def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -> int:
+    """Send the spans that the collector has not taken yet, such as after it was away; or all spans of some runs again.
+
+    Commands that drive runs export by themselves while they work. The collector is named by OpenTelemetry's own
+    variables, such as OTEL_EXPORTER_OTLP_ENDPOINT. A span that is sent again is the same one, byte for byte.
+    """
+    import trio
+
     return trio.run(_export, invocation, runs, as_json)
 
 
 async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) -> int:
+    from actors.values.format import counted
+    from replan.cli.home import opened
+    from replan.cli.reading import run_named
+    from replan.cli.terminal.console import notice, print_json
+    from replan.telemetry.running import export_once
+
     async with opened(invocation) as engine:
         names = tuple([await run_named(engine, run) for run in runs])
         report = await export_once(engine, os.environ, again=names)

@@ -1,20 +1,46 @@
 """`token`: makes, lists and revokes the tokens of programs that use the HTTP API."""
 
+from __future__ import annotations
+
 import time
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from actors.values.format import ago, stamp
-from actors.values.lines import line
+import click
+
 from replan.cli.exits import Exit
-from replan.cli.terminal.console import notice, print_json, print_row, print_text
-from replan.service.access import with_token, without_token
-from replan.service.store import Scope, Store
-from replan.setup.home_folder import prepare_home
+from replan.cli.options import common, examples, json_option
+
+if TYPE_CHECKING:
+    from replan.service.store import Scope, Store
 
 
-def add_token(name: str, scope: str, *, as_json: bool) -> int:
-    """Make a token and print it. Return the exit code."""
+SCOPES = ("read", "answer", "control")
+"""What a token may do; each includes the ones before it."""
+
+
+@click.group(epilog=examples("replan token add ci --scope control", "replan token list", "replan token revoke ci"))
+@common
+def token() -> None:
+    """Make, list and revoke the tokens of programs, for the HTTP API of `replan serve` and for `replan mcp --http`."""
+
+
+@token.command("add")
+@click.argument("name")
+@click.option(
+    "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="Each includes those before it."
+)
+@json_option
+@common
+def add(name: str, *, scope: str, as_json: bool) -> int:
+    """Make a token called NAME, and print it. It is shown once: only its hash is kept.
+
+    `read` shows everything, `answer` also answers questions and sends messages, `control` also starts and cancels runs
+    and changes their limits.
+    """
+    from replan.cli.terminal.console import notice, print_json, print_text
+    from replan.service.access import with_token
+
     token = _store().change(partial(with_token, name=name, scope=cast("Scope", scope), now=time.time()))
     if as_json:
         print_json({"name": name, "scope": scope, "token": token})
@@ -24,8 +50,15 @@ def add_token(name: str, scope: str, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def list_tokens(*, as_json: bool) -> int:
-    """Print the names, scopes and ages of the tokens. Return the exit code."""
+@token.command("list")
+@json_option
+@common
+def list_command(*, as_json: bool) -> int:
+    """List the tokens, without their secrets."""
+    from actors.values.format import ago, stamp
+    from actors.values.lines import line
+    from replan.cli.terminal.console import print_json, print_row
+
     tokens, now = _store().read().tokens, time.time()
     if as_json:
         shown = [{"name": name, "scope": each.scope, "created": stamp(each.created)} for name, each in tokens.items()]
@@ -38,8 +71,15 @@ def list_tokens(*, as_json: bool) -> int:
     return Exit.OK
 
 
-def revoke_token(name: str, *, as_json: bool) -> int:
-    """Revoke a token. Return the exit code."""
+@token.command("revoke")
+@click.argument("name")
+@json_option
+@common
+def revoke(name: str, *, as_json: bool) -> int:
+    """Revoke the token called NAME, at once, also in servers that run."""
+    from replan.cli.terminal.console import notice, print_json
+    from replan.service.access import without_token
+
     _store().change(partial(without_token, name=name))
     notice(f"token {name!r} is revoked")
     if as_json:
@@ -48,4 +88,7 @@ def revoke_token(name: str, *, as_json: bool) -> int:
 
 
 def _store() -> Store:
+    from replan.service.store import Store
+    from replan.setup.home_folder import prepare_home
+
     return Store(prepare_home().folder)

@@ -1,36 +1,95 @@
 """`tune`: races workflows, policies and budgets, and writes the best as a workflow file."""
 
+from __future__ import annotations
+
 import os
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from actors.values.format import counted
-from actors.values.lines import line
-from replan.cli.commands.experiment import print_rows, run_trials_of
+import click
+
+from replan.cli.completing import complete_policy, complete_workflow
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation
-from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import notice, out, print_json, rich_text
-from replan.experiments.preparation import Installation
-from replan.experiments.scorecard import Cell, rounded
-from replan.setup.data_files import data_root
-from replan.setup.home_folder import locate_home
-from replan.setup.settings import read_user_config
-from replan.tuning.entrants import CAPS, POLICIES, WORKFLOWS, entrants
-from replan.tuning.halving import Standing, difference
-from replan.tuning.race import Race, RaceOrder
-from replan.tuning.tuned_files import check_target, write_tuned
-from runtime.core.clock import SystemClock
-from runtime.core.cost import MICRO
+from replan.cli.options import Invocation, common, examples, json_option, plugins_option
 from runtime.core.errors import UsageProblem
 
+if TYPE_CHECKING:
+    from replan.experiments.scorecard import Cell
+    from replan.tuning.halving import Standing
+    from replan.tuning.race import Race, RaceOrder
 
-def race_for(
+
+_RACE = examples(
+    "replan tune race problems/ -m qwen3:8b --max-calls 2000",
+    "replan tune race problems.jsonl -m gpt-5-mini --max-cost 5 -w single -w search",
+    "replan run problem.md -w tuned.yaml",
+)
+
+_BELIEF = examples("replan tune belief", "replan tune belief --policy mine.yaml --out tuned_belief.yaml --json")
+
+_ALL = examples(
+    "replan tune race problems/ -m qwen3:8b --max-calls 2000",
+    "replan run problem.md -w tuned.yaml",
+    "replan tune belief",
+)
+
+
+@click.group(epilog=_ALL)
+@common
+def tune() -> None:
+    """Find the settings that suit your problems and your model."""
+
+
+@tune.command(epilog=_RACE)
+@click.argument("problems", metavar="PROBLEM...", nargs=-1, required=True)
+@click.option("-m", "--model", metavar="MODEL", help="The model; there is no default, since a race asks it often.")
+@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Model calls of the whole race at most.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True, max=10**9),
+    metavar="USD",
+    help="Dollars of the whole race at most; the model's price must be known.",
+)
+@click.option(
+    "-w",
+    "--workflow",
+    "workflows",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_workflow,
+    help="A workflow to race; may be given several times. Default: single, option_ad and search.",
+)
+@click.option(
+    "-p",
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_policy,
+    help="A policy to race each workflow with; may be given several times. Default: default and belief.",
+)
+@click.option(
+    "--cap",
+    "caps",
+    multiple=True,
+    type=click.IntRange(min=1, max=10**6),
+    metavar="N",
+    help="A limit of the calls of one run; may be given several times. Default: 10, 20 and 30.",
+)
+@click.option("--out", default="tuned.yaml", show_default=True, metavar="FILE", help="The workflow file to write.")
+@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for simulated trials; default: the cores.")
+@plugins_option
+@json_option
+@common
+@click.pass_obj
+def race(
     invocation: Invocation,
     problems: tuple[str, ...],
     *,
-    model: str,
-    limit: tuple[int | None, float | None],
+    model: str | None,
+    max_calls: int | None,
+    max_cost: float | None,
     workflows: tuple[str, ...],
     policies: tuple[str, ...],
     caps: tuple[int, ...],
@@ -38,14 +97,37 @@ def race_for(
     jobs: int | None,
     as_json: bool,
 ) -> int:
-    """Run a race, write its winner, and print the standings. Return the exit code."""
+    """Race workflows, policies and budgets on your problems, and write the best as a workflow file.
+
+    A PROBLEM is a file, a .jsonl file with one problem per line, or a folder. All are tried on the same problems and
+    seeds; the better half stays for the next rung. The race never uses more than its limit, and never asks a model that
+    you have not named. Results are kept in FILE's folder beside it, so that the same command goes on after an
+    interruption. Exit 5: the limit was reached before one was left; what is known then is written.
+    """
+    if not model:
+        raise UsageProblem("no model is named", place="--model", hint="a race asks a model only if you name it")
+    if max_calls is None and max_cost is None:
+        hint = "--max-calls N or --max-cost USD bounds the whole race"
+        raise UsageProblem("a race needs a limit", place="tune race", hint=hint)
+    from replan.cli.commands.experiment import run_trials_of
+    from replan.cli.plugins import registry_of
+    from replan.cli.terminal.console import notice, print_json
+    from replan.experiments.preparation import Installation
+    from replan.setup.data_files import data_root
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from replan.tuning.entrants import CAPS, POLICIES, WORKFLOWS, entrants
+    from replan.tuning.race import Race, RaceOrder
+    from replan.tuning.tuned_files import check_target, write_tuned
+    from runtime.core.clock import SystemClock
+
     target, root = Path(out), data_root()
     check_target(target)
     config = read_user_config(locate_home().config)
     installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
     raced = entrants(workflows or WORKFLOWS, policies or POLICIES, root)
     folder = target.with_suffix(".race")
-    order = RaceOrder(problems, model, *limit, tuple(dict.fromkeys(caps or CAPS)), folder)
+    order = RaceOrder(problems, model, max_calls, max_cost, tuple(dict.fromkeys(caps or CAPS)), folder)
     race = Race(order, raced)
     race.run(installation, partial(run_trials_of, jobs=jobs), notice)
     winner = race.winner
@@ -63,8 +145,37 @@ def race_for(
     return Exit.BUDGET if race.stopped else Exit.OK
 
 
+@tune.command(epilog=_BELIEF)
+@click.option(
+    "-p",
+    "--policy",
+    default="belief",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_policy,
+    help="The belief policy whose values count as 50 runs.",
+)
+@click.option("--out", default="tuned_belief.yaml", show_default=True, metavar="FILE", help="The policy file to write.")
+@json_option
+@common
+@click.pass_obj
+def belief(invocation: Invocation, *, policy: str, out: str, as_json: bool) -> int:
+    """Estimate a belief policy from the recorded runs of this home.
+
+    The shares of causes and the chances of each step come from half of the runs; the other half judges them. A policy
+    is written only if it predicts their failures better by more than two standard errors. Nothing is asked of a model.
+    A run that cannot be read is named and left out. Exit 3: nothing was written.
+    """
+    from replan.cli.tuning_belief import belief_for
+
+    return belief_for(invocation, policy, Path(out), as_json=as_json)
+
+
 def _comments(race: Race, winner: Standing) -> list[str]:
     """Return what the file rests on, a line each."""
+    from actors.values.format import counted
+    from runtime.core.cost import MICRO
+
     low, high = winner.interval
     order, share = race.order, winner.successes / winner.trials
     shown = [
@@ -91,17 +202,23 @@ def _comments(race: Race, winner: Standing) -> list[str]:
 
 
 def _of_limit(order: RaceOrder) -> str:
+    from actors.values.format import counted
+
     calls = [] if order.calls is None else [counted(order.calls, "call")]
     usd = [] if order.usd is None else [f"${order.usd:.2f}"]
     return f", of {' and '.join([*calls, *usd])} allowed"
 
 
 def _against(race: Race, winner: Standing, other: Standing) -> tuple[float, tuple[float, float]]:
+    from replan.tuning.halving import difference
+
     return difference(race.curves[winner.entrant], winner.cap, race.curves[other.entrant], other.cap)
 
 
 def _rows(race: Race) -> list[dict[str, Cell]]:
     """Return all standings, those of the last rung first."""
+    from replan.experiments.scorecard import rounded
+
     return [
         {
             "entrant": row.entrant,
@@ -118,6 +235,9 @@ def _rows(race: Race) -> list[dict[str, Cell]]:
 
 def _object(race: Race, winner: Standing, target: Path) -> dict[str, object]:
     """Return what `--json` prints."""
+    from replan.experiments.scorecard import rounded
+    from runtime.core.cost import MICRO
+
     other = race.runner_up
     ahead = None
     if other is not None:
@@ -143,6 +263,10 @@ def _object(race: Race, winner: Standing, target: Path) -> dict[str, object]:
 
 
 def _print(race: Race, winner: Standing, target: Path) -> None:
+    from actors.values.lines import line
+    from replan.cli.commands.experiment import print_rows
+    from replan.cli.terminal.console import out, rich_text
+
     print_rows(_rows(race))
     for text in _comments(race, winner):
         out().print(rich_text(line(text)))

@@ -2,13 +2,20 @@
 
 import platform
 
+import click
+
 from replan.cli.exits import Exit
-from replan.cli.terminal.plain import print_json, print_text
-from replan.setup.version import release
+from replan.cli.options import common, examples, json_option
 
 
-def print_version(*, as_json: bool) -> int:
-    """Print the version, as one line or as an object. Return the exit code."""
+@click.command(epilog=examples("replan version", "replan version --json | jq -r .python"))
+@json_option
+@common
+def version(*, as_json: bool) -> int:
+    """Print the version of this program; with --json also those of Python and of the journal's format."""
+    from replan.cli.terminal.plain import print_json, print_text
+    from replan.setup.version import release
+
     if as_json:
         from runtime.journal.versions import VERSION
 

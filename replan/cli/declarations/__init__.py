@@ -1,1 +1,0 @@
-"""The declaration of each command: `declarations/NAME.py` has options and help, and imports the command when called."""

@@ -1,0 +1,149 @@
+"""The options of the commands that start or drive a run, each declared once; those of limits come from their table."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from actors.config.model_spec import GRAMMAR
+from actors.run.limits import LIMITS, LimitSpec, flag
+from replan.cli.completing import complete_search, complete_workflow
+from replan.cli.options import Duration, common, full_option, plugins_option, stored
+from runtime.core.errors import UsageProblem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OF_KEYWORDS = {
+    name: flag(name) for name in ("workflow", "search", "model", "strict", "approve", "level", "r_max", "docs", *LIMITS)
+} | {"given": "--set"}
+"""The options of the command line by their names in Python, which the errors of preparing a run use."""
+
+
+@contextmanager
+def naming_options(**others: str) -> Iterator[None]:
+    """Name the option, in place of the keyword, in a `UsageProblem` of a block; `others` are more names."""
+    try:
+        yield
+    except UsageProblem as wrong:
+        place = (_OF_KEYWORDS | others).get(wrong.place, wrong.place)
+        raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
+
+
+def driving_options(function: F) -> F:
+    """Add what every command has that drives a run in the foreground, and the options of all commands."""
+    options: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (
+        (
+            ("--grace",),
+            "After Ctrl-C, wait at most S seconds for work in flight.",
+            {"type": click.FloatRange(min=0), "metavar": "S"},
+        ),
+        (("--no-input",), "Never ask: a run that needs an answer waits (exit 6).", {"is_flag": True}),
+        (("-q", "--quiet"), "Show no progress; notices and errors stay.", {"is_flag": True}),
+        (("--json",), "Print one JSON object.", {"is_flag": True}),
+    )
+    function = common(function)
+    for names, text, more in reversed(options):
+        store = stored(names[-1].strip("-").replace("-", "_"))
+        function = click.option(*names, expose_value=False, callback=store, help=text, **more)(function)
+    return plugins_option(full_option(function))
+
+
+def model_option(function: F) -> F:
+    """Add `--model`."""
+    return click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")(function)
+
+
+def planning_options(function: F) -> F:
+    """Add what a command takes that plans a problem: the problem, its files, the workflow and its search."""
+    for option in (
+        click.option(
+            "--repo",
+            "repository",
+            metavar="DIR",
+            help="List this folder's files, and attach those that the text names.",
+        ),
+        click.option(
+            "--attach", "files", multiple=True, metavar="FILE", help="A text file to plan with; may be given again."
+        ),
+        click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step."),
+        click.option(
+            "--search",
+            shell_complete=complete_search,
+            help="How the next attempt is chosen, such as depth_first or beam:4.",
+        ),
+        click.option(
+            "-w",
+            "--workflow",
+            default="search",
+            shell_complete=complete_workflow,
+            show_default=True,
+            help="The workflow that plans, a shipped one or a file.",
+        ),
+        click.argument("problem"),
+    ):
+        function = option(function)
+    return function
+
+
+def tools_options(function: F) -> F:
+    """Add what a command takes that executes a plan: the tools file, the workspace, and what is approved."""
+    for option in (
+        click.option(
+            "--approve",
+            type=click.Choice(["each", "risky", "none"]),
+            default="risky",
+            show_default=True,
+            help="Which calls of tools you approve first.",
+        ),
+        click.option("--workspace", metavar="DIR", help="The folder that the tools work in; default: the current one."),
+        click.option("--tools", metavar="FILE", help="The tools file; default: tools.yaml in the home."),
+    ):
+        function = option(function)
+    return function
+
+
+def detach_option(function: F) -> F:
+    """Add `--detach`."""
+    return click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")(function)
+
+
+def placement_options(function: F) -> F:
+    """Add `--tenant` and `--priority`."""
+    priority = click.option(
+        "--priority",
+        type=click.IntRange(-100, 100),
+        metavar="N",
+        expose_value=False,
+        callback=stored("priority"),
+        help="Where hosts have too much to do, higher ones come first; default 0.",
+    )
+    tenant = click.option(
+        "--tenant",
+        metavar="NAME",
+        expose_value=False,
+        callback=stored("tenant"),
+        help="The team or customer that the run is accounted to; `tenants` of the config file limits each.",
+    )
+    return tenant(priority(function))
+
+
+def limit_options(function: F) -> F:
+    """Add an option for each limit to a command; `actors.run.limits.split_limits` takes their values out."""
+    for name, spec in reversed(list(LIMITS.items())):
+        function = click.option(flag(name), help=spec.help, **_form(spec))(function)
+    return function
+
+
+def _form(spec: LimitSpec) -> dict[str, Any]:
+    match spec.unit:
+        case "switch":
+            return {"is_flag": True}
+        case "count":
+            return {"type": int, "metavar": "N"}
+        case "time":
+            return {"type": Duration(plain=spec.plain)}
+        case "dollars":
+            return {"type": float, "metavar": "USD"}
+        case "chance":
+            return {"type": float, "metavar": "P"}

@@ -1,0 +1,109 @@
+"""Starting a new run: in the foreground of this process, or in a host that has the home."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from actors.run.kind import PreparedRun
+from actors.run.result import RunResult
+from replan.cli.drive import drive_to_rest, print_result, show_result
+from replan.cli.exits import Exit
+from replan.cli.hints import hosted_run
+from replan.cli.home import opened
+from replan.cli.options import Invocation
+from replan.cli.terminal.console import ignoring_closed_stdout, print_text
+from replan.runs.engine import Engine
+from replan.runs.options import ignore
+from replan.runs.run_ids import new_run_id
+from replan.runs.session import RunSession
+from replan.runs.workspaces import admit_alone, ensure_unused
+from replan.setup.command_name import program
+from replan.setup.gc_tuning import tune
+from replan.setup.home_folder import locate_home
+from runtime.core.errors import UsageProblem
+from runtime.drive.options import Stop
+from runtime.process.identity import is_dead
+
+
+def start_run(
+    invocation: Invocation,
+    request: PreparedRun,
+    *,
+    detach: bool,
+    make: bool = True,
+    ended: Callable[[RunResult], None] = ignore,
+) -> int:
+    """Start a run here, or with `detach` in a host, and return the exit code; `make` creates a missing home.
+
+    `ended` is called with what a run that was started here has come to, once that is printed.
+    """
+    if detach:
+        return trio.run(_detach, invocation, request, make)
+    tune()
+    return trio.run(_start, invocation, request, make, ended)
+
+
+async def start_in(engine: Engine, invocation: Invocation, request: PreparedRun) -> tuple[int, RunResult]:
+    """Drive a new run in the foreground, or follow the host that has the home; return the exit code and the result.
+
+    Raises `UsageProblem` where another execution works in the workspace of the new one.
+    """
+    run, kind = new_run_id(), engine.kinds.named(request.kind)
+    if (folder := _workspace(request)) is not None:
+        await ensure_unused(engine, folder, locate_home().folder)
+
+    async def start(session: RunSession, stop: Stop) -> RunResult:
+        if not await engine.hosted(kind.name, kind.format):
+            return await session.begin(request, stop)
+        await _admit(engine, request, run)
+        return await session.go_on(stop)
+
+    result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=request.title)
+    return await show_result(engine, kind, result, signals, invocation), result
+
+
+async def _start(invocation: Invocation, request: PreparedRun, make: bool, ended: Callable[[RunResult], None]) -> int:
+    async with opened(invocation, make=make, drives=True) as engine:
+        code, result = await start_in(engine, invocation, request)
+    ended(result)
+    return code
+
+
+async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> int:
+    """Have a run admitted for a host, and print its id. Raises `UsageProblem` where no host is there."""
+    run = new_run_id()
+    async with opened(invocation) as engine:
+        await _require_host(engine, request.kind)  # Before a missing home is created.
+    async with opened(invocation, make=make) as engine:
+        await _admit(engine, request, run)
+        invocation.run = run
+        if invocation.json:
+            print_result(await engine.kind_of(run), await engine.result(run), as_json=True)
+        else:
+            with ignoring_closed_stdout():
+                print_text(f"{run}\n")
+    hosted_run(run)
+    return Exit.OK
+
+
+async def _admit(engine: Engine, request: Any, run: str) -> None:
+    if _workspace(request) is None:
+        await engine.admit(request, run=run)
+    else:
+        await admit_alone(engine, request, run, locate_home().folder)
+
+
+def _workspace(request: Any) -> Path | None:
+    """Return the folder that a prepared execution works in; None for another kind."""
+    return Path(request.config.workspace) if request.kind == "execution" else None
+
+
+async def _require_host(engine: Engine, name: str) -> None:
+    kind = engine.kinds.named(name)
+    if not await engine.hosted(kind.name, kind.format):
+        hint = f"start one with `{program()} host`, or leave --detach out"
+        others = await engine.journal.hosts(dead=is_dead)
+        cause = f"no host that is running drives runs of kind {name!r}" if others else "no host is running"
+        raise UsageProblem(cause, place="--detach", hint=hint)
