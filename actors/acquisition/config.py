@@ -9,7 +9,7 @@ from pydantic import Field
 from actors.acquisition.profile import Profile
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
-from actors.run.settings import SettingsChanged
+from actors.run.settings import SettingsChanged, timeout_after
 from runtime.core.cost import Price
 from runtime.core.events import Value
 
@@ -41,8 +41,8 @@ class RunConfig(Value):
         changes: dict[str, Any] = {}
         if event.model is not None:
             changes |= {"model": event.model, "price": event.price}
-        if event.timeout_seconds is not None:
-            changes["timeout_seconds"] = event.timeout_seconds
+        if (seconds := timeout_after(self.timeout_seconds, event)) != self.timeout_seconds:
+            changes["timeout_seconds"] = seconds
         if event.output_tokens_max is not None:
             changes["output_tokens_max"] = event.output_tokens_max
         return RunConfig(**{**dict(self), **changes}) if changes else self

@@ -15,7 +15,7 @@ from actors.plans.semantics import Configuration, Program, compile_plan, is_read
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
-from actors.run.settings import SettingsChanged
+from actors.run.settings import SettingsChanged, timeout_after
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
 from runtime.core.cost import Price
 from runtime.core.events import Value, text_hash
@@ -81,8 +81,8 @@ class ExecutionConfig(Value):
         update: dict[str, Any] = {}
         if event.model is not None:
             update |= {"model": event.model, "price": event.price, "author_lacks": ""}
-        if event.timeout_seconds is not None:
-            update["timeout_seconds"] = event.timeout_seconds
+        if (seconds := timeout_after(self.timeout_seconds, event)) != self.timeout_seconds:
+            update["timeout_seconds"] = seconds
         if event.output_tokens_max is not None:
             update["output_tokens_max"] = event.output_tokens_max
         if self.planning is not None:

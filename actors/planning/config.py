@@ -19,7 +19,7 @@ from actors.policy.decision import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
-from actors.run.settings import SettingsChanged
+from actors.run.settings import SettingsChanged, timeout_after
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
@@ -96,6 +96,8 @@ class RunConfig(Value):
         workflow = self.workflow.changed(strict=True) if event.strict else self.workflow
         if event.timeout_seconds is not None:
             workflow = _for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
+        elif (seconds := timeout_after(workflow.model_timeout_seconds, event)) != workflow.model_timeout_seconds:
+            workflow = workflow.changed(model_timeout_seconds=seconds)
         if event.output_tokens_max is not None:
             workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
         below = event.model_copy(update={"strict": False})

@@ -1,8 +1,8 @@
 """Settings that a person changes while a run goes on: its limits, its model, the limits of a call and a reply. Pure.
 
 A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the
-given values, and `model`, `price`, `timeout_seconds`, `output_tokens_max` and `strict`. It is valid until the run's end
-is final.
+given values, and `model`, `price`, `call_seconds`, `timeout_seconds`, `output_tokens_max` and `strict`. It is valid
+until the run's end is final.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from actors.run.texts import storable
 from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger, Limits
+from runtime.models.base_url import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300
 """Characters of a model's name."""
@@ -24,7 +25,7 @@ OUTPUT_TOKENS_MOST = 10**6
 """The largest token limit of a reply."""
 
 _UNITS = {"micro_usd": "micro-dollars", "active_seconds": "active seconds"}
-_OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_max", "strict"})
+_OWN = frozenset({"kind", "model", "price", "call_seconds", "timeout_seconds", "output_tokens_max", "strict"})
 NEVER_STRICT = "strict needs a run that makes a plan from a text"
 """Why a run of a kind without such plans takes no `strict`."""
 
@@ -40,8 +41,10 @@ class SettingsChanged(TimedEvent):
     """The model from now on, as after `--model`; None where it stays."""
     price: Price | None = None
     """The price of that model; None where it is unknown."""
+    call_seconds: float | None = Field(default=None, gt=0)
+    """The usual time limit of a call to the server of the new model; None where the model stays."""
     timeout_seconds: float | None = Field(default=None, gt=0)
-    """The time limit of a call from now on; None where it stays."""
+    """The time limit of a call from now on; None where it stays, or follows the new model's server."""
     output_tokens_max: int | None = Field(default=None, ge=1)
     """The token limit of a reply from now on; None where it stays."""
     strict: bool = False
@@ -70,11 +73,12 @@ def change_of(
         raise UsageProblem("the run's policy weighs no moves, so it has no such limit", place="stop_below")
     if "stop_below" in given and given["stop_below"] is None:
         raise UsageProblem("it is a number from 0 to 1", place="stop_below")
-    model, timeout = body.get("model"), body.get("timeout_seconds")
+    model, timeout, usual = body.get("model"), body.get("timeout_seconds"), body.get("call_seconds")
     if model is not None and not (isinstance(model, str) and 0 < len(model) <= MODEL_MAX):
         raise UsageProblem(f"a model's name has 1 to {MODEL_MAX} characters", place="model")
-    if timeout is not None and not (_is_number(timeout) and 0 < timeout <= TIMEOUT_MOST):
-        raise UsageProblem(f"a time limit is a number above 0, at most {TIMEOUT_MOST:g}", place="timeout_seconds")
+    for place, seconds in (("timeout_seconds", timeout), ("call_seconds", usual)):
+        if seconds is not None and not (_is_number(seconds) and 0 < seconds <= TIMEOUT_MOST):
+            raise UsageProblem(f"a time limit is a number above 0, at most {TIMEOUT_MOST:g}", place=place)
     output = body.get("output_tokens_max")
     if output is not None and not (_is_number(output) and isinstance(output, int) and 0 < output <= OUTPUT_TOKENS_MOST):
         cause = f"a token limit is a whole number above 0, at most {OUTPUT_TOKENS_MOST:,}"
@@ -101,10 +105,20 @@ def change_of(
         limits=limits,
         model=None if model is None else storable(model),
         price=price,
+        call_seconds=None if model is None else usual,
         timeout_seconds=timeout,
         output_tokens_max=output,
         strict=bool(strict),
     )
+
+
+def timeout_after(seconds: float, event: SettingsChanged) -> float:
+    """Return the time limit of a call after a change: the one that is set, or else the usual one of the new server.
+
+    A limit that is the usual one of no server was chosen, by the user or by a file, and stays.
+    """
+    usual = event.call_seconds if seconds in (CALL_SECONDS, LOCAL_CALL_SECONDS) else None
+    return event.timeout_seconds or usual or seconds
 
 
 def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
@@ -112,6 +126,7 @@ def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChan
     message: dict[str, Any] = {"kind": "change", **changes}
     if event.model is not None:
         message |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}
+        message |= {} if event.call_seconds is None else {"call_seconds": event.call_seconds}
     if event.timeout_seconds is not None:
         message["timeout_seconds"] = event.timeout_seconds
     if event.output_tokens_max is not None:

@@ -10,7 +10,7 @@ from actors.run.limits import LIMITS, RunLimits, checked_limits, least_value
 from actors.run.result import RunResult
 from replan.runs.engine import Engine
 from replan.runs.models import check_model
-from replan.runs.prepare import price_for
+from replan.runs.prepare import call_seconds_of, price_for
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import choose_model, read_user_config
 from runtime.core.cost import micro_limit
@@ -76,6 +76,7 @@ def _message_of(changes: Changes, result: RunResult, now: float, environment: Ma
         price = price_for(choice, config, environment, now)
         price_known = price is not None
         body |= {"model": choice.text, "price": None if price is None else price.model_dump(mode="json")}
+        body["call_seconds"] = call_seconds_of(choice, environment)
     if "micro_usd" in body:
         if not price_known:
             hint = "give its price under prices in config.yaml, or limit calls or tokens"

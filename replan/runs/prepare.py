@@ -106,13 +106,13 @@ def setup_for(
         environment=environment,
         now=now,
         daily_usd=config.home_budget.usd,
-        call_seconds=call_seconds(_server(choice, environment)),
+        call_seconds=call_seconds_of(choice, environment),
     )
 
 
-def _server(choice: Choice, environment: Mapping[str, str]) -> str:
-    """Return the base URL of the model's server as the user has set it; empty for the usual one and for no server."""
-    return environment.get("OPENAI_BASE_URL") or "" if isinstance(choice.spec, Named) else ""
+def call_seconds_of(choice: Choice, environment: Mapping[str, str]) -> float:
+    """Return the usual time limit of a call to the model's server, in seconds."""
+    return call_seconds(environment.get("OPENAI_BASE_URL") or "" if isinstance(choice.spec, Named) else "")
 
 
 def price_for(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:

@@ -111,6 +111,7 @@ CHANGE = {
     "patience_seconds": 60.0,
     "stop_below": 0.5,
     "model": "rules",
+    "call_seconds": 600.0,
     "timeout_seconds": 60.0,
     "output_tokens_max": 5_000,
 }

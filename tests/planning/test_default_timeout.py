@@ -6,10 +6,12 @@ from actors.planning.events import RunStarted
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.workflow_drift import edited
 from actors.run.kind import Setup
-from replan.runs.prepare import setup_for
+from actors.run.settings import change_of
+from replan.runs.prepare import call_seconds_of, setup_for
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
+from runtime.core.ledger import Ledger, Limits
 from runtime.models.base_url import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 PROBLEM = "The login fails with a timeout in app/login.py. Fix the bug."
@@ -57,6 +59,23 @@ def test_what_the_workflow_says_holds_for_every_server(tmp_path, more, own, seco
     path.write_text(FILE.format(more=more, own=own))
     pinned = prepare_planning(PlanningInput(PROBLEM, RunOptions(workflow=str(path))), setup(LOCAL)).pinned
     assert pinned.steps["g_plan"].timeout_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("begun_with", "limit", "model", "seconds"),
+    [
+        ({"OPENAI_API_KEY": "sk-x"}, {}, "qwen3:8b", LOCAL_CALL_SECONDS),
+        (LOCAL, {}, "rules", CALL_SECONDS),
+        ({"OPENAI_API_KEY": "sk-x"}, {"timeout": 30.0}, "qwen3:8b", 30.0),
+    ],
+)
+def test_with_another_model_a_run_takes_the_limit_of_its_server_unless_the_user_said_one(
+    begun_with, limit, model, seconds
+):
+    pinned = prepare_planning(PlanningInput(PROBLEM, RunOptions(limits=limit)), setup(begun_with)).pinned
+    usual = call_seconds_of(choose_model(model, LOCAL, UserConfig()), LOCAL)
+    change = change_of(Ledger(Limits()), {"kind": "change", "model": model, "call_seconds": usual}, 1.0)
+    assert {each.timeout_seconds for each in pinned.with_settings(change).steps.values()} == {seconds}
 
 
 def test_the_default_of_the_server_is_no_edit_of_the_workflow():
