@@ -154,4 +154,4 @@ def test_a_time_limit_holds_for_every_step(replan, problem, scripted):
     workflow = json.loads(first["pinned"])["workflow"]
     assert workflow["model_timeout_seconds"] == 7.5
     assert {pair.get("timeout_seconds") for pair in workflow["action_pairs"].values()} == {None}
-    assert_refused(replan("run", problem, "-m", "rules", "--timeout", "0"), "--timeout", "should be above 0")
+    assert_refused(replan("run", problem, "-m", "rules", "--timeout", "0"), "--timeout", "a number above 0")
