@@ -1,0 +1,348 @@
+"""The checks of `doctor`: versions, the home with its settings and journal, the model and who chose it, the terminal."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import apsw
+import orjson
+import trio
+
+from actors.config.loader import shipped_workflows
+from actors.config.model_spec import Named
+from actors.files.suggestions import nearest
+from actors.guards.built_in import BUILT_IN
+from actors.tools.specs import McpSpec
+from actors.values.format import counted, money
+from actors.values.lines import Line, Span, line
+from replan.cli.exits import Exit
+from replan.cli.options import Invocation
+from replan.cli.plugins import registry_of
+from replan.cli.terminal.console import plain_terminal, print_json, show
+from replan.runs.executing import TOOLS_FILE
+from replan.runs.models import check_model
+from replan.runs.run_ids import ALL
+from replan.setup.data_files import data_root
+from replan.setup.database import database_place, database_url
+from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
+from replan.setup.kinds import Kinds
+from replan.setup.plugins import problems
+from replan.setup.settings import HomeBudgetEntry, choose_model, read_user_config
+from replan.setup.version import release
+from replan.telemetry.running import INSTALL, is_installed
+from replan.telemetry.settings import telemetry_settings
+from runtime.core.clock import SystemClock
+from runtime.core.cost import MICRO
+from runtime.core.errors import ReplanError, UsageProblem
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal.port import HostRow, Journal
+from runtime.journal.versions import VERSION
+from runtime.models.base_url import OPENAI_URL, check_base_url
+from runtime.open_journal import open_journal
+from runtime.process.identity import is_dead
+
+REACH_SECONDS = 5.0
+"""How long `--online` waits for the model's server."""
+
+_NEEDS = {
+    "plug-ins": {"config"},
+    "budget": {"config", "journal"},
+    "tenants": {"config", "journal"},
+    "hosts": {"journal"},
+    "notify": {"config"},
+    "webhooks": {"config"},
+    "model": {"config"},
+}
+"""The checks that must succeed before another one is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked."""
+
+    name: str
+    """The subject of the check, in one word."""
+    result: str
+    """The value that was found, or the problem with it."""
+    ok: bool = True
+    """Whether it is right."""
+
+
+def examine(*, online: bool, model: str | None, as_json: bool) -> int:
+    """Check everything and print the results. Return 0 when all is right, else 1."""
+    checks = list(_checks(os.environ, model, online=online))
+    ok = all(check.ok for check in checks)
+    if as_json:
+        rows = [{"name": check.name, "found": check.result, "ok": check.ok} for check in checks]
+        print_json({"ok": ok, "checks": rows})
+    else:
+        show(map(_line, checks))
+    return Exit.OK if ok else Exit.INTERNAL
+
+
+def _line(check: Check) -> Line:
+    mark = Span("ok", "green") if check.ok else Span("WRONG", "bold red")
+    name = Span(f"{' ' * (5 - len(mark.text))}  {check.name:<10}")
+    return Line((mark, name, *line(check.result).spans), hang=len(mark.text) + len(name.text))
+
+
+def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[Check]:
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("replan", _replan),
+        ("python", lambda: f"{platform.python_version()} ({sys.executable})"),
+        ("sqlite", lambda: f"{apsw.sqlite_lib_version()} (of apsw {apsw.apsw_version()})"),
+        ("trio", lambda: version("trio")),
+        ("openai", lambda: version("openai")),
+        ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
+        ("home", lambda: _home(environment)),
+        ("config", lambda: _config(environment)),
+        ("plug-ins", _plugins),
+        ("tools", lambda: _tools(environment)),
+        ("isolation", lambda: _isolation(environment)),
+        ("journal", lambda: trio.run(_journal, environment)),
+        ("budget", lambda: trio.run(_budget, environment)),
+        ("tenants", lambda: trio.run(_tenants, environment)),
+        ("hosts", lambda: trio.run(_hosts, environment)),
+        ("notify", lambda: _notify(environment)),
+        ("webhooks", lambda: _webhooks(environment)),
+        ("telemetry", lambda: _telemetry(environment)),
+        ("model", lambda: _model(environment, model)),
+        ("key", lambda: _key(environment)),
+        ("server", lambda: _server(environment, model, online=online)),
+        ("terminal", lambda: _terminal(environment)),
+    ]
+    failed: set[str] = set()
+    for name, check in checks:
+        if _NEEDS.get(name, set()) & failed:
+            continue
+        try:
+            yield Check(name, check())
+        except (ReplanError, OSError, PackageNotFoundError) as error:
+            failed.add(name)
+            yield Check(name, str(error), ok=False)
+
+
+def _replan() -> str:
+    return f"{release()} ({data_root()})"
+
+
+def _plugins() -> str:
+    plugins, own = registry_of(Invocation()), len(BUILT_IN)
+    kinds, broken_kinds = Kinds().formats()
+    if broken := [*problems(), *broken_kinds]:
+        raise UsageProblem("; ".join(broken))
+    guards = f"guards {own} built in, {len(plugins.guards) - own} plugged in"
+    return f"{guards}; generators {len(plugins.generators)} plugged in; kinds of agents {', '.join(sorted(kinds))}"
+
+
+def _tools(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).folder / TOOLS_FILE
+    if not path.exists():
+        return f"none ({path})"
+    from actors.tools.loader import load_tools
+
+    tools = load_tools(path, environment=environment).toolset.tools.values()
+    servers = sorted({tool.server for tool in tools if isinstance(tool, McpSpec)})
+    of_servers = f", with tools of the MCP servers {', '.join(servers)}" if servers else ""
+    return f"{path}: {counted(len(tools), 'tool')}{of_servers}"
+
+
+def _isolation(environment: Mapping[str, str]) -> str:
+    """Return what `wrap: [isolated]` does here."""
+    from actors.tools.isolation import NoIsolation, isolating
+
+    try:
+        program, *_ = isolating(environment)
+    except NoIsolation as error:
+        return f"none, so `wrap: [isolated]` is refused: {error}"
+    return f"a PID and a network namespace for each call of a tool with `wrap: [isolated]` ({program})"
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    source = "REPLAN_HOME" if environment.get("REPLAN_HOME") else "the platform's data folder"
+    if not locate_home(environment).folder.exists():
+        return f"{locate_home(environment).folder} ({source}; made by the first run)"
+    return f"{prepare_home(environment).folder} ({source})"
+
+
+def _config(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).config
+    read_user_config(path)
+    return str(path) if path.exists() else f"none ({path})"
+
+
+def _open(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
+    """Return a context that gives the journal: the database's, or the home's; None where the home has none."""
+    url, path = database_url(environment), locate_home(environment).journal
+    if url is None and not path.exists():
+        return nullcontext()
+    return open_journal(url or f"sqlite:{path}", Kinds().codecs, SystemClock(), use_another=USE_ANOTHER_HOME)
+
+
+async def _journal(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).journal
+    async with _open(environment) as journal:
+        if journal is None:
+            return f"none yet; this release writes version {VERSION}"
+        rows = await journal.runs(ALL)
+    place, waiting = database_place(environment), sum(row.summary.status == "waiting" for row in rows)
+    found = f"version {VERSION}, {counted(len(rows), 'run')}, {waiting} waiting"
+    return f"{place}, {found}" if place else f"{found} ({path.stat().st_size:,} bytes)"
+
+
+async def _budget(environment: Mapping[str, str]) -> str:
+    home = locate_home(environment)
+    budget = read_user_config(home.config).home_budget
+    async with _open(environment) as journal:
+        spent = ZERO if journal is None else await journal.spent_today()
+    return _spent(spent, budget, "no home_budget")
+
+
+async def _tenants(environment: Mapping[str, str]) -> str:
+    """Return what the runs of the tenants of the config have committed today."""
+    tenants = read_user_config(locate_home(environment).config).tenants
+    async with _open(environment) as journal:
+        spent = {name: ZERO if journal is None else await journal.spent_today(name) for name in tenants}
+    return "; ".join(f"{name}: {_spent(spent[name], tenants[name], 'no limit')}" for name in tenants) or "none"
+
+
+def _spent(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
+    """Return what was committed today of a budget, and what is left of it; `unlimited` where it has no limit."""
+    calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
+    usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
+    remaining = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
+    remaining += [] if budget.usd is None else [f"{money(max(0.0, budget.usd - spent.micro_usd / MICRO))} left"]
+    return f"{calls} and {usd} committed today, UTC ({', '.join(remaining) or unlimited})"
+
+
+async def _hosts(environment: Mapping[str, str]) -> str:
+    hosts = list[HostRow]()
+    async with _open(environment) as journal:
+        if journal is not None:
+            hosts = await journal.hosts(dead=is_dead)
+    if not hosts:
+        return "none"
+    kinds = sorted({kind for host in hosts for kind in host.kinds or ()})
+    driven = f" ({', '.join(kinds)})" if kinds and all(host.kinds is not None for host in hosts) else ""
+    return f"{counted(len(hosts), 'host')} {'serves' if len(hosts) == 1 else 'serve'} this home{driven}"
+
+
+def _notify(environment: Mapping[str, str]) -> str:
+    """Return the notify program. Raises `UsageProblem` if it cannot be started."""
+    path = locate_home(environment).config
+    arguments = read_user_config(path).notify
+    if not arguments:
+        return "none"
+    program = shutil.which(arguments[0])
+    if program is None:
+        exists = Path(arguments[0]).exists()
+        cause = f"{arguments[0]!r} {'may not be run' if exists else 'is no program that is found'}"
+        hint = "make it executable" if exists else "name one on PATH, or give its whole path"
+        raise UsageProblem(cause, place=f"{path} notify", hint=hint)
+    return program  # Without its arguments, which may hold a key.
+
+
+def _webhooks(environment: Mapping[str, str]) -> str:
+    """Return the names of the webhooks; their addresses may hold a token."""
+    return ", ".join(read_user_config(locate_home(environment).config).webhooks) or "none"
+
+
+def _telemetry(environment: Mapping[str, str]) -> str:
+    """Return what is exported to OpenTelemetry. Raises `UsageProblem` for what is asked for and not possible."""
+    settings = telemetry_settings(environment)
+    if settings.problems:
+        raise UsageProblem("; ".join(settings.problems))
+    if settings.wanted and not is_installed():
+        raise UsageProblem("OpenTelemetry is asked for, and its packages are not here", hint=INSTALL)
+    names = [name for name, on in (("traces", settings.traces), ("metrics", settings.metrics)) if on]
+    content = " with prompts and replies" if settings.traces and settings.content else ""
+    return (" and ".join(names) or "off") + content
+
+
+def _model(environment: Mapping[str, str], model: str | None) -> str:
+    config = locate_home(environment).config
+    choice = choose_model(model, environment, read_user_config(config))
+    check_model(choice.spec, environment)
+    if model is not None:
+        return f"{choice.text} (--model)"
+    if environment.get("REPLAN_MODEL"):
+        return f"{choice.text} (REPLAN_MODEL)"
+    return f"{choice.text} ({'built in, since nothing names another' if choice.notice else config})"
+
+
+def _key(environment: Mapping[str, str]) -> str:
+    key = environment.get("OPENAI_API_KEY", "")
+    if not key:
+        return "OPENAI_API_KEY is not set"
+    return f"OPENAI_API_KEY is set (********, {len(key)} characters)"
+
+
+def _server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
+    configured = environment.get("OPENAI_BASE_URL")
+    url = check_base_url(configured) if configured else OPENAI_URL
+    parts = urlsplit(url)
+    place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    source = "OPENAI_BASE_URL" if configured else "the default"
+    if not online:
+        return f"{place} ({source}; --online tries to reach it)"
+    return f"{place} ({source}) {_probe(url, environment.get('OPENAI_API_KEY', ''), _wanted(environment, model))}"
+
+
+def _wanted(environment: Mapping[str, str], model: str | None) -> str | None:
+    """Return the name of the model that a server must have, or None where no model of a server is chosen."""
+    try:
+        spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
+    except ReplanError:  # The check of the model says so.
+        return None
+    return spec.name if isinstance(spec, Named) else None
+
+
+def _probe(url: str, key: str, model: str | None) -> str:
+    """Ask the server for its models, which costs nothing; `model` is the one that it must list, if any.
+
+    Raises `OSError` if the server is not there, refuses the key, or has a list without the model.
+    """
+    import httpx2
+
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        response = httpx2.get(f"{url}/models", headers=headers, timeout=REACH_SECONDS)
+    except httpx2.HTTPError as error:
+        raise OSError(f"{url} cannot be reached: {type(error).__name__}: {error}") from None
+    status = response.status_code
+    if status in (401, 403):
+        raise OSError(f"{url} refuses the key (status {status})")
+    answers = "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
+    listed = _listed(response.content) if status == 200 and model is not None else frozenset[str]()
+    if model is None or not listed:
+        return answers
+    if model not in listed and f"{model}:latest" not in listed:
+        raise OSError(
+            f"{url} {answers}, but does not list the model {model!r} ({nearest(model, listed, kind='it has')})"
+        )
+    return f"{answers}; it has the model {model!r}"
+
+
+def _listed(content: bytes) -> frozenset[str]:
+    """Return the names in a server's list of models; none where the list has another form."""
+    try:
+        models = orjson.loads(content)["data"]
+        return frozenset(model["id"] for model in models if isinstance(model["id"], str))
+    except (orjson.JSONDecodeError, LookupError, TypeError):
+        return frozenset()
+
+
+def _terminal(environment: Mapping[str, str]) -> str:
+    if plain_terminal(sys.stdout):
+        return "plain text: not a terminal" if not sys.stdout.isatty() else "plain text: TERM is dumb"
+    size = os.get_terminal_size(sys.stdout.fileno())
+    colour = "no colour (NO_COLOR)" if environment.get("NO_COLOR") else "colour"
+    return f"{environment.get('TERM', 'unknown')}, {size.columns} columns, {colour}"
