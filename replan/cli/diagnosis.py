@@ -1,4 +1,4 @@
-"""The checks of `doctor`: versions, the home with its settings and journal, the model and who chose it, the terminal."""
+"""The checks of `doctor`: versions, the home with its settings and journal, the model and who chose it, and others."""
 
 import os
 import platform
