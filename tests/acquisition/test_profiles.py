@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from actors.acquisition.profile_check import unused_fields
-from actors.acquisition.profile_files import load_profile, shipped_profiles
+from actors.acquisition.profile_files import is_profile, load_profile, shipped_profiles
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 from tests.acquisition.stage import prepared, profile_file
@@ -170,3 +170,10 @@ def test_the_largest_limit_is_taken_and_a_larger_one_is_refused(option, most):
     prepared(limits={option: most})
     with pytest.raises(UsageProblem, match=f"at most {most:,}, not"):
         prepared(limits={option: most + 1})
+
+
+def test_a_profile_is_a_shipped_name_or_a_file_with_fields(tmp_path):
+    other = profile_file(tmp_path, "name: other\n", "other.yaml")
+    own = profile_file(tmp_path, "fields: {}\n")
+    names = ("market_size", str(own), str(other), str(tmp_path), "no_such_profile")
+    assert [is_profile(name, data_root()) for name in names] == [True, True, False, False, False]

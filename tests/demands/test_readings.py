@@ -1,4 +1,4 @@
-"""What the reader of demands finds in two sets of texts, to the word (`readings.txt`).
+"""What the reader of demands finds in three sets of texts, to the word (`readings.txt`).
 
 `python -m tests.demands.test_readings` writes the file anew after an intended change, for a review of the difference.
 """
@@ -9,7 +9,7 @@ from actors.demands.reader import read_demands
 from tests.demands.evaluation import texts
 
 FILE = Path(__file__).with_name("readings.txt")
-SETS = ("held_out", "fourth_development")
+SETS = ("held_out", "development", "fourth_development")
 
 
 def lines():
