@@ -10,7 +10,7 @@ from actors.acquisition.prepare import AcquisitionInput
 from actors.planning.prepare import RunOptions
 from actors.run.limits import LIMITS, checked_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
-from replan.mcp.toolbox import ENTRIES
+from replan.mcp.toolbox import offered
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.executing import ExecutionOptions, prepare_to_execute
 from replan.runs.execution_plans import read_plan_file
@@ -27,7 +27,7 @@ from tests.cli.samples import PROBLEM
 COMMANDS = ("run", "do", "execute", "acquire", "resume")
 FUNCTIONS = ("start", "solve", "drive", "resume", "limits", "start_execution", "execute", "do", "acquire")
 BODIES = ("StartRun", "StartAcquisition", "StartExecution", "ChangedLimits")
-TOOLS = ("plan", "acquire", "execute")
+TOOLS = ("plan", "acquire", "execute", "limits")
 EARLIER = re.compile(r"max_cost_usd|\w+_seconds|output_tokens")
 """Names that a face had for a limit beside the one name of all faces."""
 VALUES = {
@@ -70,8 +70,8 @@ def test_a_limit_has_its_name_in_every_face(name):
     schemas = openapi()["components"]["schemas"]
     for body in BODIES:
         assert name in schemas[body]["properties"], body
-    for entry in ENTRIES:
-        assert (name in entry.takes.model_json_schema()["properties"]) == (entry.name in TOOLS), entry.name
+    for tool, (_, entry) in offered(allow_execute=True).items():
+        assert (name in entry.takes.model_json_schema()["properties"]) == (tool in TOOLS), tool
     assert f"`{name}`" in (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert f'name="{name}"' in form("planning")
     assert f'name="{name}"' in form("execution")
@@ -91,7 +91,7 @@ def form(kind):
 def test_no_face_has_another_name_for_a_limit():
     taken = {name for function in FUNCTIONS for name in keywords(function)}
     taken |= {name for body in BODIES for name in openapi()["components"]["schemas"][body]["properties"]}
-    taken |= {name for entry in ENTRIES for name in entry.takes.model_json_schema()["properties"]}
+    taken |= {name for _, entry in offered(allow_execute=True).values() for name in entry.takes.model_fields}
     taken |= set(ClientsEntry.model_fields)
     taken |= {param.name for name in COMMANDS for param in app.get_command(None, name).params}
     assert [name for name in taken if EARLIER.fullmatch(name)] == []
