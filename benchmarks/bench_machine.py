@@ -15,9 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from actors.planning.call_events import GenerationRequested
-from actors.planning.events import EVENTS
+from actors.planning.events import EVENTS, RunStarted
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.run.messages import Generated, Judged
 from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
 from runtime.core.cost import Usage
@@ -70,7 +69,9 @@ def main():
     parser.add_argument("--runs", type=int, default=300, help="runs of ten steps (300)")
     options = parser.parse_args()
     machine, codec, config = PlanningMachine(), Codec(EVENTS), pinned(STEPS, 1)
-    first = Begin(1_000.0, "run", PROBLEM, config.model_dump_json(), Limits(calls=STEPS))
+    first = RunStarted(
+        at=1_000.0, run="run", specification=PROBLEM, pinned=config.model_dump_json(), limits=Limits(calls=STEPS)
+    )
     gc.disable()
     runs = [simulate(machine, codec, first) for _ in range(options.runs)]
     least = {part: min(run[part] for run in runs) / STEPS * 1e6 for part in PARTS}

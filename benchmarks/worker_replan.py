@@ -21,9 +21,9 @@ from actors.config.workflow import Workflow
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
 from actors.planning.config import RunConfig
+from actors.planning.events import RunStarted
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.run.kind import Resources
 from actors.values.findings import Finding, Verdict
 from benchmarks.worker import serve
@@ -115,7 +115,9 @@ async def drive(journal, run, config, model, guard, *, changed=None):
         admission=Admission("benchmark"),
     )
     limits = Limits(calls=config.workflow.max_total_calls)
-    ending = await supervisor.drive(Begin(clock.now(), run, PROBLEM, config.model_dump_json(), limits))
+    ending = await supervisor.drive(
+        RunStarted(at=clock.now(), run=run, specification=PROBLEM, pinned=config.model_dump_json(), limits=limits)
+    )
     assert ending is Ending.FINISHED
     assert str(supervisor.state.run.finished.outcome) == "success", supervisor.state.run.finished
 

@@ -3,22 +3,20 @@
 from actors.acquisition.call_events import ReplyReceived
 from actors.acquisition.corrections import accept_correction
 from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted
-from actors.acquisition.messages import AcquisitionMessage, Begin
 from actors.acquisition.state import AcquisitionState
 from actors.run import tools
 from actors.run.accept import accept_control, accept_fault
 from actors.run.calls import Received, accept_reply
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, RunMessage
 from actors.run.state import NotStarted
-from actors.run.texts import storable
 from runtime.core.machine import Refused
 from runtime.core.messages import Mailed
 
 
-def accept(state: AcquisitionState, message: AcquisitionMessage) -> AcquisitionEvent | Refused | None:
+def accept(state: AcquisitionState, message: RunMessage) -> AcquisitionEvent | Refused | None:
     """Return the fact that a message is."""
-    if isinstance(message, Begin):
-        return _begin(message) if isinstance(state, NotStarted) else None
+    if isinstance(message, AcquisitionStarted):
+        return message if isinstance(state, NotStarted) else None
     if isinstance(state, NotStarted):
         return Refused("the run has not begun")
     run = state.run
@@ -34,17 +32,3 @@ def accept(state: AcquisitionState, message: AcquisitionMessage) -> AcquisitionE
             return tools.accept(run.tools, message)
         case _:
             return accept_control(run, message)
-
-
-def _begin(message: Begin) -> AcquisitionStarted:
-    return AcquisitionStarted(
-        at=message.at,
-        mono=message.mono,
-        run=message.run,
-        goal=storable(message.goal),
-        pinned=message.pinned,
-        limits=message.limits,
-        given=dict(message.given),
-        child=message.child,
-        source=storable(message.source),
-    )

@@ -43,7 +43,6 @@ from actors.run.tools import (
 )
 from actors.run.waits import WaitEnded, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.ledger import Ledger
 
 FIRST = "enter_iteration"
 """The node at which every run and every round begins."""
@@ -121,7 +120,7 @@ def _corrected(state: State, event: ValueTold) -> State:
 
 def _started(event: AcquisitionStarted) -> State:
     state = State(
-        run=RunState(event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits)),
+        run=RunState.begun(event),
         config=read_config(event.pinned),
         goal=event.goal,
         source=event.source,

@@ -24,7 +24,7 @@ from runtime.core.machine import Refused, Summary, Work
 
 if TYPE_CHECKING:
     from actors.acquisition.advance import Rules, Table
-    from actors.acquisition.messages import AcquisitionMessage
+    from actors.run.messages import RunMessage
 
 _CALLS = (DecisionRequested, ObservationRequested, DecompositionRequested, ReflectionRequested)
 
@@ -48,7 +48,7 @@ class AcquisitionMachine:
         """Return the state before the run starts."""
         return NotStarted()
 
-    def accept(self, state: AcquisitionState, message: "AcquisitionMessage") -> AcquisitionEvent | Refused | None:
+    def accept(self, state: AcquisitionState, message: "RunMessage") -> AcquisitionEvent | Refused | None:
         """Turn a reply into a fact."""
         from actors.acquisition.accept import accept  # noqa: PLC0415 -- as the module says
 

@@ -7,7 +7,7 @@ from typing import Any
 from actors.acquisition.answers import answer_value
 from actors.acquisition.call_events import PURPOSES
 from actors.acquisition.config import RunConfig
-from actors.acquisition.messages import Begin
+from actors.acquisition.events import AcquisitionStarted
 from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile import Profile
 from actors.acquisition.profile_check import unused_fields
@@ -76,10 +76,16 @@ class PreparedAcquisition:
         """The title in lists of runs: the goal's first line, cut to 80 characters."""
         return title_of(self.goal)
 
-    def first(self, run: str, at: float) -> Begin:
-        """Return the message that starts it, at a time in UTC seconds since 1970."""
-        return Begin(
-            at, run, self.goal, self.pinned.model_dump_json(), self.limits, given=self.given, source=self.source
+    def first(self, run: str, at: float) -> AcquisitionStarted:
+        """Return its first event, which starts it, at a time in UTC seconds since 1970."""
+        return AcquisitionStarted(
+            at=at,
+            run=run,
+            goal=self.goal,
+            pinned=self.pinned.model_dump_json(),
+            limits=self.limits,
+            given=dict(self.given),
+            source=self.source,
         )
 
 

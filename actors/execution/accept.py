@@ -12,23 +12,22 @@ from actors.execution.events import (
     ReplanRequested,
 )
 from actors.execution.ids import proof_node
-from actors.execution.messages import ExecutionMessage, StartExecution
 from actors.execution.state import ExecutionState, State
 from actors.run import tools
 from actors.run.accept import accept_control, accept_fault
 from actors.run.calls import Received, accept_reply
 from actors.run.ending import exhausted
-from actors.run.messages import Faulted, Generated, Judged
+from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.state import NotStarted
 from actors.values.verdict_limits import bounded
 from runtime.core.ledger import Limit
 from runtime.core.machine import Refused
 
 
-def accept(state: ExecutionState, message: ExecutionMessage) -> ExecutionEvent | Refused | None:
+def accept(state: ExecutionState, message: RunMessage) -> ExecutionEvent | Refused | None:
     """Return the fact that a message is."""
-    if isinstance(message, StartExecution):
-        return _started(message) if isinstance(state, NotStarted) else None
+    if isinstance(message, ExecutionStarted):
+        return message if isinstance(state, NotStarted) else None
     if isinstance(state, NotStarted):
         return Refused("the run has not begun")
     match message:
@@ -42,18 +41,6 @@ def accept(state: ExecutionState, message: ExecutionMessage) -> ExecutionEvent |
             return tools.accept(state.run.tools, message)
         case _:
             return accept_control(state.run, message)
-
-
-def _started(message: StartExecution) -> ExecutionStarted:
-    return ExecutionStarted(
-        at=message.at,
-        mono=message.mono,
-        run=message.run,
-        pinned=message.pinned,
-        limits=message.limits,
-        child=message.child,
-        plan_of=message.plan_of,
-    )
 
 
 def _generated(state: State, message: Generated) -> ExecutionEvent | None:

@@ -6,29 +6,16 @@ ids are explained in `actors.execution.ids`. What every kind of agent has is in 
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
-
-from pydantic import field_serializer
+from typing import Any, ClassVar, Literal, get_args
 
 from actors.policy.table import BacktrackLevel
-from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
-from actors.run.clock import TimedEvent
+from actors.run.calls import CallReissued, CallRequested, Replied
+from actors.run.clock import Started, TimedEvent
 from actors.run.ending import RunFinished
-from actors.run.inbox import MailRefused, NoteTold, RequirementTold
-from actors.run.parking import RunParked, RunResumed
-from actors.run.questions import (
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationExpired,
-    ClarificationRequested,
-    ClarificationWithdrawn,
-)
-from actors.run.settings import SettingsChanged
-from actors.run.tools import TOOL_EVENTS, ToolEvent
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.evolve import RunEvent
+from actors.run.tools import ToolEvent
 from actors.values.findings import Finding, Verdict
 from runtime.core.events import Event, Seconds
-from runtime.core.ledger import Limits
 
 GOALS_FAILED = "goals_failed"
 """The outcome of an execution that ended without its goals, beside `actors.run.ending.Outcome`."""
@@ -59,26 +46,15 @@ class Cause(StrEnum):
     PLANNER_ASKS = "planner_asks"  # the planning run of a replan has a question
 
 
-class ExecutionStarted(TimedEvent):
+class ExecutionStarted(Started):
     """An execution began. Its first event, which holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
     kind: Literal["execution_started"] = "execution_started"
-    run: str
-    """The run's id."""
     pinned: str
     """The JSON of everything that later decisions use (`actors.execution.config`)."""
-    limits: Limits
-    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
-    child: bool = False
-    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     plan_of: str = ""
     """The id of the planning run that made the plan; empty where it comes from a file."""
-
-    @field_serializer("limits")
-    def _all_limits(self, limits: Limits) -> dict[str, Any]:
-        """Write every limit: the one that a run was started with holds, whatever a later release defaults to."""
-        return limits.model_dump(mode="json")
 
 
 class FileRequested(CallRequested):
@@ -233,59 +209,15 @@ ExecutionEvent = (
     | ReplanRequested
     | ReplanReplied
     | ExecutionCallReissued
-    | CallFailed
-    | Settled
-    | ToolEvent
     | ProofRequested
     | ProofReached
     | AttemptDecided
     | StepSettled
     | TroubleDecided
     | PlanRevised
-    | ClarificationRequested
-    | ClarificationAnswered
-    | ClarificationDeclined
-    | ClarificationWithdrawn
-    | ClarificationExpired
-    | NoteTold
-    | RequirementTold
-    | MailRefused
-    | SettingsChanged
-    | WaitRequested
-    | WaitEnded
-    | RunResumed
-    | RunParked
+    | ToolEvent
+    | RunEvent
     | RunFinished
 )
-EVENTS: tuple[type[Event], ...] = (
-    ExecutionStarted,
-    FileRequested,
-    FileReplied,
-    ReplanRequested,
-    ReplanReplied,
-    ExecutionCallReissued,
-    CallFailed,
-    Settled,
-    *TOOL_EVENTS,
-    ProofRequested,
-    ProofReached,
-    AttemptDecided,
-    StepSettled,
-    TroubleDecided,
-    PlanRevised,
-    ClarificationRequested,
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationWithdrawn,
-    ClarificationExpired,
-    NoteTold,
-    RequirementTold,
-    MailRefused,
-    SettingsChanged,
-    WaitRequested,
-    WaitEnded,
-    RunResumed,
-    RunParked,
-    RunFinished,
-)
+EVENTS: tuple[type[Event], ...] = get_args(ExecutionEvent)
 """The union's members, for the codec."""

@@ -39,7 +39,6 @@ from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import WaitEnded, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.ledger import Ledger
 
 
 def evolve(state: ExecutionState, event: ExecutionEvent) -> State:
@@ -152,7 +151,7 @@ def _started(event: ExecutionStarted) -> State:
     config = read_config(event.pinned)
     plan = ready_plan(config.plan)
     state = State(
-        run=RunState(event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits)),
+        run=RunState.begun(event),
         config=config,
         plan=plan,
         now=plan.program.initial,

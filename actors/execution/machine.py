@@ -9,9 +9,9 @@ from actors.execution.briefs import brief_for
 from actors.execution.events import ExecutionEvent, ProofRequested, ReplanRequested
 from actors.execution.evolve import evolve
 from actors.execution.ids import proof_node
-from actors.execution.messages import ExecutionMessage
 from actors.execution.state import ExecutionState, State
 from actors.run import questions, tools, waits
+from actors.run.messages import RunMessage
 from actors.run.state import NotStarted
 from actors.run.summary import status_row
 from runtime.core.machine import Refused, Summary, Work
@@ -33,7 +33,7 @@ class ExecutionMachine:
         """Return the state before the run starts."""
         return _NOT_STARTED
 
-    def accept(self, state: ExecutionState, message: ExecutionMessage) -> ExecutionEvent | Refused | None:
+    def accept(self, state: ExecutionState, message: RunMessage) -> ExecutionEvent | Refused | None:
         """Turn a reply into a fact."""
         return accept(state, message)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from actors.config.policy_loader import load_policy
 from actors.execution.config import Approval, ExecutionConfig
-from actors.execution.messages import StartExecution
+from actors.execution.events import ExecutionStarted
 from actors.execution.proof import LEVELS, guard_of, prove
 from actors.planning.config import RunConfig
 from actors.plans.reader import read_plan
@@ -98,9 +98,10 @@ class PreparedExecution:
     kind: str = "execution"
     """The name of its kind."""
 
-    def first(self, run: str, at: float) -> StartExecution:
-        """Return the message that starts it."""
-        return StartExecution(at, run, self.config.model_dump_json(), self.limits, plan_of=self.plan_of)
+    def first(self, run: str, at: float) -> ExecutionStarted:
+        """Return its first event, which starts it."""
+        pinned = self.config.model_dump_json()
+        return ExecutionStarted(at=at, run=run, pinned=pinned, limits=self.limits, plan_of=self.plan_of)
 
 
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:

@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.handlers.handlers import complete, wait
 from actors.handlers.tools import Tool, tool_actor
-from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, AgentState, D, StartAgent
+from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D
 from actors.run.kind import Kind, Resources, Setup
 from actors.run.machine import MODEL, AgentMachine
 from actors.run.state import NotStarted
@@ -60,9 +60,9 @@ class PreparedAgent:
         """The title in lists of runs: the task's first line, cut to 80 characters."""
         return title_of(self.task.task)
 
-    def first(self, run: str, at: float) -> StartAgent:
-        """Return the message that starts it."""
-        return StartAgent(at, run, self.task.task, self.task.limits, self.settings)
+    def first(self, run: str, at: float) -> AgentStarted:
+        """Return its first event, which starts it."""
+        return AgentStarted(at=at, run=run, task=self.task.task, limits=self.task.limits, settings=self.settings)
 
 
 def agent_kind(

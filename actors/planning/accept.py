@@ -3,24 +3,22 @@
 from actors.planning.call_events import ArtifactProduced, FailureClassified, GenerationRequested
 from actors.planning.events import PlanningEvent, RunFinished, RunStarted, VerdictReached
 from actors.planning.given_plans import content_made, with_remarks
-from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import read_cause
 from actors.run import ending
 from actors.run.accept import accept_control, accept_fault
 from actors.run.calls import Received, accept_reply
-from actors.run.messages import Faulted, Generated, Judged
+from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.state import NotStarted
-from actors.run.texts import storable
 from actors.values.verdict_limits import bounded
 from runtime.core.ledger import Limit
 from runtime.core.machine import Refused
 
 
-def accept(state: PlanningState, message: PlanningMessage) -> PlanningEvent | Refused | None:
+def accept(state: PlanningState, message: RunMessage) -> PlanningEvent | Refused | None:
     """Return the fact that a message is."""
-    if isinstance(message, Begin):
-        return _begin(message) if isinstance(state, NotStarted) else None
+    if isinstance(message, RunStarted):
+        return message if isinstance(state, NotStarted) else None
     if isinstance(state, NotStarted):
         return Refused("the run has not begun")
     match message:
@@ -33,23 +31,6 @@ def accept(state: PlanningState, message: PlanningMessage) -> PlanningEvent | Re
         case _:
             event = accept_control(state.run, message)
             return RunFinished.of(event) if isinstance(event, ending.RunFinished) else event
-
-
-def _begin(message: Begin) -> RunStarted:
-    return RunStarted(
-        at=message.at,
-        mono=message.mono,
-        run=message.run,
-        specification=storable(message.specification),
-        pinned=message.pinned,
-        limits=message.limits,
-        child=message.child,
-        source=storable(message.source),
-        given=message.given,
-        plugins=message.plugins,
-        attachments=storable(message.attachments),
-        given_facts=message.given_facts,
-    )
 
 
 def _generated(state: State, message: Generated) -> PlanningEvent | None:

@@ -11,8 +11,7 @@ import trio
 
 from actors.guards.port import AnyGuard
 from actors.planning.briefs import ChildBrief
-from actors.planning.events import Outcome
-from actors.planning.messages import Begin
+from actors.planning.events import Outcome, RunStarted
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.planning.state import State
 from actors.run.kind import ChildRun, DriveChild
@@ -77,9 +76,16 @@ def _waits(brief: ChildBrief, state: State, now: float, elapsed: float) -> Fault
 def child_of(brief: ChildBrief) -> ChildRun:
     """Return the child run that a step is."""
 
-    def first(at: float) -> Begin:
-        pinned = brief.pinned.model_dump_json()
-        return Begin(at, brief.run, brief.problem, pinned, brief.limits, child=True, given_facts=brief.given)
+    def first(at: float) -> RunStarted:
+        return RunStarted(
+            at=at,
+            run=brief.run,
+            specification=brief.problem,
+            pinned=brief.pinned.model_dump_json(),
+            limits=brief.limits,
+            child=True,
+            given_facts=brief.given,
+        )
 
     return ChildRun(brief.run, "planning", title_of(brief.problem), first, brief.change)
 

@@ -5,9 +5,9 @@ is a property here, and is not stored again. What every kind of agent has is in 
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
-from pydantic import Field, field_serializer
+from pydantic import Field
 
 from actors.planning.call_events import (
     ArtifactProduced,
@@ -20,27 +20,16 @@ from actors.planning.decision_event import Decided
 from actors.planning.ids import judgement_id
 from actors.policy.table import BacktrackLevel
 from actors.run import ending
-from actors.run.calls import CallFailed, Settled
-from actors.run.clock import TimedEvent
+from actors.run.clock import Started, TimedEvent
+from actors.run.evolve import RunEvent
 from actors.run.ids import step_of
-from actors.run.inbox import MailRefused, NoteTold, RequirementTold
-from actors.run.parking import RunParked, RunResumed
-from actors.run.questions import (
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationExpired,
-    ClarificationRequested,
-    ClarificationWithdrawn,
-)
-from actors.run.settings import SettingsChanged
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.texts import StorableText
 from actors.search.strategies.prune_cause import PruneCause
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import AskedForm
 from runtime.core.events import Event, Seconds
-from runtime.core.ledger import Limits
 
 
 class Outcome(StrEnum):
@@ -60,37 +49,26 @@ ONLY_FORWARD = "this workflow does not go back"
 """The end of the reason where a step that is not a root was rejected in all attempts of a forward-only search."""
 
 
-class RunStarted(TimedEvent):
+class RunStarted(Started):
     """A planning run began. Its first event, which holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
     added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins", "given_facts")
     kind: Literal["run_started"] = "run_started"
-    run: str
-    """The run's id."""
-    specification: str
+    specification: StorableText
     """The text of the user's problem."""
     pinned: str
     """The JSON of everything that later decisions use (`actors.planning.config`)."""
-    limits: Limits
-    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
-    child: bool = False
-    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
-    source: str = ""
+    source: StorableText = ""
     """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
     """The keys of the workflow to which options gave a value other than the file's."""
-    attachments: str = Field(default="", exclude_if=lambda attachments: not attachments)
+    attachments: StorableText = Field(default="", exclude_if=lambda attachments: not attachments)
     """The JSON of the files that the user attached, and of the list of the repository's files; empty without any."""
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
     """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
     given_facts: Given | None = Field(default=None, exclude_if=lambda facts: facts is None)
     """The facts that a planning run of an execution is given; null for a run that finds them itself."""
-
-    @field_serializer("limits")
-    def _all_limits(self, limits: Limits) -> dict[str, Any]:
-        """Write every limit: the one that a run was started with holds, whatever a later release defaults to."""
-        return limits.model_dump(mode="json")
 
 
 class JudgementRequested(Event):
@@ -210,66 +188,21 @@ class RunFinished(ending.RunFinished):
         return cls(outcome=Outcome(end.outcome), why=end.why, cause=end.cause, at=end.at, mono=end.mono)
 
 
-PlanningEvent = Annotated[
+PlanningEvent = (
     RunStarted
-    | RunResumed
-    | RunParked
     | GenerationRequested
     | ClassificationRequested
     | RequestReissued
     | ArtifactProduced
     | FailureClassified
-    | CallFailed
     | JudgementRequested
     | VerdictReached
     | Decided
     | Revised
     | BranchOpened
     | BranchPruned
-    | ClarificationRequested
-    | ClarificationAnswered
-    | ClarificationDeclined
-    | ClarificationWithdrawn
-    | ClarificationExpired
-    | NoteTold
-    | RequirementTold
-    | WaitRequested
-    | WaitEnded
-    | Settled
-    | MailRefused
-    | SettingsChanged
-    | RunFinished,
-    Field(discriminator="kind"),
-]
-
-EVENTS: tuple[type[Event], ...] = (
-    RunStarted,
-    RunResumed,
-    RunParked,
-    GenerationRequested,
-    ClassificationRequested,
-    RequestReissued,
-    ArtifactProduced,
-    FailureClassified,
-    CallFailed,
-    JudgementRequested,
-    VerdictReached,
-    Decided,
-    Revised,
-    BranchOpened,
-    BranchPruned,
-    ClarificationRequested,
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationWithdrawn,
-    ClarificationExpired,
-    NoteTold,
-    RequirementTold,
-    WaitRequested,
-    WaitEnded,
-    Settled,
-    MailRefused,
-    SettingsChanged,
-    RunFinished,
+    | RunEvent
+    | RunFinished
 )
+EVENTS: tuple[type[Event], ...] = get_args(PlanningEvent)
 """The members of the union, for the codec and for generated docs."""

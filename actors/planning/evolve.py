@@ -58,7 +58,6 @@ from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.progress import Phase, accept, mark, new_round, redo, start
 from actors.values.attachments import read_stored
 from runtime.core.copies import changed, without
-from runtime.core.ledger import Ledger
 
 
 def evolve(state: PlanningState, event: PlanningEvent) -> State:
@@ -137,15 +136,7 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
 def _started(event: RunStarted) -> State:
     config = read_config(event.pinned)
     return State(
-        run=RunState(
-            event.run,
-            event.child,
-            event.at,
-            event.at,
-            event.mono,
-            ledger=Ledger(event.limits),
-            never_strict=config.workflow.never_strict,
-        ),
+        run=changed(RunState.begun(event), never_strict=config.workflow.never_strict),
         config=config,
         specification=event.specification,
         attachments=read_stored(event.attachments),

@@ -20,7 +20,7 @@ from runtime.core.machine import Refused, Summary, Work
 
 if TYPE_CHECKING:
     from actors.planning.briefs import Brief
-    from actors.planning.messages import PlanningMessage
+    from actors.run.messages import RunMessage
 
 _NOT_STARTED = NotStarted()
 
@@ -32,7 +32,7 @@ class PlanningMachine:
         """Return the state before the run starts."""
         return _NOT_STARTED
 
-    def accept(self, state: PlanningState, message: "PlanningMessage") -> PlanningEvent | Refused | None:
+    def accept(self, state: PlanningState, message: "RunMessage") -> PlanningEvent | Refused | None:
         """Turn a reply into a fact."""
         from actors.planning.accept import accept  # noqa: PLC0415 -- as the module says
 

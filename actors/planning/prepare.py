@@ -14,7 +14,7 @@ from actors.config.workflow_check import check_workflow
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
-from actors.planning.messages import Begin
+from actors.planning.events import RunStarted
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.policy.unknown_names import ROLES, unknown_names
@@ -82,15 +82,14 @@ class RunRequest:
     given_facts: Given | None = None
     """The facts that the run is given, such as the names that tools implement; None for none."""
 
-    def first(self, run: str, at: float) -> Begin:
-        """Return the message that starts it, at a time in UTC seconds since 1970."""
-        pinned = self.pinned.model_dump_json()
-        return Begin(
-            at,
-            run,
-            self.problem,
-            pinned,
-            self.limits,
+    def first(self, run: str, at: float) -> RunStarted:
+        """Return its first event, which starts it, at a time in UTC seconds since 1970."""
+        return RunStarted(
+            at=at,
+            run=run,
+            specification=self.problem,
+            pinned=self.pinned.model_dump_json(),
+            limits=self.limits,
             source=self.source,
             given=self.given,
             attachments=stored_form(self.attachments),

@@ -6,34 +6,21 @@ it works out its data (`apply`), and from its data what it wants now (`decide`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
 
 from pydantic import Field, field_serializer
 
-from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
-from actors.run.clock import TimedEvent
+from actors.run.calls import CallReissued, CallRequested, Replied
+from actors.run.clock import Started
 from actors.run.ending import Outcome, RunFinished
-from actors.run.inbox import MailRefused, NoteTold, RequirementTold
-from actors.run.messages import CallMessage
-from actors.run.parking import RunParked, RunResumed
-from actors.run.questions import (
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationExpired,
-    ClarificationRequested,
-    ClarificationWithdrawn,
-)
-from actors.run.settings import SettingsChanged
+from actors.run.evolve import RunEvent
 from actors.run.state import RunState
-from actors.run.texts import storable
-from actors.run.tools import TOOL_EVENTS, ToolEvent, ToolMessage
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.texts import StorableText, storable
+from actors.run.tools import ToolEvent
 from actors.values.answers import TEXT
 from actors.values.question_form import WITHOUT, AskedForm, Inquiry, block, in_words_of, one_line, waiting, with_frame
 from runtime.core.cost import Price
 from runtime.core.events import Event, Value
-from runtime.core.ledger import Limits
-from runtime.core.messages import Control, Message
 
 
 class AgentSettings(Value):
@@ -51,26 +38,20 @@ class AgentSettings(Value):
     """The seconds after which an unanswered question expires; None for never."""
 
 
-class AgentStarted(TimedEvent):
+class AgentStarted(Started):
     """The run began. The first event of every run of such an agent."""
 
     texts: ClassVar[tuple[str, ...]] = ("task",)
     kind: Literal["agent_started"] = "agent_started"
-    run: str
-    """The run's id."""
-    task: str
+    task: StorableText
     """The user's input, as the agent reads it: text or JSON."""
-    limits: Limits
-    """The limits of the run: calls, tokens, micro-dollars, active seconds and deadline."""
     settings: AgentSettings
-    """The configuration, which stays as it is until the run ends."""
-    child: bool = False
-    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
+    """The configuration at the start."""
 
-    @field_serializer("limits", "settings")
-    def _in_full(self, value: Value) -> dict[str, Any]:
+    @field_serializer("settings")
+    def _in_full(self, settings: AgentSettings) -> dict[str, Any]:
         """Write every key: what a run was started with holds, whatever a later release defaults to."""
-        return value.model_dump(mode="json")
+        return settings.model_dump(mode="json")
 
 
 class AgentCallRequested(CallRequested):
@@ -93,74 +74,9 @@ class CallAnswered(Replied):
     kind: Literal["call_answered"] = "call_answered"
 
 
-AgentEvent = (
-    AgentStarted
-    | AgentCallRequested
-    | AgentCallReissued
-    | CallAnswered
-    | CallFailed
-    | Settled
-    | ToolEvent
-    | ClarificationRequested
-    | ClarificationAnswered
-    | ClarificationDeclined
-    | ClarificationWithdrawn
-    | ClarificationExpired
-    | NoteTold
-    | RequirementTold
-    | MailRefused
-    | SettingsChanged
-    | WaitRequested
-    | WaitEnded
-    | RunResumed
-    | RunParked
-    | RunFinished
-)
-AGENT_EVENTS: tuple[type[Event], ...] = (
-    AgentStarted,
-    AgentCallRequested,
-    AgentCallReissued,
-    CallAnswered,
-    CallFailed,
-    Settled,
-    *TOOL_EVENTS,
-    ClarificationRequested,
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationWithdrawn,
-    ClarificationExpired,
-    NoteTold,
-    RequirementTold,
-    MailRefused,
-    SettingsChanged,
-    WaitRequested,
-    WaitEnded,
-    RunResumed,
-    RunParked,
-    RunFinished,
-)
+AgentEvent = AgentStarted | AgentCallRequested | AgentCallReissued | CallAnswered | ToolEvent | RunEvent | RunFinished
+AGENT_EVENTS: tuple[type[Event], ...] = get_args(AgentEvent)
 """The events of a run of such an agent, for its codec: `Codec(AGENT_EVENTS)`."""
-
-
-@dataclass(frozen=True, slots=True)
-class StartAgent(Message):
-    """A user starts the run; `AgentStarted` has the same fields."""
-
-    at: float
-    """When, in UTC seconds since 1970."""
-    run: str
-    """The run's id."""
-    task: str
-    """The user's input, as the agent reads it: text or JSON."""
-    limits: Limits
-    """The limits of the run: calls, tokens, micro-dollars, active seconds and deadline."""
-    settings: AgentSettings = field(default_factory=AgentSettings)
-    """The configuration, which stays as it is until the run ends."""
-    child: bool = False
-    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
-
-
-AgentMessage = StartAgent | CallMessage | ToolMessage | Control
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,12 @@
 Deadlines go by `at`, which follows the wall clock. Active time goes by `mono`, which does not.
 """
 
+from typing import Any
+
+from pydantic import field_serializer
+
 from runtime.core.events import Event, Seconds
+from runtime.core.ledger import Limits
 
 
 class TimedEvent(Event):
@@ -13,3 +18,22 @@ class TimedEvent(Event):
     """The time, in UTC seconds since 1970."""
     mono: float | None = None
     """The driver's monotonic seconds since its claim; None where no driver told it, as in a simulation."""
+
+
+class Started(TimedEvent):
+    """A run began: its first event, which is also the message that starts it.
+
+    A kind has a subclass with all that later decisions depend on.
+    """
+
+    run: str
+    """The run's id."""
+    limits: Limits
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
+    child: bool = False
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
+
+    @field_serializer("limits")
+    def _all_limits(self, limits: Limits) -> dict[str, Any]:
+        """Write every limit: the one that a run was started with holds, whatever a later release defaults to."""
+        return limits.model_dump(mode="json")

@@ -31,13 +31,8 @@ from actors.run.waits import DEADLINE, PROVIDER, WaitEnded, WaitRequested
 from runtime.core.copies import changed
 
 RunEvent = (
-    CallRequested
-    | Replied
-    | CallFailed
-    | CallReissued
+    CallFailed
     | Settled
-    | WaitRequested
-    | WaitEnded
     | ClarificationRequested
     | ClarificationAnswered
     | ClarificationDeclined
@@ -45,21 +40,22 @@ RunEvent = (
     | ClarificationExpired
     | NoteTold
     | RequirementTold
-    | SettingsChanged
     | MailRefused
-    | ToolEvent
+    | SettingsChanged
+    | WaitRequested
+    | WaitEnded
     | RunResumed
     | RunParked
-    | RunFinished
 )
-"""The events of every kind of agent; of a call's request, its reply and its reissue a kind has subclasses."""
-
+"""The events that are the same in every kind of agent, for its union: `MyStarted | ... | RunEvent | RunFinished`."""
+CommonEvent = CallRequested | Replied | CallReissued | ToolEvent | RunEvent | RunFinished
+"""The events that the common part of a run follows from; of calls, their replies and the end a kind has subclasses."""
 
 TIMED = (TimedEvent, RunFinished)
 """The events that may say when they happened."""
 
 
-def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
+def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
     """Return the common part of the state after one of its events; `timed` keeps the time beside it."""
     match event:
         case CallRequested():

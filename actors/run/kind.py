@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from actors.run.calls import Replied
+from actors.run.clock import Started
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
@@ -43,8 +44,8 @@ class ChildRun:
     """The name of its kind, which says what drives it."""
     title: str
     """The title of the run in lists."""
-    first: Callable[[float], Any]
-    """Returns the message that starts it, from the time in UTC seconds since 1970."""
+    first: Callable[[float], Started]
+    """Returns its first event, from the time in UTC seconds since 1970."""
     change: Mapping[str, Any] = field(default_factory=dict)
     """The message that brings its settings up to date (`actors.run.settings`), where they were changed; else empty."""
 
@@ -109,10 +110,10 @@ class PreparedRun(Protocol):
         """Notices for the user before the run starts."""
         ...
 
-    def first(self, run: str, at: float) -> Any:
-        """Return the message that starts it under an id, at a time in UTC seconds since 1970.
+    def first(self, run: str, at: float) -> Started:
+        """Return its first event under an id, at a time in UTC seconds since 1970; it is the message that starts it.
 
-        The message holds all that later decisions use: resolved configuration, limits, model and price.
+        The event holds all that later decisions use: resolved configuration, limits, model and price.
         """
         ...
 

@@ -10,7 +10,6 @@ from actors.run.agent import (
     AgentCallReissued,
     AgentCallRequested,
     AgentEvent,
-    AgentMessage,
     AgentStarted,
     AgentState,
     Ask,
@@ -19,14 +18,13 @@ from actors.run.agent import (
     D,
     End,
     Prompt,
-    StartAgent,
     UseTool,
 )
 from actors.run.calls import CallFailed, Received, accept_reply
 from actors.run.ending import Outcome, RunFinished
 from actors.run.evolve import TIMED, evolve_run, timed
 from actors.run.ids import step_of
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, RunMessage
 from actors.run.outage import time_limit
 from actors.run.questions import (
     ClarificationAnswered,
@@ -43,7 +41,6 @@ from actors.run.texts import storable
 from actors.run.tools import ToolRequested
 from runtime.core.copies import changed
 from runtime.core.events import text_hash
-from runtime.core.ledger import Ledger
 from runtime.core.machine import Refused, Summary, Work
 from runtime.models.port import ModelRequest
 
@@ -74,10 +71,10 @@ class AgentMachine(Generic[D]):
         """Return the state before the run starts."""
         return NotStarted()
 
-    def accept(self, state: AgentState[D] | NotStarted, message: AgentMessage) -> AgentEvent | Refused | None:
+    def accept(self, state: AgentState[D] | NotStarted, message: RunMessage) -> AgentEvent | Refused | None:
         """Turn a message of the world into a fact."""
-        if isinstance(message, StartAgent):
-            return _started(message) if isinstance(state, NotStarted) else None
+        if isinstance(message, AgentStarted):
+            return message if isinstance(state, NotStarted) else None
         if isinstance(state, NotStarted):
             return Refused("the run has not begun")
         run = state.run
@@ -107,10 +104,7 @@ class AgentMachine(Generic[D]):
     def evolve(self, state: AgentState[D] | NotStarted, event: AgentEvent) -> AgentState[D]:
         """Return the state after the event."""
         if isinstance(event, AgentStarted):
-            begun: RunState[AgentCallRequested] = RunState(
-                event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits)
-            )
-            return AgentState(begun, event, self.agent.start(event.task))
+            return AgentState(RunState.begun(event), event, self.agent.start(event.task))
         assert isinstance(state, AgentState), "a run begins with its start"
         run, counts = state.run, state.counts
         working = bool(run.calls.open or tools.busy(run.tools))
@@ -268,18 +262,6 @@ def with_settings(start: AgentStarted, event: SettingsChanged) -> AgentStarted:
     if event.output_tokens_max is not None:
         settings = settings.model_copy(update={"output_tokens_max": event.output_tokens_max})
     return start.model_copy(update={"settings": settings})
-
-
-def _started(message: StartAgent) -> AgentStarted:
-    return AgentStarted(
-        at=message.at,
-        mono=message.mono,
-        run=message.run,
-        task=storable(message.task),
-        limits=message.limits,
-        settings=message.settings,
-        child=message.child,
-    )
 
 
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:

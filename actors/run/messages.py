@@ -1,10 +1,12 @@
-"""The results of calls and judgements, as the actors that carried them out report them to the machine."""
+"""The messages to the machine of a run: its start, its actors' results, and those of the runtime."""
 
 from dataclasses import dataclass
 
+from actors.run.clock import Started
+from actors.run.tools import ToolMessage
 from actors.values.findings import Verdict
 from runtime.core.ledger import Amount
-from runtime.core.messages import Message
+from runtime.core.messages import Control, Message
 from runtime.models.port import Fault, Reply
 
 
@@ -58,4 +60,5 @@ class Judged(Message):
     """The verdict, within the limits of `actors.values.verdict_limits`."""
 
 
-CallMessage = Generated | Faulted
+RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control
+"""A message to the machine of a run. `Started` is one of the kind's own class: the message is the first event."""

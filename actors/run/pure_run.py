@@ -6,11 +6,11 @@ The machine is the real one, so budgets, tries and questions are as in a run tha
 import json
 from typing import Any, Generic
 
-from actors.run.agent import Agent, AgentEvent, AgentMessage, AgentSettings, AgentState, D, Prompt, StartAgent
+from actors.run.agent import Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D, Prompt
 from actors.run.ending import RunFinished
 from actors.run.inbox import KINDS
 from actors.run.machine import MODEL, AgentMachine
-from actors.run.messages import Generated
+from actors.run.messages import Generated, RunMessage
 from actors.run.questions import USER, ClarificationRequested
 from actors.run.state import NotStarted
 from actors.run.tools import Begun, Ended, ToolOutcome, ToolRequested
@@ -37,7 +37,8 @@ class PureRun(Generic[D]):
         self.state: AgentState[D]
         self.events: list[AgentEvent] = []
         self._now, self._mailed = START, 0
-        first = StartAgent(self._now, "run", task, limits or Limits(), AgentSettings(model="test"))
+        settings = AgentSettings(model="test")
+        first = AgentStarted(at=self._now, run="run", task=task, limits=limits or Limits(), settings=settings)
         self._accept(self.machine.initial(), first)
 
     @property
@@ -108,10 +109,10 @@ class PureRun(Generic[D]):
         self._now += 1.0
         return self._now
 
-    def _send(self, message: AgentMessage) -> None:
+    def _send(self, message: RunMessage) -> None:
         self._accept(self.state, message)
 
-    def _accept(self, state: AgentState[D] | NotStarted, message: AgentMessage) -> None:
+    def _accept(self, state: AgentState[D] | NotStarted, message: RunMessage) -> None:
         event = self.machine.accept(state, message)
         assert event is not None, "the run takes no such message now"
         assert not isinstance(event, Refused), event.reason

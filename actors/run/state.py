@@ -9,6 +9,7 @@ from typing import Any, Generic
 
 from actors.run import waits as waiting
 from actors.run.calls import C, Calls
+from actors.run.clock import Started
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
@@ -66,6 +67,11 @@ class RunState(Generic[C]):
     """The settings changed since the run began that hold for its child runs too, as a message to them."""
     reopening: bool = False
     """Whether a message or change after the end lets the run go on when it is driven next."""
+
+    @classmethod
+    def begun(cls, event: Started) -> "RunState[C]":
+        """Return the common part of a run after its first event."""
+        return cls(event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits))
 
     def undone(self, *, at_once: bool) -> bool:
         """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""

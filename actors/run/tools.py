@@ -129,15 +129,7 @@ class ToolReissued(Event):
 
 
 ToolEvent = ToolRequested | ToolStarted | ToolFinished | ToolCheckRequested | ToolProcessEnded | ToolReissued
-TOOL_EVENTS: tuple[type[Event], ...] = (
-    ToolRequested,
-    ToolStarted,
-    ToolFinished,
-    ToolCheckRequested,
-    ToolProcessEnded,
-    ToolReissued,
-)
-"""The event types that a kind adds to its codec if its runs call tools."""
+"""The events that a kind adds to its union if its runs call tools."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,14 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from actors.execution.config import ExecutionConfig
-from actors.execution.events import ExecutionEvent, ReplanRequested
+from actors.execution.events import ExecutionEvent, ExecutionStarted, ReplanRequested
 from actors.execution.machine import PLANNER, PROVER, ExecutionMachine
-from actors.execution.messages import ExecutionMessage, StartExecution
 from actors.execution.proof import guard_of, prove
 from actors.execution.replan_brief import given_facts
 from actors.execution.state import ExecutionState, State
 from actors.execution.trouble_questions import BY_HAND, GIVE_UP, REPLAN, TRY_AGAIN
 from actors.planning.replanning import UNSUCCESSFUL
-from actors.run.messages import Generated, Judged
+from actors.run.messages import Generated, Judged, RunMessage
 from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.questions import USER, ClarificationRequested
 from actors.run.tools import Begun, Ended, ToolRequested
@@ -44,7 +43,7 @@ REPLAN_COST = Amount(4, 8_000, 0)
 """What a planning run takes of the limits: the calls and tokens of a run of four steps."""
 MESSAGES_MAX = 20_000
 """Messages after which an execution is said to run for ever; the budgets of a plan end every one long before."""
-MACHINE: Machine[ExecutionState, ExecutionEvent, ExecutionMessage] = ExecutionMachine()
+MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
 
 _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
 """The answers of a person who cannot do the step by hand: the first one that is offered."""
@@ -105,9 +104,10 @@ class SimulatedExecution:
 
     def run(self) -> State:
         """Simulate the execution to its end; return its last state."""
-        first = StartExecution(START, "lab", self.setup.pinned(self.seed), self.setup.limits)
+        pinned = self.setup.pinned(self.seed)
+        first = ExecutionStarted(at=START, run="lab", pinned=pinned, limits=self.setup.limits)
         self._send(first)
-        queue: list[tuple[float, int, str, ExecutionMessage]] = []
+        queue: list[tuple[float, int, str, RunMessage]] = []
         started: set[tuple[str, float | None]] = set()
         for number in range(MESSAGES_MAX):
             for request_id, work in self._unstarted(started):
@@ -124,7 +124,7 @@ class SimulatedExecution:
             self._send(message)
         raise AssertionError("the execution goes on for ever")
 
-    def _send(self, message: ExecutionMessage) -> None:
+    def _send(self, message: RunMessage) -> None:
         accepted = MACHINE.accept(self.state, message)
         if accepted is not None and not isinstance(accepted, Refused):
             self.state, batch = settle(MACHINE, self.state, accepted)
@@ -142,7 +142,7 @@ class SimulatedExecution:
                     self._send(Begun(name, self.now))
                 yield name, work
 
-    def _message(self, work: Work) -> ExecutionMessage:
+    def _message(self, work: Work) -> RunMessage:
         """Return the message that answers a piece of work, with its time."""
         request_id, now = work.request_id, self.now
         if isinstance(work.request, ToolRequested):

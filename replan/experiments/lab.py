@@ -23,14 +23,13 @@ from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
 from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.config import RunConfig
-from actors.planning.events import JudgementRequested, PlanningEvent
+from actors.planning.events import JudgementRequested, PlanningEvent, RunStarted
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.prompt_context import context_for
 from actors.planning.requests import prompt_bytes
 from actors.planning.state import PlanningState, State
 from actors.prompting.render import Rendered
-from actors.run.messages import Faulted, Generated, Judged
+from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.questions import ClarificationRequested
 from actors.run.waits import WaitRequested
 from actors.simulated.author import answer_in, person_answer
@@ -48,7 +47,7 @@ from runtime.models.port import Fault, Reply
 
 START = 0.0
 """The time at which a simulated run begins, in UTC seconds since 1970."""
-MACHINE: Machine[PlanningState, PlanningEvent, PlanningMessage] = PlanningMachine()
+MACHINE: Machine[PlanningState, PlanningEvent, RunMessage] = PlanningMachine()
 
 
 @dataclass(frozen=True)
@@ -118,11 +117,9 @@ def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningStat
     """Simulate a run until it ends or waits for a person; return its last state and all events."""
     world = World(setup.profile, seed, problem)
     worker = _Worker(setup, world, setup.guards(seed), address(Simulated(setup.profile.name, seed)))
-    first = MACHINE.accept(MACHINE.initial(), Begin(START, "lab", problem, setup.pinned_text, setup.limits))
-    assert first is not None
-    assert not isinstance(first, Refused)
+    first = RunStarted(at=START, run="lab", specification=problem, pinned=setup.pinned_text, limits=setup.limits)
     state, events = settle(MACHINE, MACHINE.initial(), first)
-    queue: list[tuple[float, int, str, PlanningMessage]] = []
+    queue: list[tuple[float, int, str, RunMessage]] = []
     started: set[tuple[str, float | None]] = set()
     now = START
     while state.run.finished is None:
@@ -157,7 +154,7 @@ class _Worker:
     contexts: dict[str, Context] = field(default_factory=dict)
     """The context of each attempt that has been generated and not judged, by its node."""
 
-    def message(self, state: PlanningState, work: Work, now: float) -> PlanningMessage | None:
+    def message(self, state: PlanningState, work: Work, now: float) -> RunMessage | None:
         """Return the message that answers a piece of work, with its time; None if nobody can answer it."""
         assert isinstance(state, State), "work is of a run that has begun"
         match work.request:
@@ -181,7 +178,7 @@ class _Worker:
             case _:
                 return None
 
-    def _generated(self, state: State, request: GenerationRequested, now: float) -> PlanningMessage:
+    def _generated(self, state: State, request: GenerationRequested, now: float) -> RunMessage:
         step, config = request.step, state.config
         context = context_for(state, state.branch_of(request.node), step)
         if step in self.setup.selectors:
@@ -208,7 +205,7 @@ class _Worker:
         return scored(verdict, artifact, self.world)
 
 
-def _message(request_id: str, now: float, reply: Reply | Fault, seconds: float) -> PlanningMessage:
+def _message(request_id: str, now: float, reply: Reply | Fault, seconds: float) -> RunMessage:
     if isinstance(reply, Fault):
         return Faulted(request_id, now + seconds, seconds, reply)
     return Generated(request_id, now + seconds, seconds, reply)

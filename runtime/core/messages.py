@@ -5,8 +5,9 @@ much time has passed between two messages that one driver takes.
 """
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
+from runtime.core.events import Event
 from runtime.core.halt import Halt
 
 M = TypeVar("M")
@@ -23,11 +24,14 @@ class Message:
 def stamped(message: M, mono: float) -> M:
     """Return a message with the driver's seconds, rounded to the microsecond.
 
-    A message that has them already, and one of a kind of agents that is no `Message`, is returned as it is.
+    The message that starts a run is an event, which gets them too. A message that has them already, and one that has
+    no place for them, is returned as it is.
     """
-    if not isinstance(message, Message) or message.mono is not None:
+    if getattr(message, "mono", mono) is not None:
         return message
-    return replace(message, mono=round(mono, 6))
+    if isinstance(message, Event):
+        return message.model_copy(update={"mono": round(mono, 6)})
+    return cast(M, replace(cast(Any, message), mono=round(mono, 6)))
 
 
 @dataclass(frozen=True, slots=True)

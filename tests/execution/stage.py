@@ -6,9 +6,9 @@ from pathlib import Path
 
 from actors.config.policy_loader import load_policy
 from actors.execution.config import ExecutionConfig
+from actors.execution.events import ExecutionStarted
 from actors.execution.kind import CODEC
 from actors.execution.machine import MODEL, PLANNER, PROVER, ExecutionMachine
-from actors.execution.messages import StartExecution
 from actors.execution.proof import guard_of, prove
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, prepare_planning
@@ -145,7 +145,11 @@ class Stage:
             **fields,
         }
         self.config = ExecutionConfig(**settings)
-        self.send(StartExecution(self.now, "run", self.config.model_dump_json(), limits or Limits(calls=90)))
+        self.send(
+            ExecutionStarted(
+                at=self.now, run="run", pinned=self.config.model_dump_json(), limits=limits or Limits(calls=90)
+            )
+        )
 
     def send(self, message):
         """Give the machine a message; return the kinds of the events that follow."""

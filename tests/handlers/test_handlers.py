@@ -14,7 +14,6 @@ from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.run.kind import Resources
 from actors.run.messages import Faulted
 from actors.run.waits import CLOCK, PROVIDER, WaitRequested
@@ -29,6 +28,7 @@ from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import open_memory
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
+from tests.support.planning_start import planning_start
 from tests.support.worlds import passed, pinned, rejected
 
 
@@ -63,7 +63,7 @@ async def finished(guard, *, model=None, generators=None, **step):
             lease=LeaseTerms("test"),
             on_record=lambda record, _: seen.append(record.event),
         )
-        await driver.drive(Begin(1000.0, "run", "the problem", config.model_dump_json(), Limits(calls=5)))
+        await driver.drive(planning_start(1000.0, config, limits=Limits(calls=5)))
         assert [record.event for record in await journal.read("run")] == seen
     return seen[-1]
 
@@ -207,7 +207,7 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
             lease=LeaseTerms("test"),
             stop=stop,
         )
-        ending = await driver.drive(Begin(1000.0, "run", "the problem", config.model_dump_json(), Limits(calls=9)))
+        ending = await driver.drive(planning_start(1000.0, config, limits=Limits(calls=9)))
     assert ending is Ending.PARKED
     assert len(author.asked) == 1
     assert driver.state.run.ledger.committed.calls == 1

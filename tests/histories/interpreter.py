@@ -28,7 +28,6 @@ Time passes by one second with each message.
 import json
 import shlex
 
-from actors.planning.messages import Begin
 from actors.run.ids import node_of
 from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice
@@ -41,6 +40,7 @@ from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stam
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.histories.shipped_parts import authored, judged, shipped_config, shipped_problem
 from tests.histories.transcript import Transcript
+from tests.support.planning_start import planning_start
 from tests.support.worlds import SEEDS, World, passed, pinned
 
 STEP_KEYS = {"back": "backtrack_budget", "free": "deterministic"}
@@ -150,9 +150,8 @@ class Interpreter:
         return []
 
     def begin(self):
-        config = self.world.config.model_dump_json()
-        start = (self.world.now, "run", self.specification, config, self.world.limits)
-        return self.send(Begin(*start, given_facts=self.facts))
+        world, more = self.world, {"problem": self.specification, "given_facts": self.facts}
+        return self.send(planning_start(world.now, world.config, world.limits, **more))
 
     def given(self, *, initial, goal=None, achieved=(), failure="", asks_nobody=False, answer=""):
         question, _, said = answer.partition(": ")

@@ -6,7 +6,6 @@ import pytest
 
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.run.messages import Faulted, Generated
 from actors.run.parking import REASONS_MAX
 from actors.run.state import NotStarted
@@ -16,6 +15,7 @@ from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import SETTLE_MAX, Refused, settle
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed
 from runtime.models.port import Fault, FaultKind, Reply
+from tests.support.planning_start import planning_start
 from tests.support.worlds import World, passed, pinned, rejected
 
 HALF = "half a \ud800 pair"
@@ -124,7 +124,7 @@ def test_reasons_without_end_are_not_all_taken_in():
 
 def test_a_run_begins_once():
     made = world()
-    assert made.send(Begin(1.0, "other", "other", made.config.model_dump_json(), Limits())) is None
+    assert made.send(planning_start(1.0, made.config, run="other", problem="other", limits=Limits())) is None
 
 
 def test_a_machine_that_never_comes_to_rest_is_stopped():

@@ -10,7 +10,6 @@ from actors.guards.built_in import BUILT_IN
 from actors.planning.briefs import ChildBrief
 from actors.planning.children import artifact_of, child_of
 from actors.planning.kind import CODEC
-from actors.planning.messages import Begin
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan, replan_brief
 from actors.plans.given_facts import with_given
@@ -29,6 +28,7 @@ from runtime.core.ledger import Limits
 from runtime.journal.memory import open_memory
 from runtime.models.port import Reply
 from tests.rules.author import ask
+from tests.support.planning_start import planning_start
 from tests.support.worlds import World, passed, pinned, rejected
 
 PROBLEM = "Exporting orders fails with a KeyError in export.py when an order has no address. Fix the bug."
@@ -37,7 +37,7 @@ ONE = {"plan": {"role": "plan", "rmax": 2}}
 
 
 def begun(world, given=FACTS):
-    world.send(Begin(world.now, "run", "the problem", world.config.model_dump_json(), world.limits, given_facts=given))
+    world.send(planning_start(world.now, world.config, limits=world.limits, given_facts=given))
     return world
 
 

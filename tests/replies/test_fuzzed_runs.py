@@ -19,7 +19,6 @@ from actors.config.step_guards import guard_for
 from actors.execution.replan_brief import given_facts
 from actors.guards.built_in import BUILT_IN
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.run.messages import Generated, Judged
 from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
@@ -38,6 +37,7 @@ from tests.execution import stage as execution
 from tests.execution.stage import plan, step
 from tests.replies.hostile_replies import hostile
 from tests.support import artifacts
+from tests.support.planning_start import planning_start
 from tests.support.questions import FORM
 
 ENDINGS = {"acquisition": 1, "planning": 2, "execution": 2}
@@ -160,7 +160,7 @@ def search(dice, sent, config):
         state, _ = settle(machine, state, event)
 
     guards = {name: guard_for(config.workflow, name, registry().guards) for name in config.workflow.action_pairs}
-    send(Begin(now, "run", artifacts.PROBLEM, config.model_dump_json(), Limits(calls=30)))
+    send(planning_start(now, config, problem=artifacts.PROBLEM, limits=Limits(calls=30)))
     while state.run.finished is None:
         work = machine.outstanding(state)
         if not work:

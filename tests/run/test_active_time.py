@@ -12,8 +12,7 @@ from hypothesis import strategies as some
 
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
-from actors.run.agent import AgentSettings, StartAgent
+from actors.run.agent import AgentSettings, AgentStarted
 from actors.run.evolve import timed
 from actors.run.machine import AgentMachine
 from actors.run.messages import Faulted, Generated, Judged
@@ -28,6 +27,7 @@ from runtime.core.machine import fold, settle
 from runtime.core.messages import Mailed, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.run.haggler import Haggler
+from tests.support.planning_start import planning_start
 from tests.support.worlds import passed, pinned, rejected
 
 START, DAY = 1_700_000_000.0, 86_400.0
@@ -82,7 +82,7 @@ class Clocks:
 
 def begin(**limits):
     config = pinned(STEPS, questions_max=0)
-    return Begin(START, "run", "the problem", config.model_dump_json(), Limits(**{"calls": 1_000, **limits}))
+    return planning_start(START, config, limits=Limits(**{"calls": 1_000, **limits}))
 
 
 SECONDS = some.one_of(some.just(0.0), some.floats(0.0, 30.0), some.floats(0.0, 5 * DAY))
@@ -119,7 +119,10 @@ def answer(item, action, at, number):
 
 
 def test_a_small_agent_counts_its_model_and_its_tools_and_no_day_of_a_person():
-    run = Clocks(AgentMachine(Haggler()), StartAgent(START, "run", "a lamp", Limits(), AgentSettings(model="toy")))
+    run = Clocks(
+        AgentMachine(Haggler()),
+        AgentStarted(at=START, run="run", task="a lamp", limits=Limits(), settings=AgentSettings(model="toy")),
+    )
     run.passes(4.0, jump=-DAY)
     run.send(Generated(next(iter(run.state.run.calls.open)), run.wall, 4.0, price("20")))
     run.passes(3 * DAY, jump=9.0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.run.agent import AGENT_EVENTS, AgentSettings, StartAgent
+from actors.run.agent import AGENT_EVENTS, AgentSettings, AgentStarted
 from actors.run.machine import MODEL, AgentMachine
 from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
@@ -31,7 +31,9 @@ class Stage:
         self.machine, self.events, self.now, self.inbox, self.epoch = AgentMachine(Haggler()), [], 1_000.0, 0, 1
         self.state = self.machine.initial()
         settings = AgentSettings(model="toy", price=PRICE, **settings)
-        self.send(StartAgent(self.now, "run", "a lamp", limits or Limits(calls=9), settings))
+        self.send(
+            AgentStarted(at=self.now, run="run", task="a lamp", limits=limits or Limits(calls=9), settings=settings)
+        )
 
     def send(self, message):
         accepted = self.machine.accept(self.state, message)

@@ -13,7 +13,6 @@ from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.run.kind import Resources
 from runtime.core.clock import SystemClock
 from runtime.core.cost import Usage
@@ -25,6 +24,7 @@ from runtime.drive.options import Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.models.port import Fault, FaultKind, Reply
+from tests.support.planning_start import planning_start
 from tests.support.worlds import passed, pinned, rejected
 
 START, HOUR, DAY = 1_700_000_000.0, 3_600.0, 86_400.0
@@ -88,7 +88,7 @@ class TwoStepRun:
                 actors=actors_for(self.config, Resources(self.model, self.clock, registry, threads=False)),
                 lease=LeaseTerms("driver"),
             )
-            begin = Begin(self.clock.now(), "run", "the problem", self.config.model_dump_json(), self.limits)
+            begin = planning_start(self.clock.now(), self.config, limits=self.limits)
             async with trio.open_nursery() as nursery:
                 for arguments in jumps:
                     nursery.start_soon(jump, *arguments)

@@ -8,7 +8,6 @@ import trio
 
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.values.answers import YES_NO
 from runtime.core.crash_points import install
 from runtime.core.daily_budget import HomeBudget
@@ -24,6 +23,7 @@ from tests.shell import parameters
 from tests.shell.driver_process import Process, reach
 from tests.shell.oracle import Oracle
 from tests.support import deterministic
+from tests.support.planning_start import planning_start
 
 FAULTY_MAX = 5
 """The number of processes with faults; later ones have none, so that a run can end."""
@@ -105,7 +105,7 @@ class World:
 
     def begin(self):
         """Return the message that starts the run."""
-        return Begin(self.clock.now(), self.run, "the problem", self.config.model_dump_json(), self.limits)
+        return planning_start(self.clock.now(), self.config, run=self.run, limits=self.limits)
 
     async def guard(self, artifact, context):
         """Return a verdict that depends on the seed and the artifact's id only, often after a delay."""

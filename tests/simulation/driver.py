@@ -12,7 +12,6 @@ from actors.planning.call_events import ClassificationRequested, GenerationReque
 from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.events import EVENTS, JudgementRequested
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin
 from actors.planning.prompt_context import rendered
 from actors.planning.state import PlanningState
 from actors.run.ids import call_of
@@ -27,6 +26,7 @@ from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stam
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
+from tests.support.planning_start import planning_start
 from tests.support.worlds import start_anywhere
 
 MESSAGES_MAX = 3_000
@@ -75,7 +75,9 @@ class Run:
 
     def begin(self):
         """Let the user begin the run."""
-        self.send(Begin(self.now, f"run-{self.seed}", "problem \ud800", self.config.model_dump_json(), self.limits))
+        self.send(
+            planning_start(self.now, self.config, run=f"run-{self.seed}", problem="problem \ud800", limits=self.limits)
+        )
 
     def play(self, *, patient, disturbance):
         """Go on to the end; a patient user answers, `disturbance` is the chance that something else comes first."""

@@ -14,12 +14,11 @@ from actors.planning.call_events import ClassificationRequested, GenerationReque
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from actors.run.messages import Faulted, Generated, Judged
+from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.state import NotStarted
 from actors.values.findings import Finding, Verdict
 from replan.setup.data_files import data_root
@@ -28,6 +27,7 @@ from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Resumed, Woken
 from runtime.models.port import Fault, Reply
+from tests.support.planning_start import planning_start
 
 SECTIONS = {
     name: f"[{name}]" for name in Sections.model_fields if name not in ("dependency", "question", "escalation", "retry")
@@ -158,7 +158,7 @@ class World:
     calls: Counter[str] = field(default_factory=Counter)
     now: float = 1000.0
 
-    def send(self, message: PlanningMessage) -> list[PlanningEvent] | Refused | None:
+    def send(self, message: RunMessage) -> list[PlanningEvent] | Refused | None:
         """Give the machine one message, and let it advance until it rests."""
         accepted = self.machine.accept(self.state, message)
         if accepted is None or isinstance(accepted, Refused):
@@ -169,7 +169,7 @@ class World:
 
     def begin(self, specification: str = "the problem") -> None:
         """Start the run."""
-        self.send(Begin(self.now, "run", specification, self.config.model_dump_json(), self.limits))
+        self.send(planning_start(self.now, self.config, problem=specification, limits=self.limits))
 
     def answer(self, request_id: str) -> None:
         """Carry out one outstanding generation, judgement or wait."""
