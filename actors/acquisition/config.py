@@ -9,7 +9,7 @@ from pydantic import Field
 from actors.acquisition.profile import Profile
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
-from actors.run.settings import SettingsChanged, timeout_after
+from actors.run.settings import SettingsChanged, for_calls
 from runtime.core.cost import Price
 from runtime.core.events import Value
 
@@ -38,13 +38,7 @@ class RunConfig(Value):
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
-        changes: dict[str, Any] = {}
-        if event.model is not None:
-            changes |= {"model": event.model, "price": event.price}
-        if (seconds := timeout_after(self.timeout_seconds, event)) != self.timeout_seconds:
-            changes["timeout_seconds"] = seconds
-        if event.output_tokens_max is not None:
-            changes["output_tokens_max"] = event.output_tokens_max
+        changes = for_calls(event, self.timeout_seconds)
         return RunConfig(**{**dict(self), **changes}) if changes else self
 
     @cached_property

@@ -1,110 +1,62 @@
 """`evolve`: the only writer of state. It never decides, never acts, never fails on an event that was once emitted."""
 
-from typing import assert_never
+from collections.abc import Callable
 
 from actors.acquisition.call_events import (
+    AcquisitionCall,
     DecisionRequested,
     DecompositionRequested,
     ObservationRequested,
     ReflectionRequested,
     ReplyReceived,
-    RequestReissued,
 )
 from actors.acquisition.config import read_config
 from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed, ValueTold
 from actors.acquisition.graph import END
 from actors.acquisition.planner_state import Calculation, PlannerState
 from actors.acquisition.search_output import passages_of
-from actors.acquisition.state import AcquisitionState, ReplyText, State, Visited
+from actors.acquisition.state import ReplyText, State, Visited
 from actors.acquisition.writes import Writes, apply
-from actors.run import inbox, tools
-from actors.run.calls import CallFailed, Settled
-from actors.run.ending import RunFinished
-from actors.run.evolve import TIMED, evolve_run, timed
+from actors.run.evolve import CommonEvent
 from actors.run.ids import call_of, step_of
-from actors.run.inbox import MailRefused, NoteTold, RequirementTold
-from actors.run.parking import RunParked, RunResumed
-from actors.run.questions import (
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationExpired,
-    ClarificationRequested,
-    ClarificationWithdrawn,
-)
-from actors.run.settings import SettingsChanged
-from actors.run.state import NotStarted, RunState
-from actors.run.tools import (
-    ToolCheckRequested,
-    ToolFinished,
-    ToolProcessEnded,
-    ToolReissued,
-    ToolRequested,
-    ToolStarted,
-)
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.inbox import RequirementTold
+from actors.run.parking import RunResumed
+from actors.run.questions import ClarificationRequested
+from actors.run.state import RunState
+from actors.run.tools import ToolFinished
 from runtime.core.copies import changed
 
+Common = Callable[[State, RunState[AcquisitionCall], CommonEvent], State]
+"""What `RunMachine.common` is."""
 FIRST = "enter_iteration"
 """The node at which every run and every round begins."""
 
 
-def evolve(state: AcquisitionState, event: AcquisitionEvent) -> State:
-    """Return the state after the event, with the time and the active time kept."""
-    if isinstance(state, NotStarted):
-        assert isinstance(event, AcquisitionStarted), "a run begins with its start"
-        return _started(event)
-    run = state.run
-    if isinstance(event, TIMED):
-        run = timed(run, event, working=bool(run.calls.open or tools.busy(run.tools)))
-    if isinstance(event, AcquisitionStarted):
-        return state
-    if isinstance(event, ValueTold):
-        return _corrected(changed(state, run=run), event)
-    if isinstance(event, Routed):
-        return _routed(state, event)
-    after = changed(state, run=evolve_run(run, event))
+def applied(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
+    """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
     match event:
+        case AcquisitionStarted():
+            return state
+        case ValueTold():
+            return _corrected(changed(state, run=run), event)
+        case Routed():
+            return _routed(state, event)
         case DecisionRequested() | ObservationRequested() | DecompositionRequested() | ReflectionRequested():
-            return _requested(after, event.node, event.try_number)
-        case RequestReissued():
-            return _requested(after, event.again.node, event.again.try_number)
+            return _requested(changed(state, run=run), event.node, event.try_number)
         case ReplyReceived():
-            return _replied(state, after, event)
+            return _replied(state, changed(state, run=run), event)
         case ToolFinished():
-            planner = changed(after.planner, last_observation=passages_of(event))
-            return changed(after, tool=event, planner=planner)
-        case ClarificationRequested():
+            planner = changed(state.planner, last_observation=passages_of(event))
+            return changed(state, run=run, tool=event, planner=planner)
+        case ClarificationRequested() if not event.node.startswith("tool:"):
             # What became of a tool's call is asked by the common run; the answer comes as the end of the call.
-            return after if event.node.startswith("tool:") else changed(after, question=event.question_id)
+            return changed(state, run=run, question=event.question_id)
         case RequirementTold():
-            return _new_round(after)
-        case RunResumed():
-            undone = state.run.finished is not None and after.run.finished is None
-            return _arrived(after, FIRST) if undone and state.node == END else after
-        case SettingsChanged():
-            return changed(after, config=state.config.with_settings(event))
-        case (
-            CallFailed()
-            | Settled()
-            | ToolRequested()
-            | ToolStarted()
-            | ToolCheckRequested()
-            | ToolProcessEnded()
-            | ToolReissued()
-            | ClarificationAnswered()
-            | ClarificationDeclined()
-            | ClarificationWithdrawn()
-            | ClarificationExpired()
-            | NoteTold()
-            | MailRefused()
-            | WaitRequested()
-            | WaitEnded()
-            | RunParked()
-            | RunFinished()
-        ):
-            return after
+            return _new_round(changed(state, run=run))
+        case RunResumed() if state.run.finished is not None and run.finished is None and state.node == END:
+            return _arrived(changed(state, run=run), FIRST)
         case _:
-            assert_never(event)
+            return common(state, run, event)
 
 
 def _corrected(state: State, event: ValueTold) -> State:
@@ -118,7 +70,8 @@ def _corrected(state: State, event: ValueTold) -> State:
     return changed(state, planner=planner, run=run)
 
 
-def _started(event: AcquisitionStarted) -> State:
+def started(event: AcquisitionStarted) -> State:
+    """Return the state after the first event."""
     state = State(
         run=RunState.begun(event),
         config=read_config(event.pinned),
@@ -143,12 +96,11 @@ def _routed(state: State, event: Routed) -> State:
 
 
 def _requested(state: State, node: str, try_number: int) -> State:
-    """Return the state after a call was asked for: its prompt has shown the user's messages."""
-    seen = changed(state.run, messages=inbox.seen(state.run.messages))
+    """Return the state after a call was asked for; further attempts and tries are not counted."""
     if try_number > 1 or not node.endswith(".a1"):
-        return changed(state, run=seen)
+        return state
     purpose = step_of(node)
-    return changed(state, run=seen, calls={**state.calls, purpose: state.calls.get(purpose, 0) + 1})
+    return changed(state, calls={**state.calls, purpose: state.calls.get(purpose, 0) + 1})
 
 
 def _replied(state: State, after: State, event: ReplyReceived) -> State:

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actors.acquisition.events import EVENTS, AcquisitionEvent
-from actors.acquisition.log_fields import log_fields
 from actors.acquisition.machine import AcquisitionMachine
 from actors.acquisition.state import AcquisitionState, State
-from actors.acquisition.views import VIEWS
+from actors.acquisition.views import VIEWS, log_fields
 from actors.run.kind import Kind, Resources
 from actors.values.format import title_of
 from runtime.core.errors import UsageProblem

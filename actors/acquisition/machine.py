@@ -1,92 +1,69 @@
-"""The acquisition machine: the four functions together, and what the shell shows of a state.
+"""The machine of acquisition runs: what such a run does otherwise than runs of other kinds. Pure.
 
 Reading a run only folds it, so what decides and asks is imported when a run is driven.
 """
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from actors.acquisition.call_events import (
-    DecisionRequested,
-    DecompositionRequested,
-    ObservationRequested,
-    ReflectionRequested,
-)
-from actors.acquisition.events import AcquisitionEvent
-from actors.acquisition.evolve import evolve
-from actors.acquisition.state import AcquisitionState, State
-from actors.run import questions, tools, waits
-from actors.run.machine import MODEL
-from actors.run.state import NotStarted
-from actors.run.summary import status_row
-from runtime.core.machine import Refused, Summary, Work
+from actors.acquisition.call_events import AcquisitionCall, ReplyReceived, RequestReissued
+from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted
+from actors.acquisition.evolve import applied, started
+from actors.acquisition.state import State
+from actors.run.calls import ReplyFields
+from actors.run.machine import CallPrompt, RunMachine
+from actors.run.rules import Rule
+from actors.run.state import RunState
+from runtime.core.messages import Mailed
 
 if TYPE_CHECKING:
-    from actors.acquisition.advance import Rules, Table
-    from actors.run.messages import RunMessage
-
-_CALLS = (DecisionRequested, ObservationRequested, DecompositionRequested, ReflectionRequested)
+    from actors.acquisition.rules import Table
 
 
-class AcquisitionMachine:
-    """`runtime.core.machine.Machine` for acquisition runs. It has no state of its own."""
+class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
+    """The machine of acquisition runs."""
+
+    reissued = RequestReissued
 
     def __init__(self, table: "Table | None" = None) -> None:
         """Take the table of nodes of a profile; None for the planner's own (`actors.acquisition.table`)."""
-        self._table = table
+        self._nodes = table
 
     @cached_property
-    def rules(self) -> "Rules":
-        """The rules over the table of nodes."""
-        from actors.acquisition.advance import Rules  # noqa: PLC0415 -- as the module says
+    def rules(self) -> tuple[Rule, ...]:
+        """What may follow from a state, over the table of nodes."""
+        from actors.acquisition.rules import rules_over  # noqa: PLC0415 -- as the module says
         from actors.acquisition.table import graph_for  # noqa: PLC0415
 
-        return Rules(self._table or graph_for)
+        return rules_over(self._nodes or graph_for, self.reissue)
 
-    def initial(self) -> AcquisitionState:
-        """Return the state before the run starts."""
-        return NotStarted()
+    def begin(self, event: AcquisitionStarted) -> State:
+        """Return the state after the first event."""
+        return started(event)
 
-    def accept(self, state: AcquisitionState, message: "RunMessage") -> AcquisitionEvent | Refused | None:
-        """Turn a reply into a fact."""
-        from actors.acquisition.accept import accept  # noqa: PLC0415 -- as the module says
+    def apply(self, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
+        """Return the state after an event."""
+        return applied(self.common, state, run, event)
 
-        return accept(state, message)
+    def next_try(self, state: State, request: AcquisitionCall) -> AcquisitionCall:
+        """Return the request for the next try of a call."""
+        from actors.acquisition.requests import next_try  # noqa: PLC0415 -- as the module says
 
-    def advance(self, state: AcquisitionState) -> AcquisitionEvent | None:
-        """Return the next decision."""
-        return self.rules.advance(state)
+        return next_try(state, request)
 
-    def evolve(self, state: AcquisitionState, event: AcquisitionEvent) -> State:
-        """Return the state after the event."""
-        return evolve(state, event)
+    def prompt(self, state: State, request: AcquisitionCall) -> CallPrompt:
+        """Return what a call sends to the model."""
+        from actors.acquisition.requests import prompt_of, subject_of  # noqa: PLC0415 -- as the module says
 
-    def outstanding(self, state: AcquisitionState) -> Mapping[str, Work]:
-        """Return the open requests as work for the model, the search tool, the clock and the user."""
-        run = state.run
-        if run.finished is not None:
-            return tools.work_of(run.tools, run.epoch)
-        calls = {name: Work(name, MODEL, run.calls.open[name].request) for name in _carried_out(state)}
-        others = waits.work_of(run.waits) | questions.work_of(run.questions)
-        return calls | tools.work_of(run.tools, run.epoch) | others
+        return prompt_of(state, request.step, subject_of(request))
 
-    def brief(self, state: AcquisitionState, work: Work) -> Any:
-        """Return what the actor that does this work may see: a `ModelRequest` for a call, else the request itself."""
-        if not isinstance(work.request, _CALLS):
-            return work.request
-        from actors.acquisition.briefs import model_request  # noqa: PLC0415 -- as the module says
+    def replied(self, state: State, request: AcquisitionCall, fields: ReplyFields) -> ReplyReceived:
+        """Return the event of a reply, which the node that asked reads."""
+        del state, request
+        return ReplyReceived(**fields)
 
-        assert isinstance(state, State)
-        return model_request(state, work.request)
+    def told(self, state: State, message: Mailed) -> AcquisitionEvent | None:
+        """Return the event of a value that a person tells of their own accord."""
+        from actors.acquisition.corrections import accept_correction  # noqa: PLC0415 -- as the module says
 
-    def summary(self, state: AcquisitionState) -> Summary:
-        """Return the run's status row."""
-        if isinstance(state, NotStarted):
-            return Summary("running")
-        return status_row(state.run, _carried_out(state), working=tools.busy(state.run.tools))
-
-
-def _carried_out(state: AcquisitionState) -> list[str]:
-    """Return the open calls that somebody carries out: an earlier driver's are reissued or dropped."""
-    return [name for name, opened in state.run.calls.open.items() if opened.epoch == state.run.epoch]
+        return accept_correction(state, message)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from actors.acquisition.acquisition_question import acquisition_question
 from actors.acquisition.call_events import (
@@ -17,22 +17,20 @@ from actors.acquisition.call_events import (
     ReflectionRequested,
 )
 from actors.acquisition.decompositions import NODES, wanted
-from actors.acquisition.prompt import rendered
+from actors.acquisition.prompt import material, rendered
 from actors.acquisition.replies import ATTEMPTS, replies_for
-from actors.acquisition.reply_schemas import schema_bytes
+from actors.acquisition.reply_schemas import SCHEMAS, schema_bytes
 from actors.acquisition.schema import schema_of
 from actors.acquisition.search_output import PASSAGES_MAX
 from actors.acquisition.state import State
 from actors.run.ids import step_of
-from actors.run.outage import time_limit
+from actors.run.machine import CallPrompt, try_fields
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.texts import storable
 from actors.run.tools import ToolRequested
 
 SEARCH = "search"
 """The name of the search tool, and of the node that calls it."""
-FRAMING_TOKENS = 64
-"""Reserved for what a server puts around the two messages and the schema: roles, separators, the schema's name."""
 
 _PURPOSES: Mapping[str, str] = {"plan": PLAN, "observe": OBSERVE, "reflect": REFLECT}
 
@@ -58,25 +56,31 @@ def next_call(state: State) -> AcquisitionCall | None:
 
 def next_try(state: State, request: AcquisitionCall) -> AcquisitionCall:
     """Return the request for the next try of a call."""
-    path = request.path if isinstance(request, ObservationRequested | DecompositionRequested) else ""
-    return call_for(state, request.node, path, request.try_number + 1)
+    return call_for(state, request.node, subject_of(request), request.try_number + 1)
+
+
+def subject_of(request: AcquisitionCall) -> str:
+    """Return the path of the field that a call is about; empty for none."""
+    return request.path if isinstance(request, ObservationRequested | DecompositionRequested) else ""
+
+
+def prompt_of(state: State, purpose: str, path: str) -> CallPrompt:
+    """Return what a call about a field sends to the model."""
+    return CallPrompt(
+        purpose=purpose,
+        text=rendered(state, purpose, path),
+        output_tokens_max=state.config.output_tokens_max,
+        timeout_seconds=state.config.timeout_seconds,
+        schema=SCHEMAS[purpose],
+        schema_bytes=schema_bytes(purpose),
+        material=partial(material, state, purpose, path),
+    )
 
 
 def call_for(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
     """Return the request for a try of a call, with the prompt, limits and reservation as they are now."""
     purpose = step_of(node)
-    config = state.config
-    prompt = rendered(state, purpose, path)
-    # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
-    sent = prompt.byte_count + schema_bytes(purpose) + FRAMING_TOKENS
-    fields: dict[str, Any] = {
-        "node": node,
-        "try_number": try_number,
-        "prompt_hash": prompt.ref,
-        "tokens_max": sent + config.output_tokens_max,
-        "micro_usd_max": 0 if config.price is None else config.price.micro_usd(sent, config.output_tokens_max),
-        "timeout_seconds": time_limit(state.run, node, config.timeout_seconds),
-    }
+    fields = try_fields(state, prompt_of(state, purpose, path), node, try_number)
     match purpose:
         case "plan":
             return DecisionRequested(**fields)

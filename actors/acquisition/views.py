@@ -1,18 +1,65 @@
 """The views of acquisition runs. Pure."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from actors.acquisition.events import AcquisitionEvent
+from actors.acquisition.call_events import DecompositionRequested, ObservationRequested
+from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed, ValueTold
+from actors.acquisition.machine import AcquisitionMachine
 from actors.acquisition.path_flow import path_flow
 from actors.acquisition.path_tree import path_tree
-from actors.acquisition.record_text import news_text, record_text
 from actors.acquisition.result import Result, result_of
-from actors.acquisition.result_lines import outcome_lines
-from actors.acquisition.sent_prompt import sent_prompt
+from actors.acquisition.result_lines import outcome_lines, value_text
 from actors.acquisition.state import AcquisitionState, State
-from actors.acquisition.tracing import TRACING
+from actors.run import records
+from actors.run.rebuilt_prompt import rebuilt_prompt
+from actors.run.traced import Marked, Traced, Tracing
 from actors.run.views import Document, Views, budget_line
+from actors.values.format import counted
 from actors.values.lines import Line
+
+_TOLD = frozenset(
+    {"enter_iteration", "search", "observe", "calculate", "reflect", "observe_user", "plan", "retry_gate"}
+)
+"""The nodes whose hops are news in a live view; the others follow from them."""
+
+
+def record_text(event: AcquisitionEvent, state: AcquisitionState) -> str:
+    """Return what happened, in one line that is not yet sanitised, from the state after it."""
+    match event:
+        case AcquisitionStarted():
+            return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
+        case Routed():
+            return f"{event.node} => {event.to} ({event.outcome}, {event.decision_origin}): {event.reason}"
+        case ValueTold():
+            return f"a person tells {event.path}: {value_text(event.value)}"
+        case ObservationRequested() | DecompositionRequested():
+            return f"{records.record_text(event, state)}, about {event.path}"
+        case _:
+            return records.record_text(event, state)
+
+
+def news_text(event: AcquisitionEvent, state: AcquisitionState) -> str:
+    """Return the line that progress shows for an event, from the state after it; empty where it is no news."""
+    match event:
+        case Routed():
+            kept = event.node == "retry_gate" and event.outcome == "kept"
+            return "" if event.node not in _TOLD or kept else f"{event.node}: {event.reason}"
+        case _:
+            return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
+
+
+def _facts(event: AcquisitionEvent) -> Sequence[Traced]:
+    if not isinstance(event, Routed):
+        return ()
+    fields = {"outcome": event.outcome, "to": event.to, "origin": str(event.decision_origin)}
+    return (Marked(f"leave {event.node}", fields=fields),)
+
+
+def log_fields(event: AcquisitionEvent, state: AcquisitionState) -> Mapping[str, str | int]:
+    """Return what an event is about, for logs; a node of the graph is its own step."""
+    return {"step": event.node, "node": event.node} if isinstance(event, Routed) else records.log_fields(event, state)
 
 
 def _lines(result: Any, program: str) -> list[Line]:
@@ -48,8 +95,8 @@ VIEWS: Views[AcquisitionState, AcquisitionEvent] = Views(
     record_text=record_text,
     news_text=news_text,
     progress=_progress,
-    prompt=sent_prompt,
+    prompt=partial(rebuilt_prompt, AcquisitionMachine()),
     documents={"markdown": _report, "mermaid": _graph},
-    tracing=TRACING,
+    tracing=Tracing(facts=_facts),
 )
 """How acquisition runs are shown."""

@@ -10,10 +10,12 @@ from typing import Any
 
 from actors.handlers.handlers import complete, wait
 from actors.handlers.tools import Tool, tool_actor
-from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D
+from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentMachine, AgentSettings, AgentStarted, AgentState, D
 from actors.run.kind import Kind, Resources, Setup
-from actors.run.machine import MODEL, AgentMachine
+from actors.run.machine import MODEL
+from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.state import NotStarted
+from actors.run.views import Views
 from actors.run.waits import CLOCK
 from actors.values.format import title_of
 from runtime.core.errors import UsageProblem
@@ -77,13 +79,15 @@ def agent_kind(
     `tools` are what it may call, for each run that is driven. `settings` are what its runs are pinned to; the model and
     its price are those that the user of a run has chosen.
     """
+    machine = AgentMachine(agent)
     return Kind(
         name=name,
-        machine=AgentMachine(agent),
+        machine=machine,
         codec=Codec(AGENT_EVENTS),
         actors=lambda _, resources: agent_actors(resources, tools(resources)),
         prepare=partial(_prepare, name, settings),
-        model=lambda state: state.start.settings.model or None if isinstance(state, AgentState) else None,
+        model=lambda state: state.config.model or None if isinstance(state, AgentState) else None,
+        views=Views(prompt=partial(rebuilt_prompt, machine)),
     )
 
 

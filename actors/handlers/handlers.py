@@ -40,7 +40,7 @@ async def generate(
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
-    """Ask a model for the reply of a small agent's call (`actors.run.machine.AgentMachine`)."""
+    """Ask a model for the reply of a call, with the request that the machine of a run makes."""
     request = envelope.brief
     ask = partial(model.complete, request)
     return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=slot, envelope=envelope)

@@ -165,6 +165,30 @@ class Settled(TimedEvent):
     """What the reply used; it replaces the reservation that was charged as unknown."""
 
 
+FRAMING_TOKENS = 64
+"""Reserved for what a server puts around a prompt: roles, separators, the schema's name."""
+
+
+def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> Amount:
+    """Return the most that a call can cost, from the bytes of its messages and schema and its limit of a reply."""
+    # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
+    sent = sent_bytes + FRAMING_TOKENS
+    money = 0 if price is None else price.micro_usd(sent, output_tokens_max)
+    return Amount(calls=1, tokens=sent + output_tokens_max, micro_usd=money)
+
+
+def child_share(ledger: Ledger, calls_max: int) -> Amount:
+    """Return what a child run may take: its calls, or those that are left, and that share of tokens and money.
+
+    One call at least, so that a run without any left is short of calls.
+    """
+    limits, committed, left = ledger.limits, ledger.committed, ledger.calls_left
+    calls = max(1, min(calls_max, left))
+    tokens = 0 if limits.tokens is None else max(1, (limits.tokens - committed.tokens) * calls // max(1, left))
+    money = 0 if limits.micro_usd is None else max(1, (limits.micro_usd - committed.micro_usd) * calls // max(1, left))
+    return Amount(calls, tokens, money)
+
+
 C = TypeVar("C", bound=CallRequested, covariant=True)
 R = TypeVar("R", bound=CallRequested)
 

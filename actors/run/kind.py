@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from actors.run import records
 from actors.run.calls import Replied
 from actors.run.clock import Started
 from actors.run.ids import step_of
@@ -198,7 +199,7 @@ class Kind(Generic[S, E]):
     """Returns the plug-ins that a begun run needs and the registry lacks, such as `guard 'mine'`."""
     drift: Callable[[E, S, Resources], str] = lambda _, __, ___: ""
     """Returns a line about how files differ now from what a run was started with (its first event); empty for none."""
-    log_fields: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {}
+    log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
     """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
     correction: Callable[[S, str], Mapping[str, Any] | None] = lambda _, __: None
     """Returns the message that a text to a run is beside a note, such as `FIELD=VALUE`; None for a note.

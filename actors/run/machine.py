@@ -1,317 +1,368 @@
-"""A ready machine for a small agent: all of a run but what the agent itself decides. Pure."""
+"""The machine of a run: all that runs of every kind do alike. A kind has a subclass, which decides. Pure.
 
-from collections.abc import Mapping
-from typing import Any, Generic, assert_never
+What a kind says stands first: the methods without a body, and those with a default. What follows from it is the
+protocol of `runtime.core.machine.Machine`, from `initial` on, which no kind writes again.
+"""
 
-from actors.run import ending, inbox, questions, tools, waits
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, get_args
+
+from actors.run import inbox, questions, tools, waits
 from actors.run.accept import accept_control, accept_fault
-from actors.run.agent import (
-    Agent,
-    AgentCallReissued,
-    AgentCallRequested,
-    AgentEvent,
-    AgentStarted,
-    AgentState,
-    Ask,
-    Call,
-    CallAnswered,
-    D,
-    End,
-    Prompt,
-    UseTool,
-)
-from actors.run.calls import CallFailed, Received, accept_reply
-from actors.run.ending import Outcome, RunFinished
-from actors.run.evolve import TIMED, evolve_run, timed
-from actors.run.ids import step_of
-from actors.run.messages import Faulted, Generated, RunMessage
+from actors.run.calls import CallReissued, CallRequested, Received, ReplyFields, accept_reply, call_cost
+from actors.run.clock import Started
+from actors.run.ending import RunFinished, exhausted
+from actors.run.evolve import TIMED, CommonEvent, evolve_run, timed
+from actors.run.messages import Faulted, Generated, Judged, RunMessage
+from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
-from actors.run.questions import (
-    ClarificationAnswered,
-    ClarificationDeclined,
-    ClarificationExpired,
-    ClarificationRequested,
-    ClarificationWithdrawn,
-)
-from actors.run.rules import AFTER_FAULT, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope, end_tools
+from actors.run.rules import Rule, Scope, end_tools
 from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.summary import status_row
-from actors.run.texts import storable
-from actors.run.tools import ToolRequested
 from runtime.core.copies import changed
-from runtime.core.events import text_hash
+from runtime.core.cost import Price
+from runtime.core.ledger import Amount, Limit
 from runtime.core.machine import Refused, Summary, Work
+from runtime.core.messages import Mailed
 from runtime.models.port import ModelRequest
+
+if TYPE_CHECKING:
+    from actors.prompting.render import Rendered
 
 MODEL = "model"
 """The address of the actor that asks the model."""
-FRAMING_TOKENS = 64
-"""Reserved for what a server puts around a prompt: roles, separators, the schema's name."""
 
 
-class AgentMachine(Generic[D]):
-    """`runtime.core.machine.Machine` for runs of one agent. It has no state of its own."""
+class Config(Protocol):
+    """The part of a kind's configuration that its machine reads."""
 
-    def __init__(self, agent: Agent[D]) -> None:
-        """Take the agent whose runs these are."""
-        self.agent = agent
-        self.rules = (
-            TAKE_OVER_TOOLS,
-            Rule("let a question expire", Scope.RUN, expire),
-            Rule("withdraw a question", Scope.RUN, self._withdraw),
-            Rule("end or ask", Scope.RUN, self._end_or_ask),
-            AFTER_FAULT,
-            KEEP_DEADLINE,
-            Rule("reissue", Scope.RUN, self._reissue),
-            Rule("request", Scope.RUN, self._request),
+    @property
+    def price(self) -> Price | None:
+        """The model's price; None where it is unknown, so that no cost is counted."""
+        ...
+
+    @property
+    def question_expires_seconds(self) -> float | None:
+        """The seconds after which an unanswered question expires; None for never."""
+        ...
+
+    def with_settings(self, event: SettingsChanged) -> Any:
+        """Return the configuration after a person has changed it."""
+        ...
+
+
+class BegunState(Protocol):
+    """The part of a kind's state that its machine reads: a frozen dataclass with these two fields."""
+
+    @property
+    def run(self) -> RunState[Any]:
+        """The common part."""
+        ...
+
+    @property
+    def config(self) -> Config:
+        """The configuration, as people have changed it."""
+        ...
+
+
+S = TypeVar("S", bound=BegunState)
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class CallPrompt:
+    """What a call sends to a model, and the limits that are configured for it."""
+
+    purpose: str
+    """What the call is for: a step, or a name of the kind's own."""
+    text: "Rendered"
+    """The system message and the user message."""
+    output_tokens_max: int
+    """The most tokens of the reply."""
+    timeout_seconds: float
+    """The time limit of one try, in seconds."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema that the reply is to fit; None for text."""
+    schema_bytes: int = 0
+    """The length of the schema as it is sent."""
+    material: Callable[[], Mapping[str, Any]] = dict
+    """Returns what the prompt was made from, for models in this process."""
+
+
+def try_fields(
+    state: BegunState, prompt: CallPrompt, node: str, try_number: int, *, call: str = "", reserve: Amount | None = None
+) -> dict[str, Any]:
+    """Return the fields of the request for a try of a call, which reserves the most that the call can cost.
+
+    `call` is the call's name where that is not the node's; `reserve` is reserved for what is no call of a model.
+    """
+    if reserve is None:
+        sent = prompt.text.byte_count + prompt.schema_bytes
+        reserve = call_cost(sent, prompt.output_tokens_max, state.config.price)
+    return {
+        "node": node,
+        "try_number": try_number,
+        "prompt_hash": prompt.text.ref,
+        "calls": reserve.calls,
+        "tokens_max": reserve.tokens,
+        "micro_usd_max": reserve.micro_usd,
+        "timeout_seconds": time_limit(state.run, call or node, prompt.timeout_seconds),
+    }
+
+
+@cache
+def _is_common(event_type: type) -> bool:
+    return issubclass(event_type, get_args(CommonEvent))
+
+
+@cache
+def _is_timed(event_type: type) -> bool:
+    return issubclass(event_type, TIMED)
+
+
+class RunMachine(ABC, Generic[S, E]):
+    """The machine of runs of a kind, without a state of its own; `S` is the state of a run that has begun."""
+
+    reissued: ClassVar[type[CallReissued]]
+    """The event by which an open call of an earlier driver is asked for again."""
+
+    @abstractmethod
+    def begin(self, event: Any) -> S:
+        """Return the state after the first event, which is of the kind's own class."""
+
+    @abstractmethod
+    def apply(self, state: S, run: RunState[Any], event: E) -> S:
+        """Return the state after an event; `state` is the one before it, `run` the common part after it.
+
+        It matches the kind's own events and leaves the others to `common`. Never decides, never fails.
+        """
+
+    @property
+    @abstractmethod
+    def rules(self) -> Sequence[Rule]:
+        """The decisions of the kind and those of every run, in the order in which they are tried."""
+
+    @abstractmethod
+    def next_try(self, state: S, request: Any) -> CallRequested | None:
+        """Return the request for the next try of a call, whether or not it can be paid; None where none is wanted."""
+
+    @abstractmethod
+    def prompt(self, state: S, request: Any) -> CallPrompt | None:
+        """Return what a call sends to a model; None for one that no model answers."""
+
+    @abstractmethod
+    def replied(self, state: S, request: Any, fields: ReplyFields) -> E:
+        """Return the event of a reply to an open call, from its request and the fields that all replies have."""
+
+    def address(self, request: Any) -> str:
+        """Return the mailbox of a request for a call or a judgement."""
+        del request
+        return MODEL
+
+    def is_child(self, state: S, request: Any) -> bool:
+        """Tell whether a request for a call is a run of its own: whoever comes back to it goes on with that run."""
+        del state, request
+        return False
+
+    def shows_messages(self, state: S, request: Any) -> bool:
+        """Tell whether what a request sends has the notes and requirements of the user."""
+        del state, request
+        return True
+
+    def judgements(self, state: S) -> Mapping[str, Any]:
+        """Return the open requests for verdicts of guards, by request id."""
+        del state
+        return {}
+
+    def judged(self, state: S, message: Judged) -> E | None:
+        """Return the event of a verdict; None for one that nothing waits for."""
+        del state, message
+        return None
+
+    def told(self, state: S, message: Mailed) -> E | None:
+        """Return the event of a message from a person that only this kind knows; None for any other."""
+        del state, message
+        return None
+
+    def ended(self, end: RunFinished) -> RunFinished:
+        """Return an end from outside as the kind's own event."""
+        return end
+
+    def shown(self, state: S) -> Shown:
+        """Return what makes plain data of an open question, for lists of questions."""
+        del state
+        return question_json
+
+    def brief(self, state: S | NotStarted, work: Work) -> Any:
+        """Return what the actor that does this work may see: a `ModelRequest` for a call, else the request itself."""
+        request = work.request
+        if not isinstance(request, CallRequested):
+            return request
+        assert not isinstance(state, NotStarted)
+        prompt = self.prompt(state, request)
+        assert prompt is not None, "a call that no model answers has a brief of its own"
+        return ModelRequest(
+            request_id=request.request_id,
+            purpose=prompt.purpose,
+            system=prompt.text.system,
+            user=prompt.text.user,
+            timeout_seconds=request.timeout_seconds or prompt.timeout_seconds,
+            output_tokens_max=prompt.output_tokens_max,
+            schema=prompt.schema,
+            schema_name=prompt.purpose,
+            material=prompt.material(),
+            run=state.run.run_id,
         )
 
-    def initial(self) -> AgentState[D] | NotStarted:
-        """Return the state before the run starts."""
-        return NotStarted()
-
-    def accept(self, state: AgentState[D] | NotStarted, message: RunMessage) -> AgentEvent | Refused | None:
-        """Turn a message of the world into a fact."""
-        if isinstance(message, AgentStarted):
-            return message if isinstance(state, NotStarted) else None
-        if isinstance(state, NotStarted):
-            return Refused("the run has not begun")
+    def decide(self, state: S) -> Any:
+        """Return the event of the first rule that takes one, or None."""
         run = state.run
-        match message:
-            case Generated():
-                received = accept_reply(run.calls, run.ledger, message, state.start.settings.price)
-                return CallAnswered(**received.fields) if isinstance(received, Received) else received
-            case Faulted():
-                return accept_fault(run, message)
-            case tools.Begun() | tools.Ended() | tools.Checked():
-                return tools.accept(run.tools, message)
-            case _:
-                return accept_control(run, message)
-
-    def advance(self, state: AgentState[D] | NotStarted) -> AgentEvent | None:
-        """Return the next decision: the first that a rule of the table takes."""
-        if isinstance(state, NotStarted):
-            return None
-        if state.run.finished is not None:
-            return end_tools(state.run)
-        for rule in self.rules:
-            event: AgentEvent | None = rule.function(state.run if rule.scope is Scope.COMMON else state)
+        for common, function in self._table:
+            event = function(run if common else state)
             if event is not None:
                 return event
         return None
 
-    def evolve(self, state: AgentState[D] | NotStarted, event: AgentEvent) -> AgentState[D]:
-        """Return the state after the event."""
-        if isinstance(event, AgentStarted):
-            return AgentState(RunState.begun(event), event, self.agent.start(event.task))
-        assert isinstance(state, AgentState), "a run begins with its start"
-        run, counts = state.run, state.counts
-        working = bool(run.calls.open or tools.busy(run.tools))
-        if isinstance(event, TIMED):
-            run = timed(run, event, working=working)
-        if isinstance(event, AgentCallRequested | AgentCallReissued):
-            run = changed(run, messages=inbox.seen(run.messages))
-        if isinstance(event, AgentCallRequested | ToolRequested) and event.try_number == 1:
-            counts = {**counts, step_of(event.node): counts.get(step_of(event.node), 0) + 1}
-        step, data = _step_about(state, event), state.data
-        if step is not None:
-            data = self.agent.apply(data, step, event)
-        start = with_settings(state.start, event) if isinstance(event, SettingsChanged) else state.start
-        return changed(state, run=evolve_run(run, event), start=start, counts=counts, data=data)
+    @cached_property
+    def _table(self) -> tuple[tuple[bool, Any], ...]:
+        return tuple((rule.scope is Scope.COMMON, rule.function) for rule in self.rules)
 
-    def outstanding(self, state: AgentState[D] | NotStarted) -> Mapping[str, Work]:
-        """Return the open requests as work for the model, the tools, the clock and the user."""
-        run = state.run
-        if run.finished is not None:
-            return tools.work_of(run.tools, run.epoch)
-        calls = {name: Work(name, MODEL, run.calls.open[name].request) for name in _carried_out(run)}
-        others = waits.work_of(run.waits) | questions.work_of(run.questions)
-        return calls | tools.work_of(run.tools, run.epoch) | others
+    def common(self, state: S, run: RunState[Any], event: CommonEvent) -> S:
+        """Return the state after an event that changes nothing of the kind's own but the configuration."""
+        if isinstance(event, SettingsChanged):
+            return changed(state, run=run, config=state.config.with_settings(event))
+        return changed(state, run=run)
 
-    def brief(self, state: AgentState[D] | NotStarted, work: Work) -> Any:
-        """Return what the actor that does this work may see: a `ModelRequest` for a call, else the request itself."""
-        request = work.request
-        if not isinstance(request, AgentCallRequested):
-            return request
-        assert isinstance(state, AgentState)
-        settings, prompt = state.start.settings, self.agent.prompt(state, request.step)
-        return ModelRequest(
-            request_id=request.request_id,
-            purpose=request.step,
-            system=prompt.system,
-            user=prompt.user,
-            timeout_seconds=request.timeout_seconds or settings.timeout_seconds,
-            output_tokens_max=settings.output_tokens_max,
-            schema=prompt.schema,
-            run=state.run.run_id,
-        )
-
-    def summary(self, state: AgentState[D] | NotStarted) -> Summary:
-        """Return the run's status row."""
-        if isinstance(state, NotStarted):
-            return Summary("running")
-        return status_row(state.run, _carried_out(state.run), working=tools.busy(state.run.tools))
-
-    def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
-        """Withdraw a question that the agent does not want any more, or wants with another text."""
-        asked = {name: request for name, request in state.run.open_questions.items() if not _of_tool(request.node)}
-        if not asked:
-            return None
-        wanted = {(wish.step, wish.form.whole) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
-        for name, request in asked.items():
-            if (request.node, request.whole) not in wanted:
-                return ClarificationWithdrawn(question_id=name)
-        return None
-
-    def _end_or_ask(self, state: AgentState[D]) -> RunFinished | ClarificationRequested | None:
-        """End the run, or ask a person, where the agent wants that."""
-        for wish in self.agent.decide(state):
-            match wish:
-                case End() if not state.run.tools:  # A tool that is at work runs to its end.
-                    return RunFinished(outcome=wish.outcome, why=storable(wish.why))
-                case Ask() if not _under_way(state.run, wish):
-                    return ClarificationRequested(
-                        question_id=questions.new_id(state.run.questions),
-                        node=wish.step,
-                        **wish.form.form,
-                        why=wish.step,
-                        blocks=(wish.step,),
-                    )
-                case End() | Ask() | Call() | UseTool():
-                    pass
-                case _:
-                    assert_never(wish)
-        return None
-
-    def _request(self, state: AgentState[D]) -> AgentCallRequested | ToolRequested | RunFinished | None:
-        """Call the model or a tool where the agent wants that and it can be paid; end the run where nothing can."""
-        run, short = state.run, None
-        if run.saving:
-            return None
-        for tries in run.calls.tries.values():
-            if tries.phase == "rested":
-                again = self._call(state, tries.request.node, tries.request.try_number + 1)
-                short = run.ledger.shortfall(again.reserve, run.now)
-                if short is None:
-                    return again
-        for wish in self.agent.decide(state):
-            if isinstance(wish, End | Ask) or _under_way(run, wish):
-                continue
-            node = f"{wish.step}/v{state.counts.get(wish.step, 0) + 1}"
-            if isinstance(wish, UseTool):
-                return ToolRequested(
-                    node=node,
-                    tool=wish.tool,
-                    arguments=storable(wish.arguments),
-                    repeatable=wish.repeatable,
-                    timeout_seconds=wish.timeout_seconds,
-                )
-            request = self._call(state, node, 1)
-            short = run.ledger.shortfall(request.reserve, run.now)
-            if short is None:
-                return request
-        waiting = any(tries.phase != "rested" for tries in run.calls.tries.values())
-        if run.calls.open or waiting or run.tools or run.open_questions:
-            return None
-        if short is not None:
-            return ending.exhausted(short)
-        return RunFinished(outcome=Outcome.FAILED, why="the agent wants nothing, and waits for nothing", cause="bug")
-
-    def _reissue(self, state: AgentState[D]) -> AgentCallReissued | RunFinished | None:
+    def reissue(self, state: S) -> CallReissued | RunFinished | None:
         """Ask again for the calls of an earlier driver, or end the run if one cannot be reserved."""
         run = state.run
         if run.saving:
             return None
         for request_id, opened in run.calls.open.items():
-            if opened.epoch < run.epoch:
-                again = self._call(state, opened.request.node, opened.request.try_number + 1)
+            if opened.epoch == run.epoch or self.is_child(state, opened.request):
+                continue
+            again = self.next_try(state, opened.request)
+            if again is not None:
                 short = run.ledger.shortfall(again.reserve, run.now)
-                return ending.exhausted(short) if short else AgentCallReissued(replaces=request_id, again=again)
+                return exhausted(short) if short else self.reissued(replaces=request_id, again=again)
         return None
 
-    def _call(self, state: AgentState[D], node: str, try_number: int) -> AgentCallRequested:
-        """Return the request for a try of a call, reserved at the most that it can cost."""
-        settings, prompt = state.start.settings, self.agent.prompt(state, step_of(node))
-        # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
-        sent = len(_text(prompt).encode()) + FRAMING_TOKENS
-        output = settings.output_tokens_max
-        return AgentCallRequested(
-            node=node,
-            try_number=try_number,
-            prompt_hash=text_hash(_text(prompt))[:32],
-            tokens_max=sent + output,
-            micro_usd_max=0 if settings.price is None else settings.price.micro_usd(sent, output),
-            timeout_seconds=time_limit(state.run, node, settings.timeout_seconds),
-        )
+    def further_try(self, state: S) -> CallRequested | Limit | None:
+        """Return the next try of a call whose pause is over, or the limit that allows none; None where none is due."""
+        run, short = state.run, None
+        for tries in run.calls.tries.values():
+            if tries.phase == "rested" and (again := self.next_try(state, tries.request)) is not None:
+                short = run.ledger.shortfall(again.reserve, run.now)
+                if short is None:
+                    return again
+        return short
 
+    def initial(self) -> S | NotStarted:
+        """Return the state before the run starts."""
+        return NotStarted()
 
-def expire(state: AgentState[Any]) -> questions.ClarificationExpired | waits.WaitRequested | None:
-    """Close a question that nobody has answered in time; until then have the clock wait for that."""
-    run = state.run
-    return questions.expire(run.questions, run.waits, run.now, state.start.settings.question_expires_seconds)
+    def accept(self, state: S | NotStarted, message: RunMessage) -> E | Refused | None:
+        """Turn a message of the world into a fact."""
+        event: Any = None
+        if isinstance(message, Started):
+            event = message if isinstance(state, NotStarted) else None
+        elif isinstance(state, NotStarted):
+            return Refused("the run has not begun")
+        elif isinstance(message, Generated):
+            event = self._replied(state, message)
+        elif isinstance(message, Judged):
+            event = self.judged(state, message) if state.run.finished is None else None
+        elif isinstance(message, Faulted):
+            event = accept_fault(state.run, message)
+        elif isinstance(message, tools.ToolMessage):
+            event = tools.accept(state.run.tools, message)
+        else:
+            event = self.told(state, message) if isinstance(message, Mailed) else None
+            event = accept_control(state.run, message) if event is None else event
+        if isinstance(event, RunFinished):
+            event = self.ended(event)
+        fact: E | None = event
+        return fact
 
+    def _replied(self, state: S, message: Generated) -> Any:
+        run = state.run
+        received = accept_reply(run.calls, run.ledger, message, state.config.price)
+        if not isinstance(received, Received):
+            return received
+        deadline = run.ledger.limits.deadline
+        if message.out_of_time and deadline is not None and message.at >= deadline:
+            # Whoever sets the deadline anew goes on with the child run, so that it is not said to have found nothing.
+            return exhausted(Limit.DEADLINE)
+        return self.replied(state, received.request, received.fields)
 
-def with_settings(start: AgentStarted, event: SettingsChanged) -> AgentStarted:
-    """Return what a run is pinned to after a person has changed it."""
-    settings = start.settings
-    if event.model is not None:
-        settings = settings.model_copy(update={"model": event.model, "price": event.price})
-    if event.timeout_seconds is not None:
-        settings = settings.model_copy(update={"timeout_seconds": event.timeout_seconds})
-    if event.output_tokens_max is not None:
-        settings = settings.model_copy(update={"output_tokens_max": event.output_tokens_max})
-    return start.model_copy(update={"settings": settings})
+    def advance(self, state: S | NotStarted) -> E | None:
+        """Return the next decision."""
+        if isinstance(state, NotStarted):
+            return None
+        event: E | None = self.decide(state) if state.run.finished is None else cast(Any, end_tools(state.run))
+        return event
 
+    def evolve(self, state: S | NotStarted, event: E) -> S:
+        """Return the state after the event, with the time and the active time kept."""
+        if isinstance(state, NotStarted):
+            return self.begin(event)
+        run, fact = state.run, cast(Any, event)
+        event_type: type = type(fact)
+        if _is_timed(event_type):
+            run = timed(run, fact, working=self.working(state))
+        if _is_common(event_type):
+            if run.messages and isinstance(fact, CallRequested | CallReissued):
+                asked = fact.again if isinstance(fact, CallReissued) else fact
+                if self.shows_messages(state, asked):
+                    run = changed(run, messages=inbox.seen(run.messages))
+            run = evolve_run(run, fact)
+        return self.apply(state, run, event)
 
-def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
-    """Return the step that an event is about, empty for the whole run; None for what the agent does not see.
+    def working(self, state: S) -> bool:
+        """Tell whether any work is open whose time counts as active: a model's, a tool's or a guard's."""
+        run = state.run
+        open_calls = run.calls.open.keys() - run.held if run.waits else run.calls.open
+        return bool(open_calls or tools.busy(run.tools) or self.judgements(state))
 
-    That is a question which the common run has asked, and a late answer: it is about what was asked before the question
-    was withdrawn or expired, and may not fit what the agent does now.
-    """
-    match event:
-        case CallAnswered() | CallFailed() | AgentCallRequested() | ToolRequested():
-            return step_of(event.node)
-        case tools.ToolFinished():
-            return step_of(event.request_id.removeprefix("tool:"))
-        case ClarificationRequested():
-            node = event.node
-        case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            question = state.run.questions[event.question_id]
-            if not question.open:
-                return None
-            node = question.request.node
-        case _:
-            return ""
-    # What became of a tool's call is asked by the common run; the answer comes to the agent as the call's end.
-    return None if _of_tool(node) else node
+    def outstanding(self, state: S | NotStarted) -> Mapping[str, Work]:
+        """Return the open requests as work for models, guards, tools, the clock and the user."""
+        run = state.run
+        if isinstance(state, NotStarted) or run.finished is not None:
+            return tools.work_of(run.tools, run.epoch)
+        work: dict[str, Work] = {}
+        for name in self._carried_out(state):
+            request = run.calls.open[name].request
+            work[name] = Work(name, self.address(request), request)
+        for name, request in self.judgements(state).items():
+            work[name] = Work(name, self.address(request), request, repeatable=True)
+        if run.tools:
+            work |= tools.work_of(run.tools, run.epoch)
+        if run.waits:
+            work |= waits.work_of(run.waits)
+        if run.questions:
+            work |= questions.work_of(run.questions)
+        return work
 
+    def summary(self, state: S | NotStarted) -> Summary:
+        """Return the run's status row."""
+        if isinstance(state, NotStarted):
+            return Summary("running")
+        working = bool(tools.busy(state.run.tools) or self.judgements(state))
+        return status_row(state.run, self._carried_out(state), working=working, shown=self.shown(state))
 
-def _of_tool(node: str) -> bool:
-    return node.startswith("tool:")
+    def _carried_out(self, state: S) -> list[str]:
+        """Return the open calls that somebody carries out.
 
-
-def _under_way(run: RunState[AgentCallRequested], wish: Call | Ask | UseTool) -> bool:
-    """Tell whether what an agent wants has been asked for, and not been answered yet."""
-    match wish:
-        case Ask():
-            return any(question.open and question.request.node == wish.step for question in run.questions.values())
-        case Call():
-            requests = [opened.request for opened in run.calls.open.values()]
-            requests += [tries.request for tries in run.calls.tries.values()]
-            return any(request.step == wish.step for request in requests)
-        case UseTool():
-            return any(step_of(tool.request.node) == wish.step for tool in run.tools.values())
-        case _:
-            assert_never(wish)
-
-
-def _carried_out(run: RunState[AgentCallRequested]) -> list[str]:
-    """Return the open calls that somebody carries out: an earlier driver's are reissued or dropped."""
-    return [name for name, opened in run.calls.open.items() if opened.epoch == run.epoch]
-
-
-def _text(prompt: Prompt) -> str:
-    schema = "" if prompt.schema is None else str(dict(prompt.schema))
-    return f"{prompt.system}\n{prompt.user}\n{schema}"
+        An earlier driver's call is reissued or dropped: it may lie there until the home's budget allows it to be asked
+        again. A child run goes on by itself, unless it waits for its provider.
+        """
+        run, held = state.run, state.run.held
+        return [
+            name
+            for name, opened in run.calls.open.items()
+            if name not in held and (opened.epoch == run.epoch or self.is_child(state, opened.request))
+        ]

@@ -6,10 +6,10 @@ The machine is the real one, so budgets, tries and questions are as in a run tha
 import json
 from typing import Any, Generic
 
-from actors.run.agent import Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D, Prompt
+from actors.run.agent import Agent, AgentEvent, AgentMachine, AgentSettings, AgentStarted, AgentState, D, Prompt
 from actors.run.ending import RunFinished
 from actors.run.inbox import KINDS
-from actors.run.machine import MODEL, AgentMachine
+from actors.run.machine import MODEL
 from actors.run.messages import Generated, RunMessage
 from actors.run.questions import USER, ClarificationRequested
 from actors.run.state import NotStarted

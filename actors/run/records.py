@@ -5,6 +5,7 @@ from typing import Any
 
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import RunFinished
+from actors.run.ids import node_of, step_of
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
@@ -120,6 +121,31 @@ def _tool_text(event: Any) -> str:
             return f"{event.again.request_id} calls {event.again.tool} again, {event.replaces} was interrupted"
         case _:
             return str(event.kind).replace("_", " ")
+
+
+def node_of_event(event: Any, state: Any) -> str:
+    """Return the node that an event is about, itself or by its request or question; empty for one about the run."""
+    match event:
+        case CallReissued() | ToolReissued():
+            node = event.again.node
+        case ToolCheckRequested() | ToolProcessEnded():
+            node = event.call
+        case CallFailed() | Settled() | ToolStarted() | ToolFinished() | WaitRequested() | WaitEnded():
+            # What is asked for has a colon after its kind (`rest:NODE`, `expires:QUESTION`), or is the run's own wait.
+            node = node_of(event.request_id.rpartition(":")[2])
+        case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+            node = event.question_id
+        case _:
+            node = getattr(event, "node", "")
+    if node in state.run.questions:
+        node = state.run.questions[node].request.node
+    return node.removeprefix("tool:") if "/" in node else ""
+
+
+def log_fields(event: Any, state: Any) -> Mapping[str, str | int]:
+    """Return `step` and `node` of an event that names a node, a request or a question; else nothing."""
+    node = node_of_event(event, state)
+    return {"step": step_of(node), "node": node} if node else {}
 
 
 def changes_text(event: SettingsChanged) -> str:

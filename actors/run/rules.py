@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from actors.run import outage, tools, waits
+from actors.run import outage, questions, tools, waits
 from actors.run.calls import C
 from actors.run.ending import RunFinished
 from actors.run.parking import RunParked
-from actors.run.questions import ClarificationRequested
+from actors.run.questions import ClarificationExpired, ClarificationRequested
 from actors.run.state import RunState
 from actors.run.tools import ToolCheckRequested, ToolFinished, ToolReissued
 from actors.run.waits import WaitRequested
@@ -64,6 +64,15 @@ def end_tools(run: RunState[C]) -> ToolCheckRequested | ToolFinished | None:
     return tools.end(run.tools, run.epoch, run.now) if run.tools else None
 
 
+def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
+    """Close a question that nobody has answered in time; until then have the clock wait for that."""
+    run: RunState[Any] = state.run
+    if not run.questions:
+        return None
+    return questions.expire(run.questions, run.waits, run.now, state.config.question_expires_seconds)
+
+
 AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)
 TAKE_OVER_TOOLS = Rule("take over tools", Scope.COMMON, take_over_tools)
+EXPIRE = Rule("let a question expire", Scope.RUN, expire)
 KEEP_DEADLINE = Rule("keep the deadline", Scope.COMMON, keep_deadline)

@@ -121,6 +121,16 @@ def timeout_after(seconds: float, event: SettingsChanged) -> float:
     return event.timeout_seconds or usual or seconds
 
 
+def for_calls(event: SettingsChanged, seconds: float) -> dict[str, Any]:
+    """Return what a change says about calls, as fields of a configuration whose time limit of a call is `seconds`."""
+    fields: dict[str, Any] = {} if event.model is None else {"model": event.model, "price": event.price}
+    if (limit := timeout_after(seconds, event)) != seconds:
+        fields["timeout_seconds"] = limit
+    if event.output_tokens_max is not None:
+        fields["output_tokens_max"] = event.output_tokens_max
+    return fields
+
+
 def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
     """Return the message to child runs after one more change: what is reserved for them limits calls and money."""
     message: dict[str, Any] = {"kind": "change", **changes}

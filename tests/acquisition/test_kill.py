@@ -36,8 +36,7 @@ TTL = 0.06
 """Length of the lease in seconds: short, so that it is renewed during a run."""
 PRELOADED = (
     "actors.acquisition.actors",
-    "actors.acquisition.advance",
-    "actors.acquisition.briefs",
+    "actors.acquisition.rules",
     "actors.acquisition.kind",
     "actors.acquisition.table",
     "actors.rules.model",

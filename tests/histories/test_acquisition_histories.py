@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.acquisition.record_text import record_text
+from actors.acquisition.views import record_text
 from actors.run.tools import ToolOutcome
 from tests.acquisition.stage import Stage, prepared
 from tests.histories.test_histories import check

@@ -53,7 +53,9 @@ def client(job):
     def tools(resources):
         async def planned(arguments):
             name = child_run(arguments["run"], "plan")
-            child = ChildRun(name, "planning", job.title, lambda at: job.first(name, at).model_copy(update={"child": True}))
+            child = ChildRun(
+                name, "planning", job.title, lambda at: job.first(name, at).model_copy(update={"child": True})
+            )
             state = await resources.drive_child(child)
             return str(state.run.finished.outcome)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from actors.run.agent import AGENT_EVENTS, AgentSettings, AgentStarted
-from actors.run.machine import MODEL, AgentMachine
+from actors.run.agent import AGENT_EVENTS, AgentMachine, AgentSettings, AgentStarted
+from actors.run.machine import MODEL
 from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutcome
