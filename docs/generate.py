@@ -43,9 +43,9 @@ from actors.config.workflow import Workflow  # noqa: E402
 from actors.execution.events import EVENTS as EXECUTION_EVENTS  # noqa: E402
 from actors.files.field_docs import describe_models, field_docs  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
-from actors.planning.advance import RULES  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
+from actors.planning.machine import PlanningMachine  # noqa: E402
 from actors.policy.belief_table import BeliefTable  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
@@ -209,7 +209,7 @@ def machine_rules() -> str:
     """Return the rules of the planning machine's `advance`, in the order in which they are tried."""
     rows = (
         (place, rule.name, rule.scope, (rule.function.__doc__ or "").partition("\n")[0])
-        for place, rule in enumerate(RULES, 1)
+        for place, rule in enumerate(PlanningMachine().rules, 1)
     )
     return table(("#", "Rule", "Scope", "What it decides"), rows)
 

@@ -6,12 +6,13 @@ from functools import partial
 from typing import Any
 
 from actors.execution.config import ExecutionConfig
-from actors.execution.machine import MODEL, PLANNER, PROVER
+from actors.execution.machine import PLANNER, PROVER
 from actors.execution.proof import plan_guard
 from actors.handlers.handlers import complete, judge, wait
 from actors.handlers.tools import tool_actor
 from actors.planning.children import ChildGenerator
 from actors.run.kind import Resources
+from actors.run.machine import MODEL
 from actors.run.waits import CLOCK
 from actors.tools.open_tools import open_tools
 from actors.tools.workspace import open_workspace

@@ -15,10 +15,10 @@ from actors.plans.semantics import Configuration, Program, compile_plan, is_read
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
-from actors.run.settings import SettingsChanged, timeout_after
+from actors.run.settings import SettingsChanged, for_calls
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
 from runtime.core.cost import Price
-from runtime.core.events import Value, text_hash
+from runtime.core.events import Value
 
 Approval = Literal["each", "risky", "none"]
 """Which attempts a person approves first: each one, those that use a risky tool, or none."""
@@ -76,15 +76,11 @@ class ExecutionConfig(Value):
 
     def with_settings(self, event: SettingsChanged) -> "ExecutionConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
-        if event.model is None and event.timeout_seconds is None and event.output_tokens_max is None:
+        update = for_calls(event, self.timeout_seconds)
+        if not update:
             return self
-        update: dict[str, Any] = {}
         if event.model is not None:
-            update |= {"model": event.model, "price": event.price, "author_lacks": ""}
-        if (seconds := timeout_after(self.timeout_seconds, event)) != self.timeout_seconds:
-            update["timeout_seconds"] = seconds
-        if event.output_tokens_max is not None:
-            update["output_tokens_max"] = event.output_tokens_max
+            update["author_lacks"] = ""
         if self.planning is not None:
             update["planning"] = self.planning.with_settings(event)
         return self.model_copy(update=update)
@@ -179,8 +175,3 @@ def read_config(text: str) -> ExecutionConfig:
 def ready_plan(text: str) -> ReadyPlan:
     """Return a plan to execute, from its JSON. Runs with the same one share the value."""
     return ReadyPlan(text)
-
-
-def config_hash(config: ExecutionConfig) -> str:
-    """Return the content hash of a configuration: two runs with the same one decide alike."""
-    return text_hash(config.model_dump_json())

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
 from actors.execution.ids import place_of
-from actors.execution.log_fields import log_fields
 from actors.execution.machine import ExecutionMachine
 from actors.execution.state import ExecutionState, State
-from actors.execution.views import VIEWS
+from actors.execution.views import VIEWS, log_fields
 from actors.run.calls import Replied
 from actors.run.ids import child_run, node_of
 from actors.run.kind import Kind, Resources

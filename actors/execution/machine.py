@@ -1,92 +1,147 @@
-"""The execution machine: the four functions together, and what the shell shows of a state. Pure."""
+"""The machine of executions: what such a run does otherwise than runs of other kinds. Pure."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
-from actors.execution.accept import accept
-from actors.execution.advance import advance
-from actors.execution.briefs import brief_for
-from actors.execution.events import ExecutionEvent, ProofRequested, ReplanRequested
-from actors.execution.evolve import evolve
+from actors.execution import replan_rules, requests, step_rules, trouble_rules
+from actors.execution.events import (
+    ExecutionCall,
+    ExecutionCallReissued,
+    ExecutionEvent,
+    ExecutionStarted,
+    FileReplied,
+    FileRequested,
+    ProofReached,
+    ProofRequested,
+    ReplanReplied,
+    ReplanRequested,
+)
+from actors.execution.evolve import applied, started
 from actors.execution.ids import proof_node
+from actors.execution.replan_brief import replan_brief
 from actors.execution.state import ExecutionState, State
-from actors.run import questions, tools, waits
-from actors.run.messages import RunMessage
-from actors.run.state import NotStarted
-from actors.run.summary import status_row
-from runtime.core.machine import Refused, Summary, Work
+from actors.handlers.briefs import JudgementBrief
+from actors.run.calls import CallRequested, ReplyFields
+from actors.run.ending import RunFinished, exhausted
+from actors.run.machine import MODEL, CallPrompt, RunMachine
+from actors.run.messages import Judged
+from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.state import NotStarted, RunState
+from actors.values.artifacts import Artifact, Context
+from actors.values.verdict_limits import bounded
+from runtime.core.ledger import Limit
+from runtime.core.machine import Work
 
-MODEL = "model"
-"""The address of the actor that asks the model for a file."""
 PLANNER = "planner"
 """The address of the actor that drives the planning runs of replans."""
 PROVER = "prover"
 """The address of the actor that judges new plans."""
 
-_NOT_STARTED = NotStarted()
 
+class ExecutionMachine(RunMachine[State, ExecutionEvent]):
+    """The machine of executions."""
 
-class ExecutionMachine:
-    """`runtime.core.machine.Machine` for executions. It has no state of its own."""
+    reissued = ExecutionCallReissued
 
-    def initial(self) -> ExecutionState:
-        """Return the state before the run starts."""
-        return _NOT_STARTED
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What may follow from a state."""
+        return (
+            TAKE_OVER_TOOLS,
+            EXPIRE,
+            Rule("settle a step", Scope.RUN, step_rules.settle),
+            Rule("decide about a trouble", Scope.RUN, trouble_rules.decide),
+            Rule("withdraw a question", Scope.RUN, step_rules.withdraw),
+            Rule("ask about a trouble", Scope.RUN, trouble_rules.ask),
+            Rule("end", Scope.RUN, trouble_rules.finish),
+            AFTER_FAULT,
+            KEEP_DEADLINE,
+            Rule("reissue", Scope.RUN, self.reissue),
+            Rule("rest", Scope.RUN, step_rules.rest),
+            Rule("try again", Scope.RUN, self.try_again),
+            Rule("replan", Scope.RUN, replan_rules.replan),
+            Rule("request", Scope.RUN, step_rules.request),
+        )
 
-    def accept(self, state: ExecutionState, message: RunMessage) -> ExecutionEvent | Refused | None:
-        """Turn a reply into a fact."""
-        return accept(state, message)
+    def begin(self, event: ExecutionStarted) -> State:
+        """Return the state after the first event."""
+        return started(event)
 
-    def advance(self, state: ExecutionState) -> ExecutionEvent | None:
-        """Return the next decision."""
-        return advance(state)
+    def apply(self, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
+        """Return the state after an event."""
+        return applied(self.common, state, run, event)
 
-    def evolve(self, state: ExecutionState, event: ExecutionEvent) -> State:
-        """Return the state after the event."""
-        return evolve(state, event)
+    def next_try(self, state: State, request: ExecutionCall) -> ExecutionCall | None:
+        """Return the request for the next try of a call; None where its attempt or replan is gone."""
+        return requests.next_try(state, request)
 
-    def outstanding(self, state: ExecutionState) -> Mapping[str, Work]:
-        """Return the open requests as work for the actors, the clock and the user."""
-        run = state.run
-        if isinstance(state, NotStarted) or run.finished is not None:
-            return tools.work_of(run.tools, run.epoch)
-        work = {
-            name: Work(name, PLANNER if isinstance(request, ReplanRequested) else MODEL, request)
-            for name in _carried_out(state)
-            for request in (state.run.calls.open[name].request,)
-        }
-        proof = open_proof(state)
-        if proof is not None:
-            work[proof.request_id] = Work(proof.request_id, PROVER, proof, repeatable=True)
-        return work | tools.work_of(run.tools, run.epoch) | waits.work_of(run.waits) | questions.work_of(run.questions)
+    def try_again(self, state: State) -> CallRequested | RunFinished | None:
+        """Make the next try of a failed call after its pause; end the run where nothing can be paid or is open."""
+        made = None if state.run.saving else self.further_try(state)
+        if isinstance(made, Limit):
+            return None if step_rules.is_working(state) else exhausted(made)
+        return made
+
+    def prompt(self, state: State, request: ExecutionCall) -> CallPrompt | None:
+        """Return what a model is sent that is to write a file."""
+        attempt = state.attempt_at(request.node) if isinstance(request, FileRequested) else None
+        return None if attempt is None else requests.file_prompt(state, attempt)
+
+    def replied(self, state: State, request: ExecutionCall, fields: ReplyFields) -> ExecutionEvent:
+        """Return the event of a reply of a model, or of the end of a planning run."""
+        del state
+        match request:
+            case FileRequested():
+                return FileReplied(**fields)
+            case ReplanRequested():
+                return ReplanReplied(**fields)
+            case _:
+                assert_never(request)
+
+    def address(self, request: ExecutionCall | ProofRequested) -> str:
+        """Return the mailbox of a request for a file, a planning run or a proof."""
+        match request:
+            case FileRequested():
+                return MODEL
+            case ReplanRequested():
+                return PLANNER
+            case ProofRequested():
+                return PROVER
+            case _:
+                assert_never(request)
+
+    def is_child(self, state: State, request: ExecutionCall) -> bool:
+        """Tell whether a request is for a planning run, which goes on by itself."""
+        del state
+        return isinstance(request, ReplanRequested)
+
+    def judgements(self, state: State) -> Mapping[str, ProofRequested]:
+        """Return the open request for a proof of a new plan."""
+        if not state.proving or state.replan is None:
+            return {}
+        proof = ProofRequested(node=proof_node(state.revision, state.replan.number), guard=state.config.level)
+        return {proof.request_id: proof}
+
+    def judged(self, state: State, message: Judged) -> ProofReached | None:
+        """Return the event of a proof."""
+        if message.request_id not in self.judgements(state):
+            return None
+        return ProofReached(
+            node=message.request_id,
+            at=message.at,
+            mono=message.mono,
+            elapsed=message.elapsed,
+            verdict=bounded(message.verdict),
+        )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:
         """Return what the actor that does this work may see."""
-        return brief_for(state, work)
-
-    def summary(self, state: ExecutionState) -> Summary:
-        """Return the run's status row."""
-        if isinstance(state, NotStarted):
-            return Summary("running")
-        return status_row(state.run, _carried_out(state), working=state.proving or tools.busy(state.run.tools))
-
-
-def open_proof(state: State) -> ProofRequested | None:
-    """Return the open request to a guard."""
-    if not state.proving or state.replan is None:
-        return None
-    return ProofRequested(node=proof_node(state.revision, state.replan.number), guard=state.config.level)
-
-
-def _carried_out(state: State) -> list[str]:
-    """Return the open calls that somebody carries out.
-
-    A file that an earlier driver has asked for is asked for again or dropped; a planning run goes on by itself, unless
-    it waits for its provider.
-    """
-    run, held = state.run, state.run.held
-    return [
-        name
-        for name, opened in run.calls.open.items()
-        if name not in held and (opened.epoch == run.epoch or isinstance(opened.request, ReplanRequested))
-    ]
+        request = work.request
+        if not isinstance(request, ReplanRequested | ProofRequested):
+            return super().brief(state, work)
+        assert not isinstance(state, NotStarted)
+        if isinstance(request, ReplanRequested):
+            return replan_brief(state, request)
+        assert state.replan is not None, "only a replan's plan is proved"
+        artifact = Artifact(request.node, "plan", state.replan.plan, request.node)
+        return JudgementBrief(request, artifact, Context(state.config.problem))

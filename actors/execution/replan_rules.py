@@ -1,15 +1,8 @@
-"""The rules of a replan: the planning run, the proof of its plan, and the swap; and further tries of calls. Pure."""
+"""The rule of a replan: the planning run, the proof of its plan, and the swap. Pure."""
 
-from actors.execution.events import (
-    ExecutionCall,
-    ExecutionCallReissued,
-    FileRequested,
-    PlanRevised,
-    ProofRequested,
-    ReplanRequested,
-)
+from actors.execution.events import PlanRevised, ProofRequested, ReplanRequested
 from actors.execution.ids import proof_node
-from actors.execution.requests import next_try, replan_request
+from actors.execution.requests import replan_request
 from actors.execution.state import State
 from actors.execution.step_rules import is_working
 from actors.run.ending import RunFinished, exhausted
@@ -41,36 +34,3 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
         assurance=assurance if isinstance(assurance, str) else None,
         why=replan.trouble.why,
     )
-
-
-def try_again(state: State) -> ExecutionCall | RunFinished | None:
-    """Make the next try of a failed call, after its pause; end the run where it cannot be paid and nothing is open."""
-    if state.run.saving:
-        return None
-    short: Limit | None = None
-    for tries in state.run.calls.tries.values():
-        if tries.phase == "rested":
-            made = next_try(state, tries.request)
-            if isinstance(made, Limit):
-                short = made
-            elif made is not None:
-                return made
-    return None if short is None or is_working(state) else exhausted(short)
-
-
-def reissue(state: State) -> ExecutionCallReissued | RunFinished | None:
-    """Ask again for the files that an earlier driver has asked for, or end the run if one cannot be paid.
-
-    A planning run goes on by itself.
-    """
-    run = state.run
-    if run.saving:
-        return None
-    for request_id, opened in run.calls.open.items():
-        if opened.epoch < run.epoch and not isinstance(opened.request, ReplanRequested):
-            made = next_try(state, opened.request)
-            if isinstance(made, Limit):
-                return exhausted(made)
-            if isinstance(made, FileRequested):
-                return ExecutionCallReissued(replaces=request_id, again=made)
-    return None

@@ -1,34 +1,190 @@
 """The views of executions. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from actors.demands.table_lines import table_lines, table_texts
 from actors.execution.checklist import checklist_of, step_states
-from actors.execution.events import ExecutionEvent
-from actors.execution.record_text import news_text, record_text
+from actors.execution.events import (
+    AttemptDecided,
+    ExecutionEvent,
+    ExecutionStarted,
+    FileRequested,
+    PlanRevised,
+    ProofReached,
+    ProofRequested,
+    ReplanReplied,
+    ReplanRequested,
+    StepSettled,
+    TroubleDecided,
+)
+from actors.execution.ids import attempt_node, place_of, tool_node
+from actors.execution.machine import ExecutionMachine
 from actors.execution.result import ExecutionResult, result_of
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines, step_lines
-from actors.execution.sent_prompt import sent_prompt
-from actors.execution.state import ExecutionState, State
+from actors.execution.state import ExecutionState, Phase, State
 from actors.execution.story import shown_revisions
-from actors.execution.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
 from actors.plans.plan_lines import plan_lines
+from actors.policy.table import BacktrackLevel
+from actors.run import records
+from actors.run.rebuilt_prompt import rebuilt_prompt
+from actors.run.records import node_of_event
+from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
+from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
 from actors.run.views import Document, Tree, Views, budget_line
+from actors.values.findings import Finding
 from actors.values.flow import Flow
+from actors.values.format import counted, shortened
 from actors.values.lines import BLANK, Line, LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 
+OUTPUT_MAX = 120
+"""Characters of a tool's last line of output that progress shows."""
+
+_LEVELS = {
+    BacktrackLevel.LOCAL_RETRY: "the step is tried again",
+    BacktrackLevel.PARTIAL_REPLAN: "a new plan is made for the same goals",
+    BacktrackLevel.FULL_REPLAN: "a new plan is made, and its goals may change",
+    BacktrackLevel.CLARIFY: "a person is asked",
+    BacktrackLevel.GIVE_UP: "the run ends without its goals",
+}
+
+
+def record_text(event: ExecutionEvent, state: ExecutionState) -> str:
+    """Return what happened, in one line that is not yet sanitised."""
+    match event:
+        case ExecutionStarted():
+            steps = len(state.plan.plan.steps) if isinstance(state, State) else 0
+            return f"execution started, {counted(steps, 'step')}"
+        case StepSettled():
+            return _settled_text(event)
+        case AttemptDecided():
+            after = f" after {event.delay_seconds:g} s" if event.delay_seconds else ""
+            what = f"is tried again{after}" if event.again else "is given up, and its other attempts are skipped"
+            doubt = "" if event.known else "; warning: no row of the policy knows this failure"
+            return f"{event.node} failed and {what} ({event.rule}: {event.code}){doubt}"
+        case TroubleDecided():
+            place = f" at {event.step}" if event.step else ""
+            word = "a person is asked" if event.asks else _LEVELS[event.level]
+            if event.level is BacktrackLevel.LOCAL_RETRY and not event.step:
+                word = "the plan goes on"
+            return f"{event.cause}{place}: {word} ({event.rule}){_why(event.findings)}"
+        case ReplanRequested():
+            return f"{event.request_id}: a planning run is asked for a new plan, {event.calls} calls at most"
+        case ReplanReplied():
+            return f"{event.request_id}: the planning run has ended after {event.elapsed:.1f} s"
+        case ProofRequested():
+            return f"{event.node}: {event.guard} is asked about the new plan"
+        case ProofReached():
+            how = "is proved" if event.verdict.passed else f"is rejected{_why(event.verdict.errors)}"
+            return f"{event.node}: the new plan {how}"
+        case PlanRevised():
+            return f"revision {event.revision} begins: {event.why}"
+        case _:
+            return records.record_text(event, state)
+
+
+def news_text(event: ExecutionEvent, state: ExecutionState) -> str:
+    """Return the line that progress shows for an event; empty for one that it leaves out."""
+    if isinstance(event, ToolRequested | ToolStarted | ProofRequested):
+        return ""
+    if isinstance(event, ReplanReplied):
+        return ""
+    if isinstance(event, ToolFinished):
+        return _finished_text(event)
+    if isinstance(event, FileRequested):
+        place = place_of(event.node)
+        return f"{place.name}: a model is asked for the file" if place is not None else ""
+    return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
+
+
+def _finished_text(event: ToolFinished) -> str:
+    """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
+    place = place_of(tool_node(event.request_id))
+    succeeded = event.outcome is ToolOutcome.SUCCEEDED
+    if place is None or (succeeded and place.phase != Phase.ACT):
+        return ""
+    result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
+    said = shortened(result, OUTPUT_MAX)
+    what = "check" if place.phase in (Phase.CHECK, Phase.CHECK_PRE) else "attempt"
+    return f"{place.name}: {what} {place.number} {event.outcome}{f': {said}' if said else ''}"
+
+
+def _settled_text(event: StepSettled) -> str:
+    hand = " by hand" if not event.node else ""
+    late = ", after a replan was decided" if event.late else ""
+    over = ", and the plan hands that over" if event.handed_over else ""
+    return f"{event.step}: {event.outcome}{hand}{late}{over}{_why(event.findings)}"
+
+
+def _why(findings: tuple[Finding, ...]) -> str:
+    return f": {findings[0].message.splitlines()[0]}" if findings else ""
+
+
+def log_fields(event: ExecutionEvent, state: ExecutionState) -> Mapping[str, str | int]:
+    """Return `step`, `node` and `revision` of an event that is about an attempt; `state` is one after the event."""
+    if isinstance(event, TroubleDecided):
+        return {"step": event.step} if event.step else {}
+    if isinstance(event, PlanRevised):
+        return {"revision": event.revision}
+    node = node_of_event(event, state)
+    if not node or not isinstance(state, State):
+        return {}
+    place = place_of(node)
+    if place is None:
+        return {"node": node}
+    return {"step": state.plan.by_name.get(place.name, place.name), "node": node, "revision": place.revision}
+
+
+def _attempt_of(node: str) -> str:
+    place = place_of(node)
+    return "" if place is None else attempt_node(place.name, place.revision, place.visit, place.number)
+
+
+def _facts(event: ExecutionEvent) -> Sequence[Traced]:
+    match event:
+        case ProofRequested():
+            return (CheckBegan(event.request_id, event.node, event.guard),)
+        case ProofReached(verdict=verdict):
+            codes = tuple(dict.fromkeys(finding.code for finding in verdict.errors))
+            return (CheckEnded(event.node, event.node, verdict.guard, verdict.passed, verdict.score, codes),)
+        case AttemptDecided():
+            name = "attempt_again" if event.again else "give_up_attempts"
+            return (Marked(name, event.node, {"code": event.code}, rule=event.rule, level=str(event.level)),)
+        case StepSettled():
+            codes = tuple(dict.fromkeys(finding.code for finding in event.findings))
+            return (
+                Marked(f"settle_step {event.outcome}", event.node, {"handed_over": event.handed_over, "codes": codes}),
+            )
+        case TroubleDecided():
+            fields: dict[str, Scalar] = {"cause": str(event.cause), "code": event.code, "asks": event.asks}
+            return (Marked(f"decide {event.level}", "", fields, rule=event.rule, level=str(event.level)),)
+        case PlanRevised():
+            return (Marked(f"revise {event.level}", fields={"revision": event.revision}),)
+        case _:
+            return ()
+
+
+def _attempts_ended(event: ExecutionEvent, attempts: Sequence[str]) -> Collection[str]:
+    match event:
+        case AttemptDecided() | StepSettled():
+            return (event.node,)
+        case PlanRevised():
+            return attempts
+        case _:
+            return ()
+
 
 def _tree(
-    title: str, state: ExecutionState, records: Sequence[Record[ExecutionEvent]], *, interrupted: bool, brief: bool
+    title: str, state: ExecutionState, written: Sequence[Record[ExecutionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
     """Return the revisions of the plan, each with its steps."""
-    del records, interrupted
+    del written, interrupted
     if not isinstance(state, State):
         return Tree(LineTree(line(title, "bold")))
     revisions = shown_revisions(state)
@@ -106,8 +262,8 @@ VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
     record_text=record_text,
     news_text=news_text,
     progress=_progress,
-    prompt=sent_prompt,
+    prompt=partial(rebuilt_prompt, ExecutionMachine()),
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
-    tracing=TRACING,
+    tracing=Tracing(_attempt_of, _facts, _attempts_ended),
 )
 """How executions are shown to people and as JSON."""

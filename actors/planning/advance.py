@@ -1,47 +1,48 @@
-"""`advance`: the next decision that follows from the state alone, by one table of rules. Pure."""
+"""The rules of a planning run in the order that counts, and how they are tried over all branches. Pure."""
+
+from collections.abc import Callable
+from typing import Any
 
 from actors.planning import question_rules, rules
 from actors.planning.cut_rules import park_for_cut
 from actors.planning.events import PlanningEvent, RunFinished
-from actors.planning.state import PlanningState
+from actors.planning.state import State
 from actors.planning.strategy_view import change_of, ended, tree_of
 from actors.run import ending
-from actors.run.rules import AFTER_FAULT, KEEP_DEADLINE, Rule, Scope
-from actors.run.state import NotStarted
+from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, Rule, Scope
 from actors.search.strategies.tree import Tree
 
-RULES = (
-    Rule("judge", Scope.RUN, rules.judge),
-    Rule("begin a round", Scope.BRANCH, rules.begin_round),
-    Rule("open or prune", Scope.SEARCH, change_of),
-    Rule("go back", Scope.BRANCH, rules.revise),
-    Rule("change the requirements", Scope.RUN, question_rules.replan),
-    Rule("withdraw a question", Scope.BRANCH, question_rules.withdraw),
-    Rule("ask", Scope.BRANCH, question_rules.ask),
-    Rule("let a question expire", Scope.RUN, question_rules.expire),
-    Rule("have it reviewed", Scope.RUN, question_rules.look),
-    Rule("decide about a failure", Scope.BRANCH, rules.settle_failure),
-    Rule("end", Scope.SEARCH, rules.end),
-    AFTER_FAULT,
-    KEEP_DEADLINE,
-    Rule("reissue", Scope.RUN, rules.reissue),
-    Rule("rest", Scope.RUN, rules.rest),
-    Rule("request", Scope.SEARCH, rules.request),
-    Rule("park for cut replies", Scope.BRANCH, park_for_cut),
-)
-"""Every rule, in the order that counts."""
-
-_TABLE = tuple((rule.scope, rule.function) for rule in RULES)
 _COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # An enum is slow to look into.
 
 
-def advance(state: PlanningState) -> PlanningEvent | None:
-    """Return the next decision, or None when there is none to take."""
-    if isinstance(state, NotStarted) or state.run.finished is not None:
-        return None
+def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
+    """Return every rule, in the order that counts."""
+    return (
+        Rule("judge", Scope.RUN, rules.judge),
+        Rule("begin a round", Scope.BRANCH, rules.begin_round),
+        Rule("open or prune", Scope.SEARCH, change_of),
+        Rule("go back", Scope.BRANCH, rules.revise),
+        Rule("change the requirements", Scope.RUN, question_rules.replan),
+        Rule("withdraw a question", Scope.BRANCH, question_rules.withdraw),
+        Rule("ask", Scope.BRANCH, question_rules.ask),
+        EXPIRE,
+        Rule("have it reviewed", Scope.RUN, question_rules.look),
+        Rule("decide about a failure", Scope.BRANCH, rules.settle_failure),
+        Rule("end", Scope.SEARCH, rules.end),
+        AFTER_FAULT,
+        KEEP_DEADLINE,
+        Rule("reissue", Scope.RUN, reissue),
+        Rule("rest", Scope.RUN, rules.rest),
+        Rule("request", Scope.SEARCH, rules.request),
+        Rule("park for cut replies", Scope.BRANCH, park_for_cut),
+    )
+
+
+def decide(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent | None:
+    """Return the event of the first rule that takes one, or None."""
     run, branches, strategy = state.run, state.branches, state.config.strategy
     event = tree = None
-    for scope, function in _TABLE:
+    for scope, function in table:
         if scope is _RUN:
             event = function(state)
         elif scope is _BRANCH:

@@ -11,24 +11,21 @@ from actors.planning.call_events import (
 from actors.planning.given_plans import content_made
 from actors.planning.ids import place_of
 from actors.planning.state import Branch, Node, State, with_branch
-from actors.run import inbox
 from actors.run.calls import CallFailed, charged
-from actors.run.evolve import evolve_run
 from actors.run.state import RunState
 from actors.search.progress import begin
 from actors.values.artifacts import Artifact
 from runtime.core.copies import changed
 
 Common = RunState[PlanningCall]
-"""The common part of a run; functions take it at the time of the event, beside the state before the event."""
+"""The common part of a run; functions take it as it is after the event, beside the state before the event."""
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 """The template of new nodes: to set all fields of so large a value one by one takes five times as long."""
 
 
 def requested(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
     """Return the state after a call was asked for: with a node of its own if it is an attempt's first try."""
-    run, taken = _shown(state, evolve_run(run, event), event), branch.calls + event.calls
-    tries = run.calls.tries
+    taken, tries = branch.calls + event.calls, run.calls.tries
     if tries and event.call in tries:  # A further try of the same call.
         return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=taken)))
     if not isinstance(event, GenerationRequested):
@@ -54,18 +51,8 @@ def requested(state: State, run: Common, branch: Branch, event: PlanningCall) ->
     return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes)
 
 
-def _shown(state: State, run: Common, request: PlanningCall) -> Common:
-    """Remember that the user's messages have gone out, with a prompt that a step's author reads."""
-    if not run.messages or not isinstance(request, GenerationRequested):
-        return run
-    if state.config.graph.budgets[request.step].deterministic:
-        return run
-    return changed(run, messages=inbox.seen(run.messages))
-
-
 def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
     """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown."""
-    run = _shown(state, evolve_run(run, event), event.again)
     branch = changed(branch, calls=branch.calls + event.again.calls)
     return changed(state, run=run, branches=with_branch(state.branches, branch))
 
@@ -98,7 +85,7 @@ def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced)
     difference = used.calls - state.run.ledger.reserved[event.request_id].calls
     return changed(
         state,
-        run=evolve_run(run, event),
+        run=run,
         branches=with_branch(state.branches, changed(branch, calls=branch.calls + difference))
         if difference
         else state.branches,
@@ -113,11 +100,11 @@ def classified(state: State, run: Common, event: FailureClassified) -> State:
     """Return the state after a model said why a node was rejected, or nothing that is known."""
     node = state.nodes[event.node]
     node = changed(node, classification=event, used=node.used + event.used)
-    return changed(state, run=evolve_run(run, event), nodes={**state.nodes, node.node: node})
+    return changed(state, run=run, nodes={**state.nodes, node.node: node})
 
 
 def failed(state: State, run: Common, branch: Branch, event: CallFailed) -> State:
     """Return the state after a try brought no reply: what comes next is decided by the tries before it."""
     reserved = state.run.calls.open[event.request_id].request.calls
     branch = changed(branch, calls=branch.calls - reserved + charged(state.run.calls, event))
-    return changed(state, run=evolve_run(run, event), branches=with_branch(state.branches, branch))
+    return changed(state, run=run, branches=with_branch(state.branches, branch))

@@ -74,6 +74,11 @@ class RunConfig(Value):
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
     """Whether nobody is there to answer, so that a belief policy weighs no question; False with other policies."""
 
+    @property
+    def question_expires_seconds(self) -> float | None:
+        """The seconds after which an unanswered question expires; None for never."""
+        return self.workflow.question_expires_seconds
+
     def child_of(self, step: str) -> "RunConfig | None":
         """Return the configuration of the run that makes a step's artifact; None for a step that is no run."""
         return self.steps[step].child

@@ -1,5 +1,6 @@
 """`evolve`: the only writer of state. It never decides, never acts, never fails on an event that was once emitted."""
 
+from collections.abc import Callable
 from typing import assert_never
 
 from actors.guards import review
@@ -37,14 +38,14 @@ from actors.planning.events import (
     VerdictReached,
 )
 from actors.planning.prompt_context import explain, rejected_for
-from actors.planning.state import Branch, Node, PlanningState, Revision, State, with_branch
+from actors.planning.state import Branch, Node, Revision, State, with_branch
 from actors.policy.decision import Decision, remembered
 from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled
-from actors.run.evolve import TIMED, evolve_run, timed
-from actors.run.inbox import MailRefused, NoteTold, RequirementTold
-from actors.run.parking import RunParked, RunResumed
+from actors.run.evolve import CommonEvent
+from actors.run.inbox import NoteTold, RequirementTold
+from actors.run.parking import RunResumed
 from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
@@ -53,27 +54,26 @@ from actors.run.questions import (
     ClarificationWithdrawn,
 )
 from actors.run.settings import SettingsChanged
-from actors.run.state import NotStarted, RunState
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.state import RunState
+from actors.run.waits import WaitEnded
 from actors.search.progress import Phase, accept, mark, new_round, redo, start
 from actors.values.attachments import read_stored
 from runtime.core.copies import changed, without
 
+ApplyCommon = Callable[[State, Common, CommonEvent], State]
+"""What `RunMachine.common` is."""
 
-def evolve(state: PlanningState, event: PlanningEvent) -> State:
-    """Return the state after the event, with the time and the active time kept."""
-    if isinstance(state, NotStarted):
-        assert isinstance(event, RunStarted), "a run begins with its start"
-        return with_views(_started(event))
+
+def applied(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
+    """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
     branch = branch_about(state, event)
-    run = timed(state.run, event, working=state.working) if isinstance(event, TIMED) else state.run
-    after = _evolve(state, run, branch, event)
+    after = _applied(common, state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
     return with_view(state, event, after) if after.config.compares else after
 
 
-def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
+def _applied(common: ApplyCommon, state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
         case GenerationRequested():
             return call_state.requested(state, run, branch, event)
@@ -116,26 +116,24 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
         case Settled():
             difference = event.used.calls - state.run.ledger.forfeited[event.request_id].calls
             branch = changed(branch, calls=branch.calls + difference)
-            return changed(state, run=evolve_run(run, event), branches=with_branch(state.branches, branch))
+            return changed(state, run=run, branches=with_branch(state.branches, branch))
         case RunFinished():
-            return changed(state, run=evolve_run(run, event), judgements={} if event.final else state.judgements)
+            return changed(state, run=run, judgements={} if event.final else state.judgements)
         case SettingsChanged():
-            after = changed(state, run=evolve_run(run, event), config=state.config.with_settings(event))
+            after = common(state, run, event)
             if event.model is not None:
                 after = changed(after, of_former_model=frozenset(after.nodes))
             return after if event.output_tokens_max is None else with_new_limit(after)
-        case RunResumed():
-            after = changed(state, run=evolve_run(run, event))
-            return forgive(after) if state.run.parked_cause == "reply" else after
-        case WaitRequested() | RunParked() | MailRefused():
-            return changed(state, run=evolve_run(run, event))
+        case RunResumed() if state.run.parked_cause == "reply":
+            return forgive(changed(state, run=run))
         case _:
-            assert_never(event)
+            return common(state, run, event)
 
 
-def _started(event: RunStarted) -> State:
+def started(event: RunStarted) -> State:
+    """Return the state after the first event."""
     config = read_config(event.pinned)
-    return State(
+    state = State(
         run=changed(RunState.begun(event), never_strict=config.workflow.never_strict),
         config=config,
         specification=event.specification,
@@ -144,6 +142,7 @@ def _started(event: RunStarted) -> State:
         given=event.given_facts,
         branches=(Branch(progress=start(config.graph)),),
     )
+    return with_views(state)
 
 
 def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) -> State:
@@ -261,7 +260,6 @@ _LIVE = ("pending", "accepted")
 
 def _rested(state: State, run: Common, event: WaitEnded) -> State:
     wait = state.run.waits[event.request_id]
-    run = evolve_run(run, event)
     if wait.node is None or wait.call in run.calls.tries:
         return changed(state, run=run)
     return changed(state, run=run, resting=without(state.resting, (wait.node,)))

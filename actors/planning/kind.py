@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 from actors.planning.call_events import FailureClassified
 from actors.planning.config import read_config
 from actors.planning.events import EVENTS, PlanningEvent, RunStarted
-from actors.planning.log_fields import log_fields
 from actors.planning.machine import PlanningMachine
 from actors.planning.state import PlanningState, State
-from actors.planning.views import VIEWS
+from actors.planning.views import VIEWS, log_fields
 from actors.policy.cause import CLASSIFIER
 from actors.run.calls import Replied
 from actors.run.ids import child_run, step_of

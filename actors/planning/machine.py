@@ -1,98 +1,110 @@
-"""The planning machine: the four functions together, and what the shell shows of a state.
+"""The machine of planning runs: what such a run does otherwise than runs of other kinds. Pure.
 
 Reading a run only folds it, so what decides and asks is imported when a run is driven.
 """
 
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import Any
 
-from actors.planning.call_events import GenerationRequested, PlanningCall
-from actors.planning.events import PlanningEvent
-from actors.planning.evolve import evolve
+from actors.planning.call_events import GenerationRequested, PlanningCall, RequestReissued
+from actors.planning.events import JudgementRequested, PlanningEvent, RunFinished, RunStarted, VerdictReached
+from actors.planning.evolve import applied, started
 from actors.planning.planning_questions import question_of
-from actors.planning.state import PlanningOpenCall, PlanningState, State
+from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
-from actors.run import questions, waits
-from actors.run.state import NotStarted
-from actors.run.summary import status_row
-from runtime.core.machine import Refused, Summary, Work
-
-if TYPE_CHECKING:
-    from actors.planning.briefs import Brief
-    from actors.run.messages import RunMessage
-
-_NOT_STARTED = NotStarted()
+from actors.run import ending
+from actors.run.calls import ReplyFields
+from actors.run.machine import CallPrompt, RunMachine
+from actors.run.messages import Judged
+from actors.run.open_question import Shown
+from actors.run.rules import Rule, Scope
+from actors.run.state import RunState
+from runtime.core.machine import Work
 
 
-class PlanningMachine:
-    """`runtime.core.machine.Machine` for planning runs. It has no state of its own."""
+class PlanningMachine(RunMachine[State, PlanningEvent]):
+    """The machine of planning runs."""
 
-    def initial(self) -> PlanningState:
-        """Return the state before the run starts."""
-        return _NOT_STARTED
+    reissued = RequestReissued
 
-    def accept(self, state: PlanningState, message: "RunMessage") -> PlanningEvent | Refused | None:
-        """Turn a reply into a fact."""
-        from actors.planning.accept import accept  # noqa: PLC0415 -- as the module says
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """What may follow from a state."""
+        from actors.planning.advance import rules_with  # noqa: PLC0415 -- as the module says
 
-        return accept(state, message)
+        return rules_with(self.reissue)
 
-    def advance(self, state: PlanningState) -> PlanningEvent | None:
-        """Return the next decision."""
-        from actors.planning.advance import advance  # noqa: PLC0415 -- as the module says
+    @cached_property
+    def _scoped(self) -> tuple[tuple[Scope, Any], ...]:
+        return tuple((rule.scope, rule.function) for rule in self.rules)
 
-        return advance(state)
+    def decide(self, state: State) -> PlanningEvent | None:
+        """Return the next decision; some rules look at each branch, or at the tree of all branches."""
+        from actors.planning.advance import decide  # noqa: PLC0415 -- as the module says
 
-    def evolve(self, state: PlanningState, event: PlanningEvent) -> State:
-        """Return the state after the event."""
-        return evolve(state, event)
+        return decide(self._scoped, state)
 
-    def outstanding(self, state: PlanningState) -> Mapping[str, Work]:
-        """Return the open requests as work for steps, guards, the clock and the user."""
-        if isinstance(state, NotStarted):
-            return {}
-        if state.run.finished is not None:
-            return {}
-        work: dict[str, Work] = {}
-        held = state.run.held
-        for request_id, opened in state.run.calls.open.items():
-            if _carried_out(state, opened) and request_id not in held:
-                work[request_id] = Work(request_id, _address(opened.request), opened.request)
-        for request_id, judgement in state.judgements.items():
-            work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
-        if state.run.waits:
-            work |= waits.work_of(state.run.waits)
-        if state.run.questions:
-            work |= questions.work_of(state.run.questions)
-        return work
+    def begin(self, event: RunStarted) -> State:
+        """Return the state after the first event."""
+        return started(event)
 
-    def brief(self, state: PlanningState, work: Work) -> "Brief":
+    def apply(self, state: State, run: RunState[PlanningCall], event: PlanningEvent) -> State:
+        """Return the state after an event."""
+        return applied(self.common, state, run, event)
+
+    def next_try(self, state: State, request: PlanningCall) -> PlanningCall:
+        """Return the request for the next try of a call, in whatever branch it belongs to."""
+        from actors.planning.requests import next_try  # noqa: PLC0415 -- as the module says
+
+        return next_try(state, request)
+
+    def prompt(self, state: State, request: PlanningCall) -> CallPrompt | None:
+        """Return what a call sends to a model; None for a step that asks none."""
+        from actors.planning.requests import prompt_of  # noqa: PLC0415 -- as the module says
+
+        return prompt_of(state, request)
+
+    def replied(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
+        """Return the event of an artifact, or of a failure's class."""
+        from actors.planning.accept import replied  # noqa: PLC0415 -- as the module says
+
+        return replied(state, request, fields)
+
+    def judged(self, state: State, message: Judged) -> VerdictReached | None:
+        """Return the event of a verdict."""
+        from actors.planning.accept import judged  # noqa: PLC0415 -- as the module says
+
+        return judged(state, message)
+
+    def judgements(self, state: State) -> Mapping[str, JudgementRequested]:
+        """Return the open requests for verdicts."""
+        return state.judgements
+
+    def address(self, request: PlanningCall | JudgementRequested) -> str:
+        """Return the mailbox of a step, of its guard, or of the classifier."""
+        if isinstance(request, JudgementRequested):
+            return f"guard:{request.step}"
+        return f"step:{request.step}" if isinstance(request, GenerationRequested) else CLASSIFIER
+
+    def is_child(self, state: State, request: PlanningCall) -> bool:
+        """Tell whether a step is a run of its own."""
+        return state.is_child(request)
+
+    def shows_messages(self, state: State, request: PlanningCall) -> bool:
+        """Tell whether a request has a prompt that a step's author reads."""
+        return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
+
+    def ended(self, end: ending.RunFinished) -> RunFinished:
+        """Return an end from outside as that of a planning run."""
+        return RunFinished.of(end)
+
+    def shown(self, state: State) -> Shown:
+        """Return what makes plain data of an open question, with the step that asks it."""
+        return partial(question_of, state)
+
+    def brief(self, state: PlanningState, work: Work) -> Any:
         """Return what the actor that does this work may see."""
         from actors.planning.briefs import brief_for  # noqa: PLC0415 -- as the module says
 
         return brief_for(state, work)
-
-    def summary(self, state: PlanningState) -> Summary:
-        """Return the run's status row."""
-        if isinstance(state, NotStarted):
-            return Summary("running")
-        held = state.run.held
-        calls = [
-            name for name, opened in state.run.calls.open.items() if _carried_out(state, opened) and name not in held
-        ]
-        shown = partial(question_of, state)
-        return status_row(state.run, calls, working=bool(state.judgements), shown=shown)
-
-
-def _carried_out(state: State, opened: PlanningOpenCall) -> bool:
-    """Tell whether anybody does what a request asks for.
-
-    An earlier driver's request is reissued or dropped, never carried out: it may lie there until the home's budget
-    allows it to be asked again. A run of its own goes on.
-    """
-    return opened.epoch == state.run.epoch or state.is_child(opened.request)
-
-
-def _address(request: PlanningCall) -> str:
-    return f"step:{request.step}" if isinstance(request, GenerationRequested) else CLASSIFIER

@@ -16,13 +16,11 @@ from actors.policy.targets import after_change
 from actors.run import questions
 from actors.run.ids import step_of
 from actors.run.questions import (
-    ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
     Question,
     Status,
 )
-from actors.run.waits import WaitRequested
 from actors.search.progress import Phase, cleared
 from actors.values.findings import Verdict
 
@@ -54,15 +52,6 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
         if branch.pruned or not (request.node in state.reviews if request.review else waits):
             return ClarificationWithdrawn(question_id=name)
     return None
-
-
-def expire(state: State) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody has answered in time, or request a wait until its time is over."""
-    run = state.run
-    if not run.questions:
-        return None
-    seconds = state.config.workflow.question_expires_seconds
-    return questions.expire(run.questions, run.waits, run.now, seconds)
 
 
 def replan(state: State) -> Revised | None:

@@ -5,7 +5,6 @@ from actors.planning.planning_questions import of_verdict
 from actors.planning.state import Branch, PlannedQuestion, Revision, State, with_branch
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
-from actors.run.evolve import evolve_run
 from actors.run.inbox import NoteTold, RequirementTold
 from actors.run.questions import (
     ClarificationAnswered,
@@ -29,7 +28,6 @@ def planned(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
 
 def asked(state: State, run: Common, branch: Branch, event: ClarificationRequested) -> State:
     """Return the state after a question was asked."""
-    run = evolve_run(run, event)
     if event.review:
         return changed(state, run=run)
     return changed(state, run=run, branches=with_branch(state.branches, changed(branch, to_ask=branch.to_ask[1:])))
@@ -38,7 +36,7 @@ def asked(state: State, run: Common, branch: Branch, event: ClarificationRequest
 def closed(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
     """Return the state after a question was closed; its step goes on when none of its questions is open any more."""
     before = state.run.questions[event.question_id]
-    state = changed(state, run=evolve_run(run, event))
+    state = changed(state, run=run)
     if isinstance(event, ClarificationWithdrawn):
         return state
     step = before.request.step
@@ -69,4 +67,4 @@ def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
 def with_message(state: State, run: Common, event: NoteTold | RequirementTold) -> State:
     """Return the state after the user sent a note or a requirement."""
     to_replan = state.to_replan or isinstance(event, RequirementTold)
-    return changed(state, run=evolve_run(run, event), to_replan=to_replan)
+    return changed(state, run=run, to_replan=to_replan)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from actors.planning import early_ends
 from actors.planning.agreement import came_again
-from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
+from actors.planning.call_events import ClassificationRequested, PlanningCall
 from actors.planning.cut_rules import in_same_visit, is_held, reject_cut
 from actors.planning.decision_event import Decided
 from actors.planning.events import (
@@ -182,19 +182,6 @@ def _give_up(state: State, branch: Branch) -> RunFinished | None:
     if state.config.search is Search.LINEAR:  # No budget of visits ended it: there were none to use up.
         return RunFinished(outcome=Outcome.ALL_PRUNED, why=f"{why}; {ONLY_FORWARD}")
     return RunFinished(outcome=Outcome.BACKTRACK_CEILING, why=why)
-
-
-def reissue(state: State) -> RequestReissued | ending.RunFinished | None:
-    """Ask again for the calls of an earlier driver, or end the run if one cannot be reserved."""
-    run = state.run
-    for request_id, opened in run.calls.open.items():
-        if opened.epoch < run.epoch and not state.is_child(opened.request):
-            if run.saving:
-                return None
-            request = next_try(state, opened.request)
-            short = run.ledger.shortfall(request.reserve, run.now)
-            return RequestReissued(replaces=request_id, again=request) if short is None else exhausted(short)
-    return None
 
 
 def rest(state: State) -> WaitRequested | None:

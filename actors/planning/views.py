@@ -1,37 +1,171 @@
 """The views of planning runs. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from actors.demands.table_lines import table_lines, table_texts
+from actors.guards import review
 from actors.planning.attempts import attempts
 from actors.planning.branch_stories import branch_lines, branch_stories
-from actors.planning.events import PlanningEvent
-from actors.planning.record_text import news_text, record_fields, record_text
+from actors.planning.call_events import ArtifactProduced, ClassificationRequested, FailureClassified
+from actors.planning.decision_event import Decided
+from actors.planning.events import (
+    BranchOpened,
+    BranchPruned,
+    JudgementRequested,
+    PlanningEvent,
+    Revised,
+    RunStarted,
+    VerdictReached,
+)
+from actors.planning.ids import branch_of
+from actors.planning.machine import PlanningMachine
 from actors.planning.result import Result, result_of
 from actors.planning.result_lines import brief_lines, outcome_lines
-from actors.planning.search_tree import search_tree
-from actors.planning.sent_prompt import sent_prompt
+from actors.planning.search_tree import finding_line, search_tree
 from actors.planning.state import PlanningState, State
-from actors.planning.tracing import TRACING
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
 from actors.plans.plan_lines import plan_lines
+from actors.policy.table import REPLANS
+from actors.run import records
+from actors.run.ids import step_of
+from actors.run.rebuilt_prompt import rebuilt_prompt
+from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
 from actors.run.views import Document, Tree, Views, budget_line
 from actors.values.flow import Flow
+from actors.values.format import counted
 from actors.values.lines import BLANK, Line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 
 
+def news_text(event: PlanningEvent, state: PlanningState) -> str:
+    """Return the line that progress shows for an event, from the state after it; empty where it is no news."""
+    match event:
+        case ArtifactProduced() | JudgementRequested():
+            return ""  # What follows from them is shown.
+        case FailureClassified():
+            return record_text(event, state)
+        case Decided() if event.decision.level not in REPLANS:
+            return ""  # The next lines show it.
+    return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
+
+
+def record_text(event: PlanningEvent, state: PlanningState) -> str:
+    """Return what happened, in one line that is not yet sanitised, from the state after it."""
+    match event:
+        case RunStarted():
+            return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
+        case ClassificationRequested():
+            return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
+        case FailureClassified():
+            return f"{event.node} classified: {event.cause or 'no code of the set'}"
+        case ArtifactProduced():
+            again = f", the same as {event.repeats}" if event.repeats else ""
+            return f"{event.node} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}{again}"
+        case JudgementRequested():
+            return f"{event.node} goes to {event.guard}"
+        case VerdictReached():
+            return _verdict(event, state)
+        case Decided():
+            return _decision(event)
+        case Revised():
+            return f"revision {event.revision}: cleared {', '.join(event.cleared) or 'nothing'}"
+        case BranchOpened():
+            parent = "" if event.parent is None else f" beside branch {event.parent}"
+            kept = f", with {', '.join(event.kept)}" if event.kept else ""
+            return f"branch {event.branch} opened{parent}{kept}: {event.why}"
+        case BranchPruned():
+            return f"branch {event.branch} pruned ({event.cause}): {event.why}"
+        case _:
+            return records.record_text(event, state)
+
+
+def record_fields(event: PlanningEvent) -> Mapping[str, Any]:
+    """Return an event as plain data without its time."""
+    fields = records.record_fields(event)
+    return {**fields, "targets": list(event.decision.targets)} if isinstance(event, Decided) else fields
+
+
+def _verdict(event: VerdictReached, state: PlanningState) -> str:
+    verdict, step = event.verdict, step_of(event.node)
+    if isinstance(state, State) and review.is_open(state.config.workflow.effective_guard(step), verdict):
+        return f"{event.node} left to a person's review"
+    if verdict.passed:
+        return f"{event.node} accepted by {verdict.judges}"
+    first = finding_line(verdict.errors[0]) if verdict.errors else "no reason given"
+    more = f" (and {len(verdict.errors) - 1} more)" if len(verdict.errors) > 1 else ""
+    return f"{event.node} rejected by {verdict.guard}: {first}{more}"
+
+
+def _decision(event: Decided) -> str:
+    decision = event.decision
+    target = f" to {', '.join(decision.targets)}" if decision.targets else ""
+    return f"{decision.node} => {decision.level}{target}, by rule {decision.rule}"
+
+
+def log_fields(event: PlanningEvent, state: PlanningState) -> Mapping[str, str | int]:
+    """Return `step`, `node` and `branch` (0 is the first) of an event that names a node, a request or a question.
+
+    `state` is one after the event; it knows who has asked a question. Empty for all other events: what is about a whole
+    branch has a field for it, and the rest is about the run.
+    """
+    node = records.node_of_event(event, state)
+    return {"step": step_of(node), "node": node, "branch": branch_of(node)} if node else {}
+
+
+def _attempt_of(node: str) -> str:
+    return node if "/v" in node else ""
+
+
+def _facts(event: PlanningEvent) -> Sequence[Traced]:
+    match event:
+        case JudgementRequested():
+            return (CheckBegan(event.request_id, event.node, event.guard),)
+        case VerdictReached(verdict=verdict):
+            codes = tuple(dict.fromkeys(finding.code for finding in verdict.errors))
+            score = verdict.score
+            return (CheckEnded(event.request_id, event.node, verdict.guard, verdict.passed, score, codes),)
+        case Decided():
+            fields: dict[str, Scalar] = {"code": event.code, "targets": event.targets}
+            return (Marked(f"decide {event.level}", event.node, fields, rule=event.rule, level=str(event.level)),)
+        case Revised():
+            tags = tuple(str(tag) for tag in event.tags)
+            fields = {"revision": event.revision, "targets": event.targets}
+            return (Marked(f"revise {event.level}", fields={**fields, "cleared": event.cleared, "tags": tags}),)
+        case BranchOpened():
+            return (Marked("open_branch", fields={"branch": event.branch, "kept": event.kept}),)
+        case BranchPruned():
+            return (Marked("prune_branch", fields={"branch": event.branch, "cause": str(event.cause)}),)
+        case _:
+            return ()
+
+
+def _attempts_ended(event: PlanningEvent, attempts: Sequence[str]) -> Collection[str]:
+    match event:
+        case Decided():
+            return (event.node,)
+        case VerdictReached() if event.verdict.passed:
+            return (event.node,)
+        case Revised():
+            cleared = [node for node in attempts if step_of(node) in event.cleared]
+            return [node for node in cleared if event.branch is None or branch_of(node) == event.branch]
+        case BranchPruned():
+            return [node for node in attempts if branch_of(node) == event.branch]
+        case _:
+            return ()
+
+
 def _tree(
-    title: str, state: PlanningState, records: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
+    title: str, state: PlanningState, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
     if brief:  # A live view is drawn often, and shows nothing that only the records tell.
         return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
-    shown = attempts(state, records, interrupted=interrupted)
-    stories = branch_stories(state, records)
+    shown = attempts(state, written, interrupted=interrupted)
+    stories = branch_stories(state, written)
     nodes, branches = [attempt.to_json() for attempt in shown], [story.to_json() for story in stories]
     return Tree(search_tree(title, shown), tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
 
@@ -100,8 +234,8 @@ VIEWS: Views[PlanningState, PlanningEvent] = Views(
     news_text=news_text,
     record_fields=record_fields,
     progress=_progress,
-    prompt=sent_prompt,
+    prompt=partial(rebuilt_prompt, PlanningMachine()),
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
-    tracing=TRACING,
+    tracing=Tracing(_attempt_of, _facts, _attempts_ended),
 )
 """How planning runs are shown."""

@@ -6,7 +6,6 @@ from typing import Any
 from actors.config.step_prompts import entry_for
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
-from actors.planning.requests import FRAMING_TOKENS
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
@@ -15,6 +14,7 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
 )
 from actors.prompting.reply_schemas import schema_bytes
+from actors.run.calls import FRAMING_TOKENS
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
 from actors.values.format import counted, money

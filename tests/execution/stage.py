@@ -8,12 +8,13 @@ from actors.config.policy_loader import load_policy
 from actors.execution.config import ExecutionConfig
 from actors.execution.events import ExecutionStarted
 from actors.execution.kind import CODEC
-from actors.execution.machine import MODEL, PLANNER, PROVER, ExecutionMachine
+from actors.execution.machine import PLANNER, PROVER, ExecutionMachine
 from actors.execution.proof import guard_of, prove
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, prepare_planning
 from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
+from actors.run.machine import MODEL
 from actors.run.messages import Generated, Judged
 from actors.run.questions import USER
 from actors.run.tools import Begun, Ended, ToolOutcome

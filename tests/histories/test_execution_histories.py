@@ -24,9 +24,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.execution.record_text import record_text
 from actors.execution.result import result_of
 from actors.execution.result_lines import result_lines
+from actors.execution.views import record_text
 from actors.run.result import RunView
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from runtime.core.ledger import Limits

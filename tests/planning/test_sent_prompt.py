@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.planning.sent_prompt import sent_prompt
+from actors.planning.views import VIEWS
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from tests.support.worlds import World, passed, pinned
@@ -13,8 +13,8 @@ def test_a_step_that_asks_a_model_shows_its_messages_and_any_other_is_refused():
     world = World(pinned(steps), judge=lambda *_: passed())
     world.run()
     records = [Record("run", place, 0.0, 1, event, "") for place, event in enumerate(world.events, 1)]
-    shown = sent_prompt(records, "a/v1.a1")
+    shown = VIEWS.prompt(records, "a/v1.a1")
     assert shown.verified
     assert [role for role, _ in shown.messages] == ["system", "user"]
     with pytest.raises(UsageProblem, match="the step 'b' asks no model"):
-        sent_prompt(records, "b/v1.a1")
+        VIEWS.prompt(records, "b/v1.a1")
