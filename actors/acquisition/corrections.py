@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from actors.acquisition.answers import answer_value
 from actors.acquisition.events import ValueTold
 from actors.acquisition.schema import SLOT, Schema, schema_of
-from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.state import State
 from actors.acquisition.values import FieldValue
 from actors.files.suggestions import nearest
 from actors.run.ending import Outcome
@@ -29,10 +29,10 @@ TOLD = "told by the user"
 _CORRECTION = re.compile(r"(?P<field>[a-z][a-z0-9_]*(?:\.[a-z0-9_]+){0,4})[ \t]*=[ \t]*(?P<text>[^\n]{1,500})")
 
 
-def correction(state: AcquisitionState, text: str) -> Mapping[str, Any] | None:
+def correction(state: State, text: str) -> Mapping[str, Any] | None:
     """Return the message that a text `FIELD=VALUE` is; None for another text. Raises `UsageProblem` with the reason."""
     match = _CORRECTION.fullmatch(text.strip())
-    if match is None or not isinstance(state, State):
+    if match is None:
         return None
     body = {"kind": VALUE, "field": match["field"], "text": match["text"]}
     told_value(state, match["field"], match["text"])

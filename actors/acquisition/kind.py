@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.acquisition.events import EVENTS, AcquisitionEvent
 from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.state import State
 from actors.acquisition.views import VIEWS, log_fields
 from actors.run.kind import Kind, Resources
 from actors.values.format import title_of
@@ -21,10 +21,9 @@ CODEC: Codec[AcquisitionEvent] = Codec(EVENTS, format=1)
 """The codec of acquisition events."""
 
 
-def _actors(state: AcquisitionState, resources: Resources) -> "Sequence[Actor[Any, Any]]":
+def _actors(state: State, resources: Resources) -> "Sequence[Actor[Any, Any]]":
     from actors.acquisition.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
 
-    assert isinstance(state, State)
     return actors_for(state.config, resources)
 
 
@@ -37,15 +36,15 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
     return prepare_acquisition(request, setup)
 
 
-def _model(state: AcquisitionState) -> str | None:
-    return state.config.model if isinstance(state, State) else None
+def _model(state: State) -> str | None:
+    return state.config.model
 
 
-def _title(state: AcquisitionState) -> str | None:
-    return title_of(state.goal) if isinstance(state, State) else None
+def _title(state: State) -> str | None:
+    return title_of(state.goal)
 
 
-def _correction(state: AcquisitionState, text: str) -> Mapping[str, Any] | None:
+def _correction(state: State, text: str) -> Mapping[str, Any] | None:
     from actors.acquisition.corrections import correction  # noqa: PLC0415 -- most texts are notes
 
     return correction(state, text)
@@ -59,7 +58,7 @@ def _diagram(name: str, root: Path) -> str | None:
     return graph_mermaid(graph_for(load_profile(name, root).profile)) if is_profile(name, root) else None
 
 
-ACQUISITION: Kind[AcquisitionState, AcquisitionEvent] = Kind(
+ACQUISITION: Kind[State, AcquisitionEvent] = Kind(
     name="acquisition",
     machine=AcquisitionMachine(),
     codec=CODEC,

@@ -4,15 +4,13 @@ from collections import Counter
 
 from actors.acquisition.graph import END, START
 from actors.acquisition.result import Result
-from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.state import State
 from actors.acquisition.table import graph_for
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 
 
-def path_flow(state: AcquisitionState, result: Result) -> Flow | None:
-    """Return the graph of a run's profile with the run's path; None before the run began."""
-    if not isinstance(state, State):
-        return None
+def path_flow(state: State, result: Result) -> Flow:
+    """Return the graph of a run's profile with the run's path."""
     graph = graph_for(state.config.profile)
     order = {name: place for place, name in enumerate((START, *graph.nodes, END))}
     left = Counter(each.node for each in result.path)

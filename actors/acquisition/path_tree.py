@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actors.acquisition.events import AcquisitionEvent, Routed
-from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.state import State
 from actors.run import records
 from actors.run.views import Tree
 from actors.values.lines import LineTree, line
@@ -12,12 +12,11 @@ from runtime.core.events import Record
 
 
 def path_tree(
-    title: str, state: AcquisitionState, written: Sequence[Record[AcquisitionEvent]], *, interrupted: bool, brief: bool
+    title: str, state: State, written: Sequence[Record[AcquisitionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
     """Return the nodes that the run has left, each pass as a branch; `brief` leaves out what follows from others."""
-    path = state.path if isinstance(state, State) else ()
     passes: list[tuple[str, list[LineTree]]] = []
-    for visited in path:
+    for visited in state.path:
         if visited.node == "enter_iteration" or not passes:
             passes.append((visited.reason, []))
         if not brief or visited.node in (
@@ -32,7 +31,7 @@ def path_tree(
             text = f"{visited.node} → {visited.to}  {visited.outcome}: {visited.reason}"
             passes[-1][1].append(LineTree(line(text)))
     trees = [LineTree(line(reason), tuple(rows)) for reason, rows in passes]
-    if isinstance(state, State) and state.run.finished is None and state.node:
+    if state.run.finished is None:
         word = "stopped at" if interrupted else "is at"
         trees.append(LineTree(line(f"{word} {state.node}", "yellow")))
     return Tree(LineTree(line(title, "bold"), tuple(trees)), json={"nodes": _nodes(written)})

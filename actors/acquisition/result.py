@@ -113,19 +113,8 @@ class Result(RunResult):
 
 def result_of(view: RunView) -> Result:
     """Return the result of a run."""
-    state, with_inbox = view.state, view.with_inbox
-    if not isinstance(state, State):
-        return Result(
-            **result_fields(view, state.run, with_inbox.run),
-            profile="",
-            goal="",
-            acquisition_status="active",
-            iterations=0,
-            fields=(),
-            calculation=Calculation(),
-            caveats=(),
-            path=(),
-        )
+    state: State = view.state
+    with_inbox = view.with_inbox
     planner = state.planner
     return Result(
         **result_fields(view, state.run, with_inbox.run, price_known=state.config.price is not None),

@@ -11,7 +11,7 @@ from actors.acquisition.path_flow import path_flow
 from actors.acquisition.path_tree import path_tree
 from actors.acquisition.result import Result, result_of
 from actors.acquisition.result_lines import outcome_lines, value_text
-from actors.acquisition.state import AcquisitionState, State
+from actors.acquisition.state import State
 from actors.run import records
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import Marked, Traced, Tracing
@@ -25,7 +25,7 @@ _TOLD = frozenset(
 """The nodes whose hops are news in a live view; the others follow from them."""
 
 
-def record_text(event: AcquisitionEvent, state: AcquisitionState) -> str:
+def record_text(event: AcquisitionEvent, state: State) -> str:
     """Return what happened, in one line that is not yet sanitised, from the state after it."""
     match event:
         case AcquisitionStarted():
@@ -40,7 +40,7 @@ def record_text(event: AcquisitionEvent, state: AcquisitionState) -> str:
             return records.record_text(event, state)
 
 
-def news_text(event: AcquisitionEvent, state: AcquisitionState) -> str:
+def news_text(event: AcquisitionEvent, state: State) -> str:
     """Return the line that progress shows for an event, from the state after it; empty where it is no news."""
     match event:
         case Routed():
@@ -57,7 +57,7 @@ def _facts(event: AcquisitionEvent) -> Sequence[Traced]:
     return (Marked(f"leave {event.node}", fields=fields),)
 
 
-def log_fields(event: AcquisitionEvent, state: AcquisitionState) -> Mapping[str, str | int]:
+def log_fields(event: AcquisitionEvent, state: State) -> Mapping[str, str | int]:
     """Return what an event is about, for logs; a node of the graph is its own step."""
     return {"step": event.node, "node": event.node} if isinstance(event, Routed) else records.log_fields(event, state)
 
@@ -66,26 +66,25 @@ def _lines(result: Any, program: str) -> list[Line]:
     return outcome_lines(result, program)
 
 
-def _progress(state: AcquisitionState, now: float) -> Line:
-    known = isinstance(state, State) and state.config.price is not None
+def _progress(state: State, now: float) -> Line:
+    known = state.config.price is not None
     return budget_line(state, now, price_known=known, working=bool(state.run.calls.open or state.run.tools))
 
 
-def _report(_: AcquisitionState, result: Result, __: str) -> Document:
+def _report(_: State, result: Result, __: str) -> Document:
     from actors.acquisition.report import markdown  # noqa: PLC0415 -- most commands show none
 
     return Document(text=markdown(result))
 
 
-def _graph(state: AcquisitionState, _: Result, __: str) -> Document:
+def _graph(state: State, _: Result, __: str) -> Document:
     from actors.acquisition.mermaid import graph_mermaid  # noqa: PLC0415 -- as above
     from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
 
-    assert isinstance(state, State)
     return Document(text=graph_mermaid(graph_for(state.config.profile), [(each.node, each.to) for each in state.path]))
 
 
-VIEWS: Views[AcquisitionState, AcquisitionEvent] = Views(
+VIEWS: Views[State, AcquisitionEvent] = Views(
     result=result_of,
     result_lines=_lines,
     tree=path_tree,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
 from actors.execution.ids import place_of
 from actors.execution.machine import ExecutionMachine
-from actors.execution.state import ExecutionState, State
+from actors.execution.state import State
 from actors.execution.views import VIEWS, log_fields
 from actors.run.calls import Replied
 from actors.run.ids import child_run, node_of
@@ -23,10 +23,9 @@ CODEC: Codec[ExecutionEvent] = Codec(EVENTS)
 """The codec of the events of executions."""
 
 
-def _actors(state: ExecutionState, resources: Resources) -> "AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]":
+def _actors(state: State, resources: Resources) -> "AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]":
     from actors.execution.actors import open_actors  # noqa: PLC0415 -- reading a run needs none
 
-    assert isinstance(state, State)
     return open_actors(state.run.run_id, state.config, resources)
 
 
@@ -38,16 +37,16 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
     return prepare_execution(request, setup)
 
 
-def _model(state: ExecutionState) -> str | None:
-    return (state.config.model or None) if isinstance(state, State) else None
+def _model(state: State) -> str | None:
+    return state.config.model or None
 
 
-def _made_from(state: ExecutionState) -> str:
-    return state.plan_of if isinstance(state, State) else ""
+def _made_from(state: State) -> str:
+    return state.plan_of
 
 
-def _children(state: ExecutionState) -> list[str]:
-    return [child_run(state.run.run_id, node) for node in state.replan_nodes] if isinstance(state, State) else []
+def _children(state: State) -> list[str]:
+    return [child_run(state.run.run_id, node) for node in state.replan_nodes]
 
 
 def _purpose(reply: Replied) -> str:
@@ -57,7 +56,7 @@ def _purpose(reply: Replied) -> str:
     return place.name if place is not None else node_of(reply.request_id)
 
 
-EXECUTION: Kind[ExecutionState, ExecutionEvent] = Kind(
+EXECUTION: Kind[State, ExecutionEvent] = Kind(
     name="execution",
     machine=ExecutionMachine(),
     codec=CODEC,

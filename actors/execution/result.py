@@ -121,50 +121,28 @@ class ExecutionResult(RunResult):
 
 def result_of(view: RunView) -> ExecutionResult:
     """Return the result of an execution."""
-    state = view.state
-    begun = state if isinstance(state, State) else None
-    fields = result_fields(
-        view, state.run, view.with_inbox.run, price_known=begun is not None and begun.config.price is not None
-    )
-    if begun is None:
-        return ExecutionResult(
-            **fields,
-            revision=0,
-            assurance=None,
-            phase="executing",
-            goals=(),
-            steps=(),
-            revisions=(),
-            holds=(),
-            missing=(),
-            violations=(),
-            not_checked=(),
-            snapshots=None,
-            not_compared=0,
-            plan_json=None,
-            workspace="",
-            plan_of="",
-        )
+    state: State = view.state
+    fields = result_fields(view, state.run, view.with_inbox.run, price_known=state.config.price is not None)
     return ExecutionResult(
         **fields,
-        revision=begun.revision,
-        assurance=begun.assurance,
-        phase=run_phase(begun),
-        goals=shown_goals(begun),
-        steps=shown_steps(begun),
-        revisions=shown_revisions(begun),
-        holds=tuple(sorted(begun.tokens)),
-        missing=tuple(sorted(begun.plan.plan.goal_state - begun.tokens)),
-        violations=begun.violations,
-        not_checked=not_comparable(begun.constraints.requirements, snapshots=begun.config.snapshots),
-        snapshots=(begun.first_snapshot, begun.snapshot) if begun.snapshot and begun.first_snapshot else None,
-        not_compared=begun.not_compared,
-        plan_json=begun.plan.json,
-        workspace=begun.config.workspace,
-        plan_of=begun.plan_of,
-        config=begun.config,
-        plan=_plan_with_constraints(begun),
-        told_later=(*begun.run.texts_of("requirement"), *begun.run.texts_of("note")),
+        revision=state.revision,
+        assurance=state.assurance,
+        phase=run_phase(state),
+        goals=shown_goals(state),
+        steps=shown_steps(state),
+        revisions=shown_revisions(state),
+        holds=tuple(sorted(state.tokens)),
+        missing=tuple(sorted(state.plan.plan.goal_state - state.tokens)),
+        violations=state.violations,
+        not_checked=not_comparable(state.constraints.requirements, snapshots=state.config.snapshots),
+        snapshots=(state.first_snapshot, state.snapshot) if state.snapshot and state.first_snapshot else None,
+        not_compared=state.not_compared,
+        plan_json=state.plan.json,
+        workspace=state.config.workspace,
+        plan_of=state.plan_of,
+        config=state.config,
+        plan=_plan_with_constraints(state),
+        told_later=(*state.run.texts_of("requirement"), *state.run.texts_of("note")),
     )
 
 

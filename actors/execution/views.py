@@ -23,7 +23,7 @@ from actors.execution.ids import attempt_node, place_of, tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.result import ExecutionResult, result_of
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines, step_lines
-from actors.execution.state import ExecutionState, Phase, State
+from actors.execution.state import Phase, State
 from actors.execution.story import shown_revisions
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
@@ -55,12 +55,11 @@ _LEVELS = {
 }
 
 
-def record_text(event: ExecutionEvent, state: ExecutionState) -> str:
+def record_text(event: ExecutionEvent, state: State) -> str:
     """Return what happened, in one line that is not yet sanitised."""
     match event:
         case ExecutionStarted():
-            steps = len(state.plan.plan.steps) if isinstance(state, State) else 0
-            return f"execution started, {counted(steps, 'step')}"
+            return f"execution started, {counted(len(state.plan.plan.steps), 'step')}"
         case StepSettled():
             return _settled_text(event)
         case AttemptDecided():
@@ -89,7 +88,7 @@ def record_text(event: ExecutionEvent, state: ExecutionState) -> str:
             return records.record_text(event, state)
 
 
-def news_text(event: ExecutionEvent, state: ExecutionState) -> str:
+def news_text(event: ExecutionEvent, state: State) -> str:
     """Return the line that progress shows for an event; empty for one that it leaves out."""
     if isinstance(event, ToolRequested | ToolStarted | ProofRequested):
         return ""
@@ -126,14 +125,14 @@ def _why(findings: tuple[Finding, ...]) -> str:
     return f": {findings[0].message.splitlines()[0]}" if findings else ""
 
 
-def log_fields(event: ExecutionEvent, state: ExecutionState) -> Mapping[str, str | int]:
+def log_fields(event: ExecutionEvent, state: State) -> Mapping[str, str | int]:
     """Return `step`, `node` and `revision` of an event that is about an attempt; `state` is one after the event."""
     if isinstance(event, TroubleDecided):
         return {"step": event.step} if event.step else {}
     if isinstance(event, PlanRevised):
         return {"revision": event.revision}
     node = node_of_event(event, state)
-    if not node or not isinstance(state, State):
+    if not node:
         return {}
     place = place_of(node)
     if place is None:
@@ -181,12 +180,10 @@ def _attempts_ended(event: ExecutionEvent, attempts: Sequence[str]) -> Collectio
 
 
 def _tree(
-    title: str, state: ExecutionState, written: Sequence[Record[ExecutionEvent]], *, interrupted: bool, brief: bool
+    title: str, state: State, written: Sequence[Record[ExecutionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
     """Return the revisions of the plan, each with its steps."""
     del written, interrupted
-    if not isinstance(state, State):
-        return Tree(LineTree(line(title, "bold")))
     revisions = shown_revisions(state)
     shown = revisions[-1:] if brief else revisions
     trees = tuple(
@@ -203,13 +200,13 @@ def _tree(
     return Tree(LineTree(line(title, "bold"), trees), json={"revisions": nodes})
 
 
-def _progress(state: ExecutionState, now: float) -> Line:
-    known = isinstance(state, State) and state.config.price is not None
+def _progress(state: State, now: float) -> Line:
+    known = state.config.price is not None
     working = bool(state.run.calls.open or state.run.tools)
     return budget_line(state, now, price_known=known, working=working)
 
 
-def _flow(_: ExecutionState, result: ExecutionResult) -> Flow | None:
+def _flow(_: State, result: ExecutionResult) -> Flow | None:
     return None if result.plan_json is None else plan_flow(result.plan_json, step_states(result))
 
 
@@ -250,7 +247,7 @@ def _begun(result: ExecutionResult, view: str, program: str) -> Any:
     raise UsageProblem(f"run {result.run_id} has not begun", place=f"--{view}", hint=hint)
 
 
-VIEWS: Views[ExecutionState, ExecutionEvent] = Views(
+VIEWS: Views[State, ExecutionEvent] = Views(
     result=result_of,
     result_lines=result_lines,
     brief_lines=brief_lines,

@@ -14,7 +14,6 @@ from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentMachine, Agen
 from actors.run.kind import Kind, Resources, Setup
 from actors.run.machine import MODEL
 from actors.run.rebuilt_prompt import rebuilt_prompt
-from actors.run.state import NotStarted
 from actors.run.views import Views
 from actors.run.waits import CLOCK
 from actors.values.format import title_of
@@ -28,7 +27,7 @@ CALLS_SIDE_BY_SIDE = 16
 WAITS_MAX = 1024
 """Waits side by side: one per back-off, the deadline, and the expiry of each question."""
 
-AgentKind = Kind[AgentState[D] | NotStarted, AgentEvent]
+AgentKind = Kind[AgentState[D], AgentEvent]
 """The kind of a small agent whose data is a `D`."""
 Tools = Callable[[Resources], Sequence[Tool]]
 """Returns the tools of a run from what the driving process gives."""
@@ -86,7 +85,7 @@ def agent_kind(
         codec=Codec(AGENT_EVENTS),
         actors=lambda _, resources: agent_actors(resources, tools(resources)),
         prepare=partial(_prepare, name, settings),
-        model=lambda state: state.config.model or None if isinstance(state, AgentState) else None,
+        model=lambda state: state.config.model or None,
         views=Views(prompt=partial(rebuilt_prompt, machine)),
     )
 

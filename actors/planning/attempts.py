@@ -7,7 +7,7 @@ from typing import Any
 from actors.planning.call_events import ArtifactProduced
 from actors.planning.decision_event import Decided
 from actors.planning.events import PlanningEvent, Revised
-from actors.planning.state import Node, PlanningState, State
+from actors.planning.state import Node, State
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import Settled
@@ -113,7 +113,7 @@ class Attempt:
 
 
 def attempts(
-    state: PlanningState,
+    state: State,
     records: Sequence[Record[PlanningEvent]] = (),
     *,
     interrupted: bool = False,
@@ -125,8 +125,6 @@ def attempts(
     driver, so that its open requests may have been charged; `live`, that the driver is there, and waits for replies in
     flight also while it parks the run.
     """
-    if not isinstance(state, State):
-        return []
     wasted, late = _wasted(state, records), _late(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
     unknown = _unknown(state, rests=rests)

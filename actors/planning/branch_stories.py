@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actors.planning.events import BranchOpened, BranchPruned, PlanningEvent
-from actors.planning.state import PlanningState, State
+from actors.planning.state import State
 from actors.values.format import counted
 from actors.values.lines import Line, Span, line
 from runtime.core.events import Record
@@ -46,9 +46,9 @@ class BranchStory:
         }
 
 
-def branch_stories(state: PlanningState, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
+def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
     """Return the branches in the order in which they were opened; none for a search that has only one."""
-    if not isinstance(state, State) or len(state.branches) == 1:
+    if len(state.branches) == 1:
         return []
     calls = [branch.calls for branch in state.branches]
     stories = {0: BranchStory(0, None, (), "the search begins here", calls[0])}

@@ -7,7 +7,7 @@ from actors.planning.call_events import FailureClassified
 from actors.planning.config import read_config
 from actors.planning.events import EVENTS, PlanningEvent, RunStarted
 from actors.planning.machine import PlanningMachine
-from actors.planning.state import PlanningState, State
+from actors.planning.state import State
 from actors.planning.views import VIEWS, log_fields
 from actors.policy.cause import CLASSIFIER
 from actors.run.calls import Replied
@@ -26,10 +26,9 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events."""
 
 
-def _actors(state: PlanningState, resources: Resources) -> "list[Actor[Any, Any]]":
+def _actors(state: State, resources: Resources) -> "list[Actor[Any, Any]]":
     from actors.planning.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
 
-    assert isinstance(state, State)
     return actors_for(state.config, resources)
 
 
@@ -43,17 +42,15 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
     return prepare_planning(request, setup)
 
 
-def _model(state: PlanningState) -> str | None:
-    return state.config.model if isinstance(state, State) else None
+def _model(state: State) -> str | None:
+    return state.config.model
 
 
-def _title(state: PlanningState) -> str | None:
-    return title_of(state.specification) if isinstance(state, State) else None
+def _title(state: State) -> str | None:
+    return title_of(state.specification)
 
 
-def _children(state: PlanningState) -> list[str]:
-    if not isinstance(state, State):
-        return []
+def _children(state: State) -> list[str]:
     run, config = state.run.run_id, state.config
     return [child_run(run, name) for name, node in state.nodes.items() if config.child_of(node.step)]
 
@@ -62,25 +59,22 @@ def _purpose(reply: Replied) -> str:
     return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
 
 
-def _missing(state: PlanningState, registry: "Registry") -> Sequence[str]:
-    if not isinstance(state, State):
-        return ()
+def _missing(state: State, registry: "Registry") -> Sequence[str]:
     files = {each.plugin: f" of {each.file}" for each in state.plugins}
     names = dict.fromkeys(name for each in state.config.all for name in registry.missing(each.workflow))
     return tuple(f"{name}{files.get(name, '')}" for name in names)
 
 
-def _drift(started: PlanningEvent, state: PlanningState, resources: Resources) -> str:
+def _drift(started: PlanningEvent, _: State, resources: Resources) -> str:
     from actors.planning.workflow_drift import changed_plugins, edited  # noqa: PLC0415 -- as above
 
-    if not (isinstance(started, RunStarted) and isinstance(state, State)):
-        return ""
+    assert isinstance(started, RunStarted)
     changed = changed_plugins(started, resources.registry)
     differs = edited(started, read_config(started.pinned), resources.registry, resources.root)
     return "; ".join(filter(None, (differs, changed)))
 
 
-PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
+PLANNING: Kind[State, PlanningEvent] = Kind(
     name="planning",
     machine=PlanningMachine(),
     codec=CODEC,

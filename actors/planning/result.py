@@ -122,30 +122,27 @@ class Result(RunResult):
 
 def result_of(view: RunView) -> Result:
     """Return the result of a run."""
-    state, with_inbox = view.state, view.with_inbox
-    begun = state if isinstance(state, State) else None
-    path = () if begun is None else best_path(begun)
-    fields = result_fields(
-        view, state.run, with_inbox.run, price_known=begun is not None and begun.config.price is not None
-    )
+    state: State = view.state
+    with_inbox, path, config = view.with_inbox, best_path(state), state.config
+    fields = result_fields(view, state.run, with_inbox.run, price_known=config.price is not None)
     questions = [with_inbox.run.questions[name] for name in with_inbox.run.open_questions]
     if questions:
         fields["question"] = question_of(with_inbox, view.run_id, questions[0])
     won = fields["outcome"] == "success"
-    rejected = None if begun is None or won else _last_rejection(begun)
-    plans = [node for node in path if begun is not None and _is_plan(begun, node)]
+    rejected = None if won else _last_rejection(state)
+    plans = [node for node in path if _is_plan(state, node)]
     return Result(
         **fields,
-        revision=0 if begun is None else begun.revision,
+        revision=state.revision,
         plan_json=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
-        tree=() if begun is None else tree_of(begun),
-        findings=() if begun is None else _findings(begun, path, won=won),
-        user=None if begun is None or begun.run.child else said_to(begun),
-        reads_text=begun is None or reads_text(begun.config.model),
-        needed=None if begun is None or begun.end is None else begun.end.question,
-        output_tokens=0 if begun is None or rejected is None else begun.config.steps[rejected.step].output_tokens_max,
+        tree=tree_of(state),
+        findings=_findings(state, path, won=won),
+        user=None if state.run.child else said_to(state),
+        reads_text=reads_text(config.model),
+        needed=None if state.end is None else state.end.question,
+        output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
     )
 
 

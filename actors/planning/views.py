@@ -24,7 +24,7 @@ from actors.planning.machine import PlanningMachine
 from actors.planning.result import Result, result_of
 from actors.planning.result_lines import brief_lines, outcome_lines
 from actors.planning.search_tree import finding_line, search_tree
-from actors.planning.state import PlanningState, State
+from actors.planning.state import State
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_flow import plan_flow
@@ -42,7 +42,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 
 
-def news_text(event: PlanningEvent, state: PlanningState) -> str:
+def news_text(event: PlanningEvent, state: State) -> str:
     """Return the line that progress shows for an event, from the state after it; empty where it is no news."""
     match event:
         case ArtifactProduced() | JudgementRequested():
@@ -54,7 +54,7 @@ def news_text(event: PlanningEvent, state: PlanningState) -> str:
     return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
 
 
-def record_text(event: PlanningEvent, state: PlanningState) -> str:
+def record_text(event: PlanningEvent, state: State) -> str:
     """Return what happened, in one line that is not yet sanitised, from the state after it."""
     match event:
         case RunStarted():
@@ -90,9 +90,9 @@ def record_fields(event: PlanningEvent) -> Mapping[str, Any]:
     return {**fields, "targets": list(event.decision.targets)} if isinstance(event, Decided) else fields
 
 
-def _verdict(event: VerdictReached, state: PlanningState) -> str:
+def _verdict(event: VerdictReached, state: State) -> str:
     verdict, step = event.verdict, step_of(event.node)
-    if isinstance(state, State) and review.is_open(state.config.workflow.effective_guard(step), verdict):
+    if review.is_open(state.config.workflow.effective_guard(step), verdict):
         return f"{event.node} left to a person's review"
     if verdict.passed:
         return f"{event.node} accepted by {verdict.judges}"
@@ -107,7 +107,7 @@ def _decision(event: Decided) -> str:
     return f"{decision.node} => {decision.level}{target}, by rule {decision.rule}"
 
 
-def log_fields(event: PlanningEvent, state: PlanningState) -> Mapping[str, str | int]:
+def log_fields(event: PlanningEvent, state: State) -> Mapping[str, str | int]:
     """Return `step`, `node` and `branch` (0 is the first) of an event that names a node, a request or a question.
 
     `state` is one after the event; it knows who has asked a question. Empty for all other events: what is about a whole
@@ -160,7 +160,7 @@ def _attempts_ended(event: PlanningEvent, attempts: Sequence[str]) -> Collection
 
 
 def _tree(
-    title: str, state: PlanningState, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
+    title: str, state: State, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
     if brief:  # A live view is drawn often, and shows nothing that only the records tell.
         return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
@@ -170,32 +170,31 @@ def _tree(
     return Tree(search_tree(title, shown), tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
 
 
-def _progress(state: PlanningState, now: float) -> Line:
-    known = isinstance(state, State) and state.config.price is not None
-    return budget_line(state, now, price_known=known, working=isinstance(state, State) and state.working)
+def _progress(state: State, now: float) -> Line:
+    return budget_line(state, now, price_known=state.config.price is not None, working=state.working)
 
 
-def _flow(_: PlanningState, result: Result) -> Flow | None:
+def _flow(_: State, result: Result) -> Flow | None:
     return None if result.plan_json is None else plan_flow(result.plan_json)
 
 
-def _plan(state: PlanningState, result: Result, program: str) -> Document:
+def _plan(state: State, result: Result, program: str) -> Document:
     value = _proved(state, result, "plan", program)
     demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
     return Document((*plan_lines(value), *demands), value)
 
 
-def _mermaid(state: PlanningState, result: Result, program: str) -> Document:
+def _mermaid(state: State, result: Result, program: str) -> Document:
     return Document(text=plan_mermaid(_proved(state, result, "mermaid", program), program))
 
 
-def _markdown(state: PlanningState, result: Result, program: str) -> Document:
+def _markdown(state: State, result: Result, program: str) -> Document:
     return Document(
         text=plan_markdown(_proved(state, result, "format markdown", program), _note(result), _demands(result))
     )
 
 
-def _checklist(state: PlanningState, result: Result, program: str) -> Document:
+def _checklist(state: State, result: Result, program: str) -> Document:
     return Document(
         text=plan_checklist(_proved(state, result, "format github-checklist", program), _note(result), _demands(result))
     )
@@ -210,19 +209,19 @@ def _demands(result: Result) -> tuple[str, ...]:
     return () if result.demands is None else table_texts(result.demands)
 
 
-def _proved(state: PlanningState, result: Result, view: str, program: str) -> Any:
+def _proved(state: State, result: Result, view: str, program: str) -> Any:
     """Return the proved plan. Raises `UsageProblem` that says why there is none."""
     run = result.run_id
     if result.plan_json is not None:
         return result.plan_json
-    if isinstance(state, State) and "plan" not in state.config.roles.values():
+    if "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
         raise UsageProblem(cause, place=f"--{view}", hint=f"`{program} show {run}` shows what it makes")
     hint = f"`{program} show {run}` says how far it got"
     raise UsageProblem(f"run {run} has no proved plan", place=f"--{view}", hint=hint)
 
 
-VIEWS: Views[PlanningState, PlanningEvent] = Views(
+VIEWS: Views[State, PlanningEvent] = Views(
     result=result_of,
     result_lines=outcome_lines,
     brief_lines=brief_lines,

@@ -20,18 +20,18 @@ from actors.run.waits import WaitRequested
 from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
-from runtime.core.machine import Machine
 from runtime.models.base_url import CALL_SECONDS
 from runtime.models.port import Fault
 
 if TYPE_CHECKING:  # Reading a run needs no event loop.
+    from actors.run.machine import BegunState, RunMachine
     from runtime.core.clock import Clock
     from runtime.drive.actor import Actor
     from runtime.models.limiter import CallSlot
 
     Actors = Sequence[Actor[Any, Any]]
 
-S = TypeVar("S")
+S = TypeVar("S", bound="BegunState")
 E = TypeVar("E")
 
 
@@ -166,14 +166,14 @@ def _step_asked(event: Replied) -> str:
 
 @dataclass(frozen=True)
 class Kind(Generic[S, E]):
-    """A kind of agent. `S` is the type of its state, `E` the union of its events; all functions but `actors` are pure.
+    """A kind of agent: `E` is the union of its events; all functions but `actors` are pure.
 
-    The state before the first event is `NotStarted()`; afterwards it holds a `RunState` as its attribute `run`.
+    `S` is the state of a run that has begun; only the machine knows a run without any event.
     """
 
     name: str
     """Its name, which is stored with every run. Frozen."""
-    machine: Machine[S, E, Any]
+    machine: "RunMachine[S, E]"
     """Its machine, which has no state of its own: one value serves all runs."""
     codec: Codec[E]
     """The codec of its events, with the version of their format."""

@@ -1,7 +1,7 @@
 """The machine of a run: all that runs of every kind do alike. A kind has a subclass, which decides. Pure.
 
-What a kind says stands first: the methods without a body, and those with a default. What follows from it is the
-protocol of `runtime.core.machine.Machine`, from `initial` on, which no kind writes again.
+What a kind says stands first: the methods without a body, and those with a default. The protocol of machines follows,
+which no kind writes again, but for `brief` and `decide` where it has more to hand out or to go through.
 """
 
 from abc import ABC, abstractmethod
@@ -130,6 +130,8 @@ class RunMachine(ABC, Generic[S, E]):
     reissued: ClassVar[type[CallReissued]]
     """The event by which an open call of an earlier driver is asked for again."""
 
+    # What a kind says.
+
     @abstractmethod
     def begin(self, event: Any) -> S:
         """Return the state after the first event, which is of the kind's own class."""
@@ -197,39 +199,7 @@ class RunMachine(ABC, Generic[S, E]):
         del state
         return question_json
 
-    def brief(self, state: S | NotStarted, work: Work) -> Any:
-        """Return what the actor that does this work may see: a `ModelRequest` for a call, else the request itself."""
-        request = work.request
-        if not isinstance(request, CallRequested):
-            return request
-        assert not isinstance(state, NotStarted)
-        prompt = self.prompt(state, request)
-        assert prompt is not None, "a call that no model answers has a brief of its own"
-        return ModelRequest(
-            request_id=request.request_id,
-            purpose=prompt.purpose,
-            system=prompt.text.system,
-            user=prompt.text.user,
-            timeout_seconds=request.timeout_seconds or prompt.timeout_seconds,
-            output_tokens_max=prompt.output_tokens_max,
-            schema=prompt.schema,
-            schema_name=prompt.purpose,
-            material=prompt.material(),
-            run=state.run.run_id,
-        )
-
-    def decide(self, state: S) -> Any:
-        """Return the event of the first rule that takes one, or None."""
-        run = state.run
-        for common, function in self._table:
-            event = function(run if common else state)
-            if event is not None:
-                return event
-        return None
-
-    @cached_property
-    def _table(self) -> tuple[tuple[bool, Any], ...]:
-        return tuple((rule.scope is Scope.COMMON, rule.function) for rule in self.rules)
+    # What a kind uses of it: the rest of `apply`, and decisions about calls.
 
     def common(self, state: S, run: RunState[Any], event: CommonEvent) -> S:
         """Return the state after an event that changes nothing of the kind's own but the configuration."""
@@ -260,6 +230,8 @@ class RunMachine(ABC, Generic[S, E]):
                 if short is None:
                     return again
         return short
+
+    # The protocol of `runtime.core.machine.Machine`.
 
     def initial(self) -> S | NotStarted:
         """Return the state before the run starts."""
@@ -306,6 +278,19 @@ class RunMachine(ABC, Generic[S, E]):
         event: E | None = self.decide(state) if state.run.finished is None else cast(Any, end_tools(state.run))
         return event
 
+    def decide(self, state: S) -> Any:
+        """Return the event of the first rule that takes one, or None."""
+        run = state.run
+        for common, function in self._table:
+            event = function(run if common else state)
+            if event is not None:
+                return event
+        return None
+
+    @cached_property
+    def _table(self) -> tuple[tuple[bool, Any], ...]:
+        return tuple((rule.scope is Scope.COMMON, rule.function) for rule in self.rules)
+
     def evolve(self, state: S | NotStarted, event: E) -> S:
         """Return the state after the event, with the time and the active time kept."""
         if isinstance(state, NotStarted):
@@ -346,6 +331,27 @@ class RunMachine(ABC, Generic[S, E]):
         if run.questions:
             work |= questions.work_of(run.questions)
         return work
+
+    def brief(self, state: S | NotStarted, work: Work) -> Any:
+        """Return what the actor that does this work may see: a `ModelRequest` for a call, else the request itself."""
+        request = work.request
+        if not isinstance(request, CallRequested):
+            return request
+        assert not isinstance(state, NotStarted)
+        prompt = self.prompt(state, request)
+        assert prompt is not None, "a call that no model answers has a brief of its own"
+        return ModelRequest(
+            request_id=request.request_id,
+            purpose=prompt.purpose,
+            system=prompt.text.system,
+            user=prompt.text.user,
+            timeout_seconds=request.timeout_seconds or prompt.timeout_seconds,
+            output_tokens_max=prompt.output_tokens_max,
+            schema=prompt.schema,
+            schema_name=prompt.purpose,
+            material=prompt.material(),
+            run=state.run.run_id,
+        )
 
     def summary(self, state: S | NotStarted) -> Summary:
         """Return the run's status row."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from actors.planning.kind import PLANNING
-from actors.planning.views import VIEWS
 from tests.cli.conftest import run_id
 from tests.cli.samples import BACKTRACKS, PROBLEM
 from tests.cli.test_bad_input import assert_refused
@@ -47,14 +46,15 @@ def test_an_unknown_call_is_refused_with_the_nearest_one(replan, planned):
 
 def test_rebuilt_messages_that_differ_from_the_sent_ones_are_reported(replan, planned):
     """As after a release that renders prompts differently."""
+    rebuilt = PLANNING.views.prompt
 
     def other(records, node):
-        return replace(VIEWS.prompt(records, node), verified=False)
+        return replace(rebuilt(records, node), verified=False)
 
     object.__setattr__(PLANNING.views, "prompt", other)
     try:
         result = replan("show", planned, "--prompt", "g_plan/v1.a1")
     finally:
-        object.__setattr__(PLANNING.views, "prompt", VIEWS.prompt)
+        object.__setattr__(PLANNING.views, "prompt", rebuilt)
     assert result.exit_code == 1
     assert "these are not the exact messages of g_plan/v1.a1" in result.stderr
