@@ -10,7 +10,8 @@ from typing import Any
 
 from actors.handlers.handlers import complete, wait
 from actors.handlers.tools import Tool, tool_actor
-from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentMachine, AgentSettings, AgentStarted, AgentState, D
+from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D
+from actors.run.agent_machine import AgentMachine
 from actors.run.kind import Kind, Resources, Setup
 from actors.run.machine import MODEL
 from actors.run.rebuilt_prompt import rebuilt_prompt

@@ -173,15 +173,11 @@ def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> A
     """Return the most that a call can cost, from the bytes of its messages and schema and its limit of a reply."""
     # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
     sent = sent_bytes + FRAMING_TOKENS
-    money = 0 if price is None else price.micro_usd(sent, output_tokens_max)
-    return Amount(calls=1, tokens=sent + output_tokens_max, micro_usd=money)
+    return Amount(1, sent + output_tokens_max, 0 if price is None else price.micro_usd(sent, output_tokens_max))
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
-    """Return what a child run may take: its calls, or those that are left, and that share of tokens and money.
-
-    One call at least, so that a run without any left is short of calls.
-    """
+    """Return a child run's calls, or those that are left but at least one, and that share of tokens and money."""
     limits, committed, left = ledger.limits, ledger.committed, ledger.calls_left
     calls = max(1, min(calls_max, left))
     tokens = 0 if limits.tokens is None else max(1, (limits.tokens - committed.tokens) * calls // max(1, left))

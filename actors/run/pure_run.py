@@ -6,7 +6,8 @@ The machine is the real one, so budgets, tries and questions are as in a run tha
 import json
 from typing import Any, Generic
 
-from actors.run.agent import Agent, AgentEvent, AgentMachine, AgentSettings, AgentStarted, AgentState, D, Prompt
+from actors.run.agent import Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D, Prompt
+from actors.run.agent_machine import AgentMachine
 from actors.run.ending import RunFinished
 from actors.run.inbox import KINDS
 from actors.run.machine import MODEL

@@ -12,7 +12,8 @@ from hypothesis import strategies as some
 
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.run.agent import AgentMachine, AgentSettings, AgentStarted
+from actors.run.agent import AgentSettings, AgentStarted
+from actors.run.agent_machine import AgentMachine
 from actors.run.evolve import timed
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.parking import RunParked, RunResumed

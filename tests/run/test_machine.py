@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from actors.run.agent import AGENT_EVENTS, AgentMachine, AgentSettings, AgentStarted
+from actors.run.agent import AGENT_EVENTS, AgentSettings, AgentStarted
+from actors.run.agent_machine import AgentMachine
 from actors.run.machine import MODEL
 from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
