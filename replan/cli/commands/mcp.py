@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, cast
 
 import click
@@ -46,11 +45,7 @@ def mcp(
     parked, and the next host goes on with them. With --http it listens on this machine for clients that have a token
     (`replan token add`). Notices go to stderr, with --http to stdout.
     """
-    import trio
-
-    from replan.cli.terminal.console import notice
-    from replan.mcp.serving import Wish
-    from replan.setup.gc_tuning import tune
+    from importlib.util import find_spec
 
     if port is not None and not http:
         raise UsageProblem("only HTTP has a port", place="--port", hint="add --http")
@@ -58,6 +53,12 @@ def mcp(
     if missing:
         hint = "pip install 'replan[mcp]'"
         raise UsageProblem(f"this needs the extra `mcp`, and {missing[0]} is missing", place="mcp", hint=hint)
+    import trio
+
+    from replan.cli.terminal.console import notice
+    from replan.mcp.serving import Wish
+    from replan.setup.gc_tuning import tune
+
     chosen = (PORT if port is None else port) if http else None
     wish = Wish(port=chosen, hosts=not no_host, allow_execute=allow_execute)
     tune()

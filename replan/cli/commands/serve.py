@@ -6,7 +6,6 @@ import json
 import sys
 import time
 from functools import partial
-from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
@@ -56,14 +55,16 @@ def serve(
     a proxy that authenticates them. Ctrl-C stops the server and parks all runs; the next host goes on with them.
     Programs use the HTTP API with `replan token add`.
     """
-    import trio
-
-    from replan.setup.gc_tuning import tune
+    from importlib.util import find_spec
 
     missing = [name for name in ("starlette", "hypercorn", "jinja2", "python_multipart") if find_spec(name) is None]
     if missing:
         hint = "pip install 'replan[web]'"
         raise UsageProblem(f"the web page needs the extra `web`, and {missing[0]} is missing", place="serve", hint=hint)
+    import trio
+
+    from replan.setup.gc_tuning import tune
+
     if sign_in:
         return print_sign_in(as_json=as_json)
     tune()
