@@ -120,7 +120,7 @@ def view_lines(name):
     events = interpreter.events
     records = [Record("run", number, 0.0, 1, event, "") for number, event in enumerate(events, 1)]
     yield from event_lines(kind, events)
-    for count in (0, len(records) // 2, len(records)):
+    for count in (len(records) // 2, len(records)):
         yield from state_lines(kind, records[:count])
     for _, call in calls_of(records):
         yield f"prompt {prompt(kind.views.prompt, records, call.request_id)}"
