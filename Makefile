@@ -59,8 +59,12 @@ lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 
-linters: ## install the linters of the image and of compose.yaml into build/linters, which the tests then run
-	@$(PYTHON) -m pip install -q --disable-pip-version-check --no-deps --require-hashes --upgrade --target build/linters -r .ci/linters.lock
+linters: $(READY) ## install the linters of the image and of compose.yaml into build/linters, which the tests then run
+	@if command -v uv >/dev/null; then \
+	  uv pip install -q --no-deps --require-hashes --target build/linters -r .ci/linters.lock; \
+	else \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes --upgrade --target build/linters -r .ci/linters.lock; \
+	fi
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
 	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)

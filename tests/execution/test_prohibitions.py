@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from actors.execution.forbidden import forbidden_uses
 from actors.execution.proof import guard_of, prove
 from actors.execution.replan_brief import given_facts
 from actors.execution.result import result_of
 from actors.execution.story import shown_goals, shown_steps
+from actors.plans.reader import read_draft
 from actors.run.result import RunView
-from actors.values.requirements import requirement_id
+from actors.values.requirements import Requirement, requirement_id
 from tests.execution.stage import Stage, plan, step, tool, tools_for, toolset, writer
 
 KEPT = {
@@ -337,3 +339,10 @@ def test_the_prompt_of_a_model_shows_its_last_five_rejections_and_not_only_the_l
         stage.tool("check", "failed", output=f"wrong {number}")
     said = [feedback.text for feedback in stage.state.feedback["a"]]
     assert [f"wrong {number}" in text for number, text in zip(range(1, 6), said, strict=True)] == [True] * 5
+
+
+@pytest.mark.parametrize(("kind", "findings"), [("must_avoid", 1), ("must_keep", 0)])
+def test_only_what_must_be_avoided_forbids_the_tools_that_it_names(kind, findings):
+    draft, _ = read_draft(plan(SHRED, initial="start"))
+    requirement = Requirement("r1", kind, "use no shredder", "use no shredder", tools=("shredder",))
+    assert len(forbidden_uses([requirement], draft.steps[0], None)) == findings

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from actors.quantities.quantity import Quantity, Refusal, RefusalCode
 from actors.quantities.unit_product import product_at
 from actors.quantities.unit_text import UnitUnreadable, unit_names
-from actors.quantities.units import UnitTable
+from actors.quantities.units import UnitTable, is_written_name
 
 TABLE = UnitTable({"apartment": "", "building": "", "workday": "8 hour", "dozen": "12"})
 
@@ -118,3 +118,8 @@ def test_pint_is_loaded_only_by_a_unit_that_needs_it():
 )
 def test_a_word_of_time_behind_a_space_multiplies_a_unit_that_is_no_time_and_a_symbol_does_not(text, unit):
     assert product_at(text, 0, TABLE).unit == unit
+
+
+@pytest.mark.parametrize(("name", "expected"), [("kohm", True), ("kWh", True), ("kwatt", False), ("cars", False)])
+def test_a_short_prefix_is_written_before_a_symbol_or_in_a_name_of_four_letters(name, expected):
+    assert is_written_name(name) is expected

@@ -2,6 +2,8 @@
 
 import pytest
 
+from actors.rules.subject import subject_of
+
 from .author import PROBLEMS, RULES, ask, judged, pipeline, read
 
 GERMAN = "Die Anmeldung geht seit dem letzten Update nicht mehr."
@@ -169,3 +171,11 @@ def test_a_sentence_that_says_where_code_is_or_how_often_something_happens_is_no
     assert stated["Tests for the list are in `test/api/orders.spec.ts`"] == "scope"
     assert "Support exports them by hand from the database, about forty times a month" not in stated
     assert stated["Write an entry to the audit log for each export"] == "goal"
+
+
+@pytest.mark.parametrize(
+    ("prose", "software"), [("the tracker loses records", False), ("the tracker loses records late", True)]
+)
+def test_three_words_of_both_worlds_make_a_text_one_about_software_and_two_do_not(prose, software):
+    subject = subject_of(prose, anchored=False, symptom=True, table=RULES.subject)
+    assert (subject.is_software, subject.score >= RULES.subject.software.enough) == (software, True)
