@@ -217,6 +217,7 @@ class _Http(ThreadingHTTPServer):
 
 class _Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # Otherwise a body, written after its head, waits for the client's delayed ACK.
     server: _Http
 
     def do_POST(self) -> None:

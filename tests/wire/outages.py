@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import trio
+import trio.testing
 
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
@@ -33,8 +34,8 @@ from tests.support.answers import Answer
 from tests.support.artifacts import PROBLEM
 from tests.support.openai_server import OpenAIServer
 
-SETTLED_SECONDS = 0.05
-"""How long everything else has to be quiet before the clock moves."""
+SETTLED_SECONDS = 0.002
+"""How long all other tasks have to be blocked before the clock moves; less than any task here sleeps between polls."""
 
 
 class JumpingClock(SystemClock):
@@ -76,7 +77,7 @@ class JumpingClock(SystemClock):
         try:
             while self.time < when:
                 seen = self.time
-                await trio.sleep(SETTLED_SECONDS)
+                await trio.testing.wait_all_tasks_blocked(SETTLED_SECONDS)
                 if not self._works() and min(self._sleepers) == when and self.time - seen < 1.0:
                     self.time = when
         finally:

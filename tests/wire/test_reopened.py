@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import trio
 
-import runtime.host.host
 from actors.run.kind import ChildRun
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
@@ -40,10 +39,7 @@ BUSY_SECONDS_MAX = 6.0
 
 
 @pytest.mark.parametrize("hosted", [False, True])
-async def test_a_child_run_waits_and_its_parent_with_it(
-    hosted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runtime.host.host, "LOOK_SECONDS", 0.02)
+async def test_a_child_run_waits_and_its_parent_with_it(hosted: bool, tmp_path: Path) -> None:
     clock = JumpingClock()
     provider = Provider(clock, GOOD)
     went_down: list[float] = []
