@@ -1,9 +1,7 @@
 """Fixtures for the command line: a home, a problem, and calls in this process or in another one."""
 
 import json
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,8 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from tests.cli.samples import PROBLEM, write_script
+from tests.cli.terminal import Terminal
+from tests.support.forked_command import open_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,17 +47,23 @@ def scripted(tmp_path):
     return lambda script: write_script(tmp_path, script)
 
 
+@pytest.fixture(scope="session")
+def commands():
+    """The server that starts `replan` in processes of their own."""
+    with open_server() as server:
+        yield server
+
+
 @pytest.fixture
-def shell(home):
+def shell(home, commands):
     """Start `replan` in its own process, with buffered output as for a user."""
+    return commands.start
 
-    def start(*arguments, **extra):
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-        command = [sys.executable, "-m", "replan", *map(str, arguments)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | extra
-        return subprocess.Popen(command, cwd=ROOT, env=environment, **pipes)
 
-    return start
+@pytest.fixture
+def in_terminal(home, commands):
+    """Start `replan` in a terminal; variables are added to the environment."""
+    return partial(Terminal, commands)
 
 
 def read_until(stream, word):

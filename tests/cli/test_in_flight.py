@@ -8,7 +8,6 @@ import pytest
 from replan.cli.terminal import in_flight
 from replan.cli.terminal.in_flight import CallsInFlight
 from tests.cli.samples import PLAN
-from tests.cli.test_processes import Terminal
 from tests.support.openai_server import Answer, serve
 
 
@@ -63,8 +62,8 @@ def test_a_pipe_gets_lines_about_a_long_call_and_its_duration(replan, problem, s
     assert re.search(r"g_plan/v1\.a1 accepted by plan_medium and requirements_covered, after [1-9]\d* s", result.stderr)
 
 
-def test_a_terminal_counts_the_characters(home, problem, served):
-    terminal = Terminal("run", problem, "-m", "gpt", "-w", "single", COLUMNS="100", NO_COLOR="1")
+def test_a_terminal_counts_the_characters(home, problem, served, in_terminal):
+    terminal = in_terminal("run", problem, "-m", "gpt", "-w", "single", COLUMNS="100", NO_COLOR="1")
     assert terminal.end() == 0
     assert re.search(r"g_plan/v1\.a1 under way for \d+ s, \d+ characters so far", terminal.text)
     last = terminal.text[terminal.text.rindex("Plan p1") :] if "Plan p1" in terminal.text else terminal.text

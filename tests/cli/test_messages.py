@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, PLAN, RECON, delayed_reply
 from tests.cli.test_bad_input import assert_refused
-from tests.cli.test_processes import PATIENCE, Terminal, wait_until
+from tests.cli.test_processes import PATIENCE, wait_until
 
 STRATEGY = {
     "strategy_id": "S1_locate_and_fix",
@@ -285,8 +285,8 @@ def test_workflow_commands_work_for_a_workflow_with_a_review(replan, tmp_path):
     assert "human_review" in replan("workflow", "graph", workflow).stdout
 
 
-def test_a_choice_can_be_answered_by_its_number_on_the_terminal(home, replan, problem, scripted):
-    terminal = Terminal("run", problem, "-m", scripted({**SCRIPT, "g_analysis": [ANALYSIS] * 5}))
+def test_a_choice_can_be_answered_by_its_number_on_the_terminal(home, replan, problem, scripted, in_terminal):
+    terminal = in_terminal("run", problem, "-m", scripted({**SCRIPT, "g_analysis": [ANALYSIS] * 5}))
     terminal.read_until("   2. blue: The step is done again")
     terminal.read_until("> $")
     terminal.type("7\n")
@@ -297,10 +297,10 @@ def test_a_choice_can_be_answered_by_its_number_on_the_terminal(home, replan, pr
     assert [item["answer"] for item in events(replan, run_id(replan), "clarification_answered")] == ["blue"]
 
 
-def test_an_artifact_under_review_keeps_its_indentation_on_the_terminal(home, problem, scripted, tmp_path):
+def test_an_artifact_under_review_keeps_its_indentation_on_the_terminal(home, problem, scripted, tmp_path, in_terminal):
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
-    terminal = Terminal("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", str(workflow))
+    terminal = in_terminal("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", str(workflow))
     terminal.read_until("> $")
     terminal.type("approve\n")
     assert terminal.end() == 0

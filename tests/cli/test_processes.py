@@ -6,7 +6,6 @@ A run that is signalled or killed has its own process; the test's process checks
 import json
 import os
 import re
-import select
 import shlex
 import signal
 import socket
@@ -212,52 +211,6 @@ def wait_until(condition, what):
         time.sleep(0.05)
 
 
-class Terminal:
-    """A terminal of 90 columns in which `replan` runs."""
-
-    def __init__(self, *arguments, **variables):
-        self.text = ""
-        # A helper forks into the terminal, because this process has threads and must not fork.
-        spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", spawn, sys.executable, "-m", "replan", *map(str, arguments)],
-            cwd=ROOT,
-            env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "90", "LINES": "40"} | variables,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-        )
-
-    def type(self, text):
-        self._process.stdin.write(text.encode())
-
-    def read_until(self, pattern):
-        """Read until the text matches; on a timeout kill the process and fail."""
-        deadline = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.text):
-            if time.monotonic() > deadline or not self._read():
-                with self._process as process:
-                    process.kill()
-                raise AssertionError(self.text)
-
-    def end(self):
-        """Read to the end, and return the exit code."""
-        with self._process as process:
-            while self._read():
-                pass
-            try:
-                return process.wait(timeout=PATIENCE)
-            finally:
-                process.kill()
-
-    def _read(self):
-        if not select.select([self._process.stdout], [], [], PATIENCE)[0]:
-            return False
-        data = os.read(self._process.stdout.fileno(), 65536)
-        self.text += data.decode(errors="replace")
-        return bool(data)
-
-
 PRINTED = "from replan.cli.terminal.console import notice; print('a result'); notice('a remark')"
 
 
@@ -279,8 +232,8 @@ def test_a_notice_is_printed_where_a_result_cannot_be_and_that_failure_is_not_hi
     assert done.returncode != 0
 
 
-def test_a_terminal_shows_a_live_tree_in_colour(home, problem, scripted):
-    terminal = Terminal("run", problem, "-m", scripted(BACKTRACKS))
+def test_a_terminal_shows_a_live_tree_in_colour(problem, scripted, in_terminal):
+    terminal = in_terminal("run", problem, "-m", scripted(BACKTRACKS))
     assert terminal.end() == 0
     assert "\x1b[" in terminal.text
     assert "└── " in terminal.text
@@ -289,31 +242,32 @@ def test_a_terminal_shows_a_live_tree_in_colour(home, problem, scripted):
     assert "Proved at level medium" in terminal.text
 
 
-def test_no_color_and_dumb_terminals_are_honoured(home, problem, scripted):
+def test_no_color_and_dumb_terminals_are_honoured(problem, scripted, in_terminal):
     model = scripted({"g_plan": [PLAN]})
-    terminal = Terminal("run", problem, "-m", model, "-w", "single", NO_COLOR="1")
+    terminal = in_terminal("run", problem, "-m", model, "-w", "single", NO_COLOR="1")
     assert terminal.end() == 0
     assert not re.search(r"\x1b\[[0-9;]*m", terminal.text)
-    terminal = Terminal("run", problem, "-m", model, "-w", "single", TERM="dumb")
+    terminal = in_terminal("run", problem, "-m", model, "-w", "single", TERM="dumb")
     assert terminal.end() == 0
     assert "\x1b" not in terminal.text
     assert "g_plan/v1.a1 accepted by plan_medium" in terminal.text
 
 
-def test_a_question_on_the_terminal_is_answered_and_the_run_goes_on(home, problem, scripted):
+def test_a_question_on_the_terminal_is_answered_and_the_run_goes_on(problem, scripted, in_terminal):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-    terminal = Terminal("run", problem, "-m", model, "-w", "option_a")
+    terminal = in_terminal("run", problem, "-m", model, "-w", "option_a")
     terminal.read_until("answer later(?s:.*)> $")
     terminal.type("3.12\n")
     assert terminal.end() == 0
     assert "Proved at level medium" in terminal.text
 
 
-@pytest.mark.parametrize(("key", "code"), [("\x04", 6), ("\x03", 130)])
-def test_a_question_may_be_left_open(home, problem, scripted, key, code):
+@pytest.mark.parametrize("left", [("\x04", 6), ("\x03", 130)])
+def test_a_question_may_be_left_open(problem, scripted, in_terminal, left):
     """Ctrl-D leaves the run waiting; Ctrl-C parks it. Both say how to go on."""
+    key, code = left
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-    terminal = Terminal("run", problem, "-m", model, "-w", "option_a")
+    terminal = in_terminal("run", problem, "-m", model, "-w", "option_a")
     terminal.read_until("> $")
     terminal.type(key)
     assert terminal.end() == code
@@ -322,8 +276,8 @@ def test_a_question_may_be_left_open(home, problem, scripted, key, code):
     assert "replan resume" in terminal.text
 
 
-def test_no_input_asks_no_question_on_a_terminal(home, problem, scripted):
+def test_no_input_asks_no_question_on_a_terminal(problem, scripted, in_terminal):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-    terminal = Terminal("run", problem, "-m", model, "-w", "option_a", "--no-input")
+    terminal = in_terminal("run", problem, "-m", model, "-w", "option_a", "--no-input")
     assert terminal.end() == 6
     assert "Ctrl-D" not in terminal.text

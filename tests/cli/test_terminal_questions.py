@@ -6,16 +6,15 @@ import pytest
 
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, delayed_reply
-from tests.cli.test_processes import Terminal
 
 PROMPT = "answer later(?s:.*)> $"
 
 
 @pytest.fixture
-def terminal(home, problem, scripted):
+def terminal(home, problem, scripted, in_terminal):
     """A terminal with a run that asks one question."""
     model = scripted({"g_analysis": [delayed_reply(ASKING, seconds=1), ANALYSIS], "g_plan": [PLAN]})
-    return Terminal("run", problem, "-m", model, "-w", "option_a")
+    return in_terminal("run", problem, "-m", model, "-w", "option_a")
 
 
 def answers(replan):

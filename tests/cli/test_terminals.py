@@ -12,14 +12,18 @@ from rich.cells import cell_len
 
 from replan.cli.terminal.width import NARROWEST, folded, width_of
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
-from tests.cli.test_processes import Terminal
 
 
-def on_terminal(*arguments, **variables):
-    """Return the exit code and the output on a real terminal."""
-    terminal = Terminal(*arguments, **variables)
-    code = terminal.end()
-    return code, terminal.text
+@pytest.fixture
+def on_terminal(in_terminal):
+    """Run a command; return its exit code and its output on a real terminal."""
+
+    def run(*arguments, **variables):
+        terminal = in_terminal(*arguments, **variables)
+        code = terminal.end()
+        return code, terminal.text
+
+    return run
 
 
 def too_wide(text, columns):
@@ -67,7 +71,7 @@ def test_lines_are_folded_between_words_and_never_within_a_path(pseudo_terminal,
 
 
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
-def test_an_error_is_folded_on_a_narrow_terminal_and_one_line_in_a_pipe(home, replan, term):
+def test_an_error_is_folded_on_a_narrow_terminal_and_one_line_in_a_pipe(home, replan, term, on_terminal):
     code, text = on_terminal("run", "no-such-file.md", TERM=term, COLUMNS="40")
     assert code == 2
     assert not too_wide(text, 40)
@@ -78,7 +82,7 @@ def test_an_error_is_folded_on_a_narrow_terminal_and_one_line_in_a_pipe(home, re
 
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
 @pytest.mark.parametrize("command", [["workflow", "list"], ["doctor"], ["workflow", "cost", "search", "-m", "rules"]])
-def test_reports_fit_a_narrow_terminal(home, command, term):
+def test_reports_fit_a_narrow_terminal(home, command, term, on_terminal):
     code, text = on_terminal(*command, TERM=term, COLUMNS="60", NO_COLOR="1")
     assert code == 0
     assert not too_wide(text, 60)
@@ -86,14 +90,14 @@ def test_reports_fit_a_narrow_terminal(home, command, term):
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["resume"], ["policy"]])
-def test_help_fits_a_narrow_terminal(home, command):
+def test_help_fits_a_narrow_terminal(home, command, on_terminal):
     """Examples are left as they are, to be copied."""
     code, text = on_terminal(*command, "--help", TERM="xterm", COLUMNS="40", NO_COLOR="1")
     assert code == 0
     assert not too_wide(text.replace("\r", "").partition("\n  Examples:")[0].partition("\nExamples:")[0], 40)
 
 
-def test_a_tree_that_is_taller_than_the_screen_says_how_much_is_not_shown(home, problem, scripted):
+def test_a_tree_that_is_taller_than_the_screen_says_how_much_is_not_shown(home, problem, scripted, on_terminal):
     """Its title and its newest lines are shown."""
     model = scripted({"g_plan": ["no JSON"] * 3})
     code, text = on_terminal(
@@ -105,7 +109,7 @@ def test_a_tree_that_is_taller_than_the_screen_says_how_much_is_not_shown(home, 
     assert "g_plan/v1.a3  rejected" in tree[2]
 
 
-def test_a_dumb_terminal_gets_only_lines(home, problem):
+def test_a_dumb_terminal_gets_only_lines(home, problem, on_terminal):
     """With TERM=dumb progress is one line per event, and nothing moves the cursor."""
     code, text = on_terminal("run", problem, "-m", "rules", TERM="dumb", COLUMNS="50")
     assert code == 0
@@ -115,9 +119,9 @@ def test_a_dumb_terminal_gets_only_lines(home, problem):
     assert not too_wide(text, 50)
 
 
-def test_a_question_on_a_dumb_terminal_can_be_answered(home, problem, scripted):
+def test_a_question_on_a_dumb_terminal_can_be_answered(home, problem, scripted, in_terminal):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-    terminal = Terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
+    terminal = in_terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
     terminal.read_until("> $")
     terminal.type("3.12\n")
     assert terminal.end() == 0
@@ -125,15 +129,15 @@ def test_a_question_on_a_dumb_terminal_can_be_answered(home, problem, scripted):
     assert "\x1b" not in terminal.text
 
 
-def test_the_end_of_input_on_a_dumb_terminal_leaves_the_run_waiting(home, problem, scripted):
+def test_the_end_of_input_on_a_dumb_terminal_leaves_the_run_waiting(home, problem, scripted, in_terminal):
     model = scripted({"g_analysis": [ASKING]})
-    terminal = Terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
+    terminal = in_terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
     terminal.read_until("> $")
     terminal.type("\x04")
     assert terminal.end() == 6
 
 
-def test_a_check_fits_a_terminal_of_80_columns(home, tmp_path):
+def test_a_check_fits_a_terminal_of_80_columns(home, tmp_path, on_terminal):
     plan = {**PLAN, "steps": [{**step, "guard": "our_own_and_rather_long_guard"} for step in PLAN["steps"]]}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     code, text = on_terminal("check", tmp_path / "plan.json", COLUMNS="80", NO_COLOR="1")

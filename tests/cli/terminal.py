@@ -1,0 +1,59 @@
+"""A terminal in which `replan` runs."""
+
+import os
+import re
+import select
+import time
+
+PATIENCE = 30.0
+
+
+class Terminal:
+    """A terminal of 90 columns with a command."""
+
+    def __init__(self, commands, *arguments, **variables):
+        self.text = ""
+        self._ours, theirs = os.openpty()
+        environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "90", "LINES": "40"} | variables
+        streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        self._process = commands.start(*arguments, env=environment, terminal=True, **streams)
+        os.close(theirs)
+
+    def type(self, text):
+        data = text.encode()
+        while data:  # What the terminal echoes is read meanwhile, or it would take no more.
+            readable, _, _ = select.select([self._ours], [self._ours], [], PATIENCE)
+            if readable:
+                self._read()
+            else:
+                data = data[os.write(self._ours, data[:512]) :]
+
+    def read_until(self, pattern):
+        """Read until the text matches; on a timeout kill the process and fail."""
+        deadline = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.text):
+            if time.monotonic() > deadline or not self._read():
+                self._process.kill()
+                self.end()
+                raise AssertionError(self.text)
+
+    def end(self):
+        """Read to the end, and return the exit code."""
+        with self._process as process:
+            while self._read():
+                pass
+            os.close(self._ours)
+            try:
+                return process.wait(timeout=PATIENCE)
+            finally:
+                process.kill()
+
+    def _read(self):
+        if not select.select([self._ours], [], [], PATIENCE)[0]:
+            return False
+        try:
+            data = os.read(self._ours, 65536)
+        except OSError:  # Linux says so where nobody has the other end any more.
+            return False
+        self.text += data.decode(errors="replace")
+        return bool(data)
