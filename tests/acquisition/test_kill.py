@@ -39,6 +39,7 @@ PRELOADED = (
     "actors.acquisition.rules",
     "actors.acquisition.kind",
     "actors.acquisition.table",
+    "actors.quantities.units:_registry",
     "actors.rules.model",
     "jsonschema",
     "pint",

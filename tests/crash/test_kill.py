@@ -35,7 +35,7 @@ SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
     "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
 }
-RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "10"))
+RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "5"))
 """A soak has more, in two parts (`REPLAN_KILLS_FROM`). It also kills the long run each time a label is reached, and
 not only at the first and fourth time. The short run is always killed each time.
 """

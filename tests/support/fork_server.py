@@ -16,6 +16,7 @@ of the child (negative: the signal that killed it). A request has `argv`, `env`,
   `"stopped"` or the exit code as soon as there is one.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -33,14 +34,24 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
     "actors.execution.actors",
     "actors.execution.prepare",
+    "actors.planning.accept",
+    "actors.planning.actors",
+    "actors.planning.advance",
     "actors.planning.kind",
+    "actors.planning.workflow_drift",
+    "anyio._backends._trio",
     "encodings.idna",
+    "encodings.utf_16_le",
     "genai_prices.data",
+    "h2.connection",
+    "httpcore2",
+    "importlib.readers",
     "importlib.resources.readers",
     "pygments.styles",
     "replan.cli.app",
@@ -56,10 +67,12 @@ PRELOADED = (
     "replan.runs.executing",
     "replan.runs.home",
     "rich.traceback",
+    "runtime.models.openai",
     "runtime.models.openai_client",
     "structlog",
+    "truststore",
 )
-"""What the commands would import one by one: about half of the processor time of a short run."""
+"""What the commands would import one by one: most of the processor time of a short run."""
 
 
 class ForkServer:
@@ -204,10 +217,23 @@ def _wait(child: int) -> str:
     return "stopped" if os.WIFSTOPPED(status) else str(os.waitstatus_to_exitcode(status))
 
 
+def preload(*names: str) -> None:
+    """Import modules, call what is named `MODULE:FUNCTION`, and make what pydantic's models make at their first use."""
+    for name in (*PRELOADED, *names):
+        module, _, function = name.partition(":")
+        imported = importlib.import_module(module)
+        if function:
+            getattr(imported, function)()
+    models: list[type[BaseModel]] = BaseModel.__subclasses__()
+    for model in models:
+        models += model.__subclasses__()
+        model.model_rebuild()
+    gc.freeze()
+
+
 def serve() -> None:
     """Take requests until stdin ends."""
-    for name in (*PRELOADED, *sys.argv[1:]):
-        importlib.import_module(name)
+    preload(*sys.argv[1:])
     for line in sys.stdin:
         request = json.loads(line)
         if "until" in request:

@@ -6,8 +6,6 @@ The process has its own arguments, variables, folder, standard streams and exit 
 
 import atexit
 import fcntl
-import gc
-import importlib
 import json
 import os
 import runpy
@@ -20,7 +18,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
-from tests.support.fork_server import PRELOADED, ROOT
+from tests.support.fork_server import ROOT, preload
 
 MESSAGE_BYTES = 1 << 20
 
@@ -195,9 +193,7 @@ def _become(request, streams):
 
 
 if __name__ == "__main__":
-    for module in PRELOADED:
-        importlib.import_module(module)
-    gc.freeze()
+    preload()
     _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
     try:
         runpy.run_module("replan", run_name="__main__", alter_sys=True)

@@ -111,8 +111,9 @@ LIES = {
 
 @pytest.mark.parametrize("behaviour", LIES)
 async def test_whatever_a_server_answers_is_an_outcome_in_time_that_the_journal_can_hold(bench, behaviour):
-    with trio.fail_after(40):
-        done = await bench.call(tracker(bench, behaviour), seconds=6.0, title="x", count=1)
+    with trio.fail_after(80):
+        seconds = 60.0 if ToolOutcome.BROKEN not in LIES[behaviour] else 1.0
+        done = await bench.call(tracker(bench, behaviour), seconds=seconds, title="x", count=1)
     assert done.outcome in LIES[behaviour], done
     assert len(done.output) < 3_000_000
     assert "\n" not in done.reason
