@@ -158,9 +158,7 @@ async def test_waiting_for_people_does_not_count_as_active_time(autojump_clock, 
         return rejected("toy.wrong") if context.clarifications else rejected("requirements.ambiguous")
 
     async with engine(Registry(guards={"toy": lambda _: asks_once})) as planner:
-        work = run_request(
-            {"a": {"rmax": 9, "r_patience": 9}}, write_script(tmp_path, script), limits={"active_time": 8.0}
-        )
+        work = run_request({"a": {"rmax": 9, "r_patience": 9}}, write_script(tmp_path, script), active_seconds=8.0)
         waiting = await planner.begin(work, run="first")
         await trio.sleep(86_400)
         await planner.answer(waiting.question["id"], "the first", via="cli")
@@ -176,7 +174,7 @@ async def test_waiting_for_people_does_not_count_as_active_time(autojump_clock, 
         ({"calls": 1}, "--max-calls"),
         ({"tokens": 5000}, "--max-tokens"),
         ({"micro_usd": 5000}, "--max-cost"),
-        ({"limits": {"active_time": 3.0}}, "--active-time"),
+        ({"active_seconds": 3.0}, "--active-time"),
         ({"deadline": 1_700_000_003.0}, "--deadline"),
     ],
     ids=lambda given: given if isinstance(given, str) else "",

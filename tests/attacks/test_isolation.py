@@ -16,7 +16,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools import isolation
 from actors.tools.isolation import NoIsolation, isolating
 from actors.tools.loader import load_tools
-from replan.cli.commands import doctor
+from replan.cli import diagnosis
 from runtime.core.errors import UsageProblem
 from tests.tools.calling import ENVIRONMENT, Bench
 
@@ -129,7 +129,7 @@ def test_where_the_kernel_forbids_namespaces_the_tools_file_is_refused_and_docto
     assert f"this machine can isolate no tool: unshare fails: {FORBIDDEN}" in line
     assert "tools.t.wrap" in line
     assert "\n" not in line
-    found = doctor._isolation(environment)
+    found = diagnosis._isolation(environment)
     assert found == f"none, so `wrap: [isolated]` is refused: unshare fails: {FORBIDDEN}"
 
 
@@ -146,7 +146,7 @@ def test_bubblewrap_is_preferred_and_gets_a_whole_command(tmp_path):
 
 
 def test_doctor_names_what_isolates_tools_on_this_machine_or_why_nothing_does():
-    found = doctor._isolation(os.environ)
+    found = diagnosis._isolation(os.environ)
     try:
         expected = f"a PID and a network namespace for each call of a tool with {WRAPPED} ({isolating(os.environ)[0]})"
     except NoIsolation as error:

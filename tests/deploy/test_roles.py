@@ -5,6 +5,7 @@ The server is prepared by the script of compose.yaml, and the tables are made by
 
 import json
 import re
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -70,9 +71,9 @@ IN_VAIN = (
 
 
 @pytest.fixture(scope="module")
-def prepared(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+def prepared(server: Server, tmp_path_factory: pytest.TempPathFactory, warm: Path) -> Server:
     """The server with the tables of the deployment."""
-    stack = Stack(server, tmp_path_factory.mktemp("roles"))
+    stack = Stack(server, tmp_path_factory.mktemp("roles"), warm)
     stack.call("tables", *stack.command("tables"))
     return server
 

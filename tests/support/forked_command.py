@@ -76,6 +76,9 @@ class Command:
         finally:
             for reader in readers:
                 reader.join()
+            for stream in (self.stdout, self.stderr):
+                if stream:
+                    stream.close()
         return read.get("stdout"), read.get("stderr")
 
     def __enter__(self):
