@@ -147,8 +147,8 @@ def test_a_function_that_runs_with_its_owners_rights_looks_nowhere_that_a_role_c
         assert settings == "search_path=replan_jobs, pg_catalog, pg_temp"
 
 
-def test_a_roles_own_tables_and_functions_are_not_used_with_the_owners_rights(prepared, tmp_path):
-    stack, problem = Stack(prepared, tmp_path), tmp_path / "problem.md"
+def test_a_roles_own_tables_and_functions_are_not_used_with_the_owners_rights(prepared, tmp_path, warm):
+    stack, problem = Stack(prepared, tmp_path, warm), tmp_path / "problem.md"
     problem.write_text(PROBLEM)
     run = json.loads(stack.call("worker", "run", str(problem), "-m", "rules", "--json"))["run_id"]
     with connected(prepared, APP) as connection:
@@ -174,8 +174,8 @@ def test_the_owner_reads_no_file_and_starts_no_program_of_the_servers_machine(pr
                 connection.execute(statement)
 
 
-def test_a_tenant_is_a_label_of_a_row_whose_budget_another_tenants_runs_do_not_touch(prepared, tmp_path):
-    stack, problem = Stack(prepared, tmp_path), tmp_path / "problem.md"
+def test_a_tenant_is_a_label_of_a_row_whose_budget_another_tenants_runs_do_not_touch(prepared, tmp_path, warm):
+    stack, problem = Stack(prepared, tmp_path, warm), tmp_path / "problem.md"
     problem.write_text(PROBLEM)
     config = "tenants:\n  one: {calls: 50}\n  two: {calls: 50}\n"
     home = tmp_path / "worker1"
