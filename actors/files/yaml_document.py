@@ -97,7 +97,7 @@ def parse_document(text: str, source: str) -> Document:
 
 
 def _composed(text: str) -> yaml.Node | None:
-    """Return a text's nodes.
+    """Return the tree of nodes of a YAML text; None for an empty one.
 
     libyaml's parser is six times as fast as PyYAML's own. The latter reads what the former refuses (surrogate pairs, as
     JSON has them) and texts with tabs, of which they accept different ones; so a file is the same on all machines.

@@ -167,10 +167,10 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
 
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
-    """Return the step that an event is about, empty for the whole run; None for what the agent does not see.
+    """Return the id of the step that an event concerns; empty for the whole run, None for what the agent does not see.
 
-    That is a question which the common run has asked, and a late answer: it is about what was asked before the question
-    was withdrawn or expired, and may not fit what the agent does now.
+    It does not see the questions that the common run asks, nor answers that come after their question was withdrawn or
+    has expired: they may not fit what the agent does now.
     """
     match event:
         case CallAnswered() | CallFailed() | AgentCallRequested() | ToolRequested():

@@ -177,7 +177,7 @@ def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> A
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
-    """Return a child run's calls, or those that are left but at least one, and that share of tokens and money."""
+    """Return the budget of a child run: at most the calls that are left, and their share of what else is left."""
     limits, committed, left = ledger.limits, ledger.committed, ledger.calls_left
     calls = max(1, min(calls_max, left))
     tokens = 0 if limits.tokens is None else max(1, (limits.tokens - committed.tokens) * calls // max(1, left))

@@ -131,7 +131,7 @@ def node_of_event(event: Any, state: Any) -> str:
         case ToolCheckRequested() | ToolProcessEnded():
             node = event.call
         case CallFailed() | Settled() | ToolStarted() | ToolFinished() | WaitRequested() | WaitEnded():
-            # What is asked for has a colon after its kind (`rest:NODE`, `expires:QUESTION`), or is the run's own wait.
+            # The id of a wait is its kind, a colon and its subject (`rest:NODE`); that of the whole run has no colon.
             node = node_of(event.request_id.rpartition(":")[2])
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             node = event.question_id

@@ -18,7 +18,7 @@ from replan.mcp.forms import answer_of, form_of, is_shown, message_of, schema_of
 from replan.runs.shown import ShownRun
 from replan.service.arguments import Wait
 from replan.service.messages import answer_question
-from replan.service.reading import open_questions, state_of
+from replan.service.read_operations import open_questions, state_of
 from replan.service.refusals import RequestRefused
 from replan.service.waiting import wait_for_rest
 from replan.views.errors import line_of_error

@@ -10,7 +10,7 @@ from replan.mcp.calls import Desk
 from replan.runs.orders import offered
 from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
-from replan.service.reading import tree_of
+from replan.service.read_operations import tree_of
 from replan.setup.command_name import program
 from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem

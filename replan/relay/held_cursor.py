@@ -14,7 +14,7 @@ from runtime.process.identity import identity, is_dead
 LEASE_SECONDS = 60.0
 """How long a process holds a cursor without a sign of life; it renews after half of that."""
 UNREADABLE = (JournalDamaged, RunNotFound, KindUnknown, UsageProblem)
-"""What says that a run cannot be read by this process."""
+"""The errors which mean that this process cannot read a run."""
 LEAVE_SECONDS = 2.0
 """How long giving a cursor up may take; afterwards its lease ends by itself."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from replan.service import arguments, bodies, reading, writing
+from replan.service import arguments, bodies, read_operations, write_operations
 from replan.service.requests import ProgramRequest
 from replan.service.store import Scope
 
@@ -45,7 +45,7 @@ class Tool:
     takes: type[BaseModel]
     """The model of its arguments."""
     destroys: bool = False
-    """Whether it may end something for good, or act outside of Replan."""
+    """Whether a call may end something for good, or act outside of Replan."""
     repeats: bool = True
     """Whether the same call once more does nothing more."""
 
@@ -100,7 +100,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="control",
         summary="Start a run.",
         gives=bodies.Started,
-        function=writing.start_run,
+        function=write_operations.start_run,
         http=Address(method="POST", path="/api/runs", body=bodies.StartRun),
         mcp=Tool(
             name="plan",
@@ -116,7 +116,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="control",
         summary="Start an acquisition, which fills the schema of a profile.",
         gives=bodies.Started,
-        function=writing.start_acquisition,
+        function=write_operations.start_acquisition,
         http=Address(method="POST", path="/api/acquisitions", body=bodies.StartAcquisition),
         mcp=Tool(
             name="acquire",
@@ -132,7 +132,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="control",
         summary="Execute a proved plan, where the server was started with `--allow-execute`.",
         gives=bodies.Started,
-        function=writing.start_execution,
+        function=write_operations.start_execution,
         http=Address(method="POST", path="/api/executions", body=bodies.StartExecution),
         mcp=Tool(
             name="execute",
@@ -150,7 +150,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read what a run has come to.",
         gives=bodies.Result,
-        function=reading.result,
+        function=read_operations.result,
         http=Address(method="GET", path=RUN),
         mcp=Tool(
             name="result",
@@ -166,7 +166,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read what a run is doing now.",
         gives=arguments.State,
-        function=reading.status,
+        function=read_operations.status,
         mcp=Tool(
             name="status",
             title="Status",
@@ -193,7 +193,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read the search of a run.",
         gives=bodies.Tree,
-        function=reading.tree,
+        function=read_operations.tree,
         http=Address(method="GET", path=f"{RUN}/tree"),
         writes=False,
     ),
@@ -218,7 +218,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read what is used of each limit.",
         gives=bodies.Budget,
-        function=reading.budget,
+        function=read_operations.budget,
         http=Address(method="GET", path=f"{RUN}/budget"),
         writes=False,
     ),
@@ -243,7 +243,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="List the open questions of a run.",
         gives=bodies.Questions,
-        function=reading.questions,
+        function=read_operations.questions,
         http=Address(method="GET", path=f"{RUN}/questions"),
         writes=False,
     ),
@@ -252,7 +252,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="List the open questions.",
         gives=bodies.Questions,
-        function=reading.questions,
+        function=read_operations.questions,
         http=Address(method="GET", path="/api/questions"),
         mcp=Tool(
             name="questions",
@@ -268,7 +268,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="answer",
         summary="Answer or decline a question. Those with `people_only` are answered by a person elsewhere.",
         gives=bodies.Receipt,
-        function=writing.answer,
+        function=write_operations.answer,
         http=Address(method="POST", path="/api/questions/{run}/{name}", body=bodies.Answer),
         mcp=Tool(
             name="answer",
@@ -282,7 +282,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="answer",
         summary="Tell a run something.",
         gives=bodies.Receipt,
-        function=writing.tell,
+        function=write_operations.tell,
         http=Address(method="POST", path=f"{RUN}/messages", body=bodies.Message),
         mcp=Tool(
             name="tell",
@@ -297,7 +297,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="control",
         summary="Change the limits.",
         gives=bodies.Receipt,
-        function=writing.change_limits,
+        function=write_operations.change_limits,
         http=Address(method="POST", path=f"{RUN}/limits", body=bodies.ChangedLimits),
         mcp=Tool(
             name="limits",
@@ -313,7 +313,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="control",
         summary="Go on with a run that is parked, or that has ended and may go on.",
         gives=bodies.Receipt,
-        function=writing.resume,
+        function=write_operations.resume,
         http=Address(method="POST", path=f"{RUN}/resume", body=bodies.Nothing),
         mcp=Tool(
             name="resume",
@@ -327,7 +327,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="control",
         summary="Cancel a run.",
         gives=bodies.Cancelled,
-        function=writing.cancel,
+        function=write_operations.cancel,
         http=Address(method="POST", path=f"{RUN}/cancel", body=bodies.Nothing),
         mcp=Tool(
             name="cancel", title="Cancel a run", description="End a run for good.", takes=arguments.Run, destroys=True
@@ -338,7 +338,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read the names and ceilings of clients.",
         gives=bodies.Offer,
-        function=reading.offer,
+        function=read_operations.offer,
         http=Address(method="GET", path="/api/offer"),
         writes=False,
     ),
@@ -347,7 +347,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Check a plan with the guards.",
         gives=arguments.Report,
-        function=reading.check_plan,
+        function=read_operations.check_plan,
         mcp=Tool(
             name="check_plan",
             title="Check a plan",

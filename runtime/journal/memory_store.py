@@ -118,7 +118,7 @@ def _named(runs: Iterable[HeldRun]) -> set[bytes]:
 
 
 class MemoryReader(Reader):
-    """What a store holds now."""
+    """A snapshot of a store in memory."""
 
     def __init__(self, store: MemoryStore, now: float) -> None:
         """Take the store and the time."""

@@ -28,7 +28,7 @@ def ask(question: replan.OpenQuestion) -> str:
 
 
 def right_without_a_loop() -> None:
-    """Use the API without a loop."""
+    """Call the API outside of an event loop."""
     resumed: replan.RunResult = replan.resume("k7m2x9qa", ask=ask)
     rows: tuple[replan.RunSummary, ...] = replan.runs(home="here")
 

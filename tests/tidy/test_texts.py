@@ -23,7 +23,7 @@ LONG_TEXT_ALLOWED = {
     "actors/demands/sentence_context.py": "patterns of wordings",
     "actors/demands/statements.py": "patterns of wordings",
     "runtime/journal/sqlite/schema.py": "SQL",
-    "runtime/journal/sqlite/changing.py": "SQL",
+    "runtime/journal/sqlite/writing.py": "SQL",
     "runtime/journal/sqlite/rows.py": "SQL",
     "runtime/dispatch/procrastinate.py": "SQL",
     "runtime/dispatch/tables.py": "SQL",

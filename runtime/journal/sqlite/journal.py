@@ -26,7 +26,7 @@ from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, Journal
 from runtime.journal.raw import Reader
 from runtime.journal.rules import Change, Work
-from runtime.journal.sqlite import anchors, changing, schema
+from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.cursors import SqliteCursors
 from runtime.journal.sqlite.deletion import delete_runs, survey
@@ -140,10 +140,10 @@ class _SqliteJournal(Operations[E], SqliteCursors, SqliteSlots):
         check_text(owner, "owner")
         now = self._clock.now()
         row = HostRow(host, owner, now + ttl, kinds)
-        await self._writing.do(lambda connection: changing.announce(connection, row, now))
+        await self._writing.do(lambda connection: writing.announce(connection, row, now))
 
     async def depart(self, host: str) -> None:
-        await self._writing.do(lambda connection: changing.depart(connection, host))
+        await self._writing.do(lambda connection: writing.depart(connection, host))
 
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()
@@ -163,7 +163,7 @@ class _SqliteJournal(Operations[E], SqliteCursors, SqliteSlots):
         def carried_out(connection: apsw.Connection) -> Change[T]:
             if work.new is not None:
                 self._check_new(connection, work.run)
-            return changing.carry_out(connection, work, now, self._budget, self._anchors)
+            return writing.carry_out(connection, work, now, self._budget, self._anchors)
 
         change = await self._writing.do(carried_out)
         if change.head is not None and change.records:

@@ -15,7 +15,7 @@ from runtime.journal.head import RunHead
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.raw import RawStore, Refused, RunCopy, Spent
 from runtime.journal.rules import Work
-from runtime.journal.sqlite import anchors, changing, schema
+from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.deletion import delete_runs, survey
 from runtime.journal.sqlite.failures import explain
@@ -26,7 +26,7 @@ BUSY_SECONDS = 10.0
 
 
 class SqliteRaw(RawStore):
-    """A file that runs are moved out of, or into."""
+    """The raw store of a SQLite file."""
 
     def __init__(self, connection: apsw.Connection, noted: Anchors, now: float) -> None:
         """Take a connection that writes."""
@@ -57,7 +57,7 @@ class SqliteRaw(RawStore):
 
     def _carried_out(self, work: Work[None]) -> JournalError | None:
         try:
-            changing.carry_out(self._connection, work, self._now, NO_LIMIT, self._anchors)
+            writing.carry_out(self._connection, work, self._now, NO_LIMIT, self._anchors)
         except JournalError as error:
             return error
         return None
@@ -89,29 +89,29 @@ class SqliteRaw(RawStore):
             return False
         changed = rules.receive(copy, found, source, has_tip=reader.has(found, copy.tip))
         if changed is not None:
-            changing.put(self._connection, found, changed)
+            writing.put(self._connection, found, changed)
         return True
 
     def _add(self, copy: RunCopy, spent: Spent) -> RunHead:
         """Add a run that is not there, in a transaction that has begun, and return its row."""
         connection = self._connection
-        head = changing.numbered(connection, copy.added, self._anchors)
-        changing.put(connection, None, head)
-        changing.ask(connection, head.id, head.summary.asks)
+        head = writing.numbered(connection, copy.added, self._anchors)
+        writing.put(connection, None, head)
+        writing.ask(connection, head.id, head.summary.asks)
         for item in copy.inbox:
-            changing.add_message(connection, head, item)
-        changing.add_texts(connection, copy.texts)
+            writing.add_message(connection, head, item)
+        writing.add_texts(connection, copy.texts)
         begin = 0
         for end in sorted(copy.ends):
-            changing.add_records(connection, head, copy.records[begin:end])
+            writing.add_records(connection, head, copy.records[begin:end])
             begin = end
         tenants = NO_LIMIT.of(head.placement.tenant)
         if spent is None:
-            changing.cover(connection, tenants, head.account.day)
+            writing.cover(connection, tenants, head.account.day)
             return head
         for tenant in tenants:
             for day, amount in spent.items():
-                changing.spend(connection, tenant, day, amount)
+                writing.spend(connection, tenant, day, amount)
         return head
 
     def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:

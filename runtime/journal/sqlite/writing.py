@@ -1,4 +1,4 @@
-"""Carrying a decision out in the SQLite file: read what it is about, let it decide, write what it says.
+"""Carrying out an operation in the SQLite file: read the rows that it concerns, let it decide, write the change.
 
 Everything happens in the caller's transaction. `agenda`, `unread` and `asked` follow from the row of a run; they are
 written where it changes.
@@ -154,7 +154,7 @@ def cover(connection: apsw.Connection, tenants: Iterable[str], day: int) -> None
 
 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
-    """Enter a host as present, and delete those whose presence has ended."""
+    """Record that a host is present, and delete the hosts whose presence has expired."""
     connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
     statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
     kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
