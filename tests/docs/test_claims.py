@@ -20,7 +20,7 @@ PAGES = {
     "workers.md": {"The journal owns", "The queue places", "Which run is next", "How soon a run is taken over"},
 }
 """The pages, each with the sections that have claims; None for all but those that are in `NO_CLAIMS`."""
-NO_CLAIMS = {"Security", "What is trusted", "The hostile suite", "What was attacked", "What is not done"}
+NO_CLAIMS = {"Security", "What is trusted", "What was attacked", "What is not done"}
 """Sections of a page that say what is trusted, what is not defended, or list tests themselves."""
 ADVICE = (
     "They follow from",
