@@ -157,8 +157,8 @@ def _summary(row: RunRow, status: str) -> RunSummary:
         question=shown.get("question"),
         created=moment(row.created),
         updated=moment(row.updated),
-        waiting_since=None if row.summary.waiting_since is None else moment(row.summary.waiting_since),
-        next_wake=None if "next_wake" not in shown or row.summary.next_wake is None else moment(row.summary.next_wake),
+        waiting_since=None if row.waiting_since is None else moment(row.waiting_since),
+        next_wake=None if "next_wake" not in shown or row.next_wake is None else moment(row.next_wake),
         records=row.last_seq,
         source=shown,
     )

@@ -193,7 +193,7 @@ async def _journal(environment: Mapping[str, str]) -> str:
         if journal is None:
             return f"none yet; this release writes version {VERSION}"
         rows = await journal.runs(ALL)
-    place, waiting = database_place(environment), sum(row.summary.status == "waiting" for row in rows)
+    place, waiting = database_place(environment), sum(row.status == "waiting" for row in rows)
     found = f"version {VERSION}, {counted(len(rows), 'run')}, {waiting} waiting"
     return f"{place}, {found}" if place else f"{found} ({path.stat().st_size:,} bytes)"
 

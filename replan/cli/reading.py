@@ -147,9 +147,9 @@ async def newest_to_resume(reader: "Reading", *, raised: bool) -> str:
 
     async def goes_on(row: RunRow) -> bool:
         nonlocal left
-        if row.summary.status != "finished" or row.summary.detail in reopened:
+        if row.status != "finished" or row.detail in reopened:
             return True
-        if row.summary.detail in FINAL or left == 0:
+        if row.detail in FINAL or left == 0:
             return False
         left -= 1
         return await _is_reopened(reader, row.run)

@@ -80,6 +80,6 @@ def _obstacle(family: Family, rows: Mapping[str, RunRow]) -> str:
     for row in members:
         if row.owner is not None and not is_dead(row.owner):
             return f"run {row.run} is driven by another process"
-        if row.summary.status != "finished":
+        if row.status != "finished":
             return f"run {row.run}, a step of it, has not ended"
     return ""

@@ -66,7 +66,7 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
 
 async def _questions_at(reader: "Reading", row: RunRow) -> list[dict[str, Any]]:
     """Return the open questions that the row of a run has; where a message lies in its inbox, the run is read."""
-    asks = row.summary.asks
+    asks = row.asks
     if row.unread:
         loaded = await reader.read(row.run)
         asks = loaded.kind.machine.summary(await reader.with_inbox(row.run, loaded)).asks

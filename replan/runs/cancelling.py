@@ -18,9 +18,9 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     `Engine.cancel` does.
     """
     row = await engine.journal.row(run)
-    if row.summary.status == "finished":
+    if row.status == "finished":
         hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
-        raise UsageProblem(f"run {run} has finished already ({row.summary.detail})", place="RUN", hint=hint)
+        raise UsageProblem(f"run {run} has finished already ({row.detail})", place="RUN", hint=hint)
     await engine.cancel(run)
     with trio.move_on_after(CANCEL_SECONDS):
         while True:
@@ -30,4 +30,4 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
                 await trio.sleep(0.1)
             else:
                 break
-    return (await engine.journal.row(run)).summary.status == "finished"
+    return (await engine.journal.row(run)).status == "finished"

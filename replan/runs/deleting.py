@@ -24,7 +24,7 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Dele
     """
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
-    if row.summary.status != "finished" and not force:
+    if row.status != "finished" and not force:
         hint = f"end it with `{program()} cancel {run}` first, or give --force"
         raise UsageProblem(f"run {run} has not ended", place="RUN", hint=hint)
     return await _delete(engine, [row], await engine.journal.runs(ALL))
@@ -45,7 +45,7 @@ async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
     """Tell whether a run never goes on; with `ended`, whether it has ended, though it could be reopened."""
-    return row.summary.status == "finished" and (ended or row.summary.detail in FINAL)
+    return row.status == "finished" and (ended or row.detail in FINAL)
 
 
 async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:

@@ -38,7 +38,7 @@ class Follower:
             common = await self._read()
             row = await journal.row(self._run)
             unread = row.unread and not (common and common.parked)  # A waiting run takes unread mail soon.
-            if row.last_seq == self._seq and row.summary.status != "running" and not unread:
+            if row.last_seq == self._seq and row.status != "running" and not unread:
                 result = await self._engine.result(self._run)
                 if result.status != "running":  # Else a message came just now, and the run goes on.
                     return result

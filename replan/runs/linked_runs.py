@@ -42,6 +42,6 @@ async def made_from(reader: "Reading", run: str) -> list[LinkedRun]:
             continue
         if loaded.kind.made_from(loaded.state) == run:
             status = status_of(row, hosted=await reader.hosted(row.kind, row.format))
-            outcome = row.summary.detail if status == "finished" else ""
+            outcome = row.detail if status == "finished" else ""
             linked.append(LinkedRun(row.run, row.kind, status, outcome))
     return linked

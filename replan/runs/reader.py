@@ -106,7 +106,7 @@ class Reading:
         rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(which):
             common = None
-            if row.unread and row.summary.status == "waiting":
+            if row.unread and row.status == "waiting":
                 try:
                     common = await self.common_with_inbox(row.run)
                 except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):

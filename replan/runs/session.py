@@ -120,8 +120,8 @@ class RunSession:
     async def _warn_if_idle(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)
         row = await self._engine.journal.row(self._run)
-        explained = bool(row.summary.detail) if row.summary.status == "running" else not row.unread
-        if row.owner is None and row.summary.next_wake is None and not explained:
+        explained = bool(row.detail) if row.status == "running" else not row.unread
+        if row.owner is None and row.next_wake is None and not explained:
             self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
 
     def _report_undrivable(self, why: str) -> None:

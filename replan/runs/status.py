@@ -1,6 +1,5 @@
 """The status of a run for people, which is more than its row says."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from runtime.journal.holding import place_moved_to
@@ -28,11 +27,11 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
     """
     if place_moved_to(row.owner) is not None:
         return "moved"
-    status = row.summary.status
+    status = row.status
     if status == "waiting" and with_inbox is not None and not with_inbox.open_questions:
         status = "running"
     if status == "running" and (row.owner is None or is_dead(row.owner)):
-        if row.summary.detail and row.summary.next_wake is not None:
+        if row.detail and row.next_wake is not None:
             return "parked"  # It waits for its provider; a host tries again now and then.
         return "running" if hosted and row.last_seq > 0 else "parked"
     return status
@@ -56,4 +55,4 @@ def goes_on(common: "RunState[Any] | None") -> bool:
 def row_after(row: RunRow, with_inbox: "RunState[Any]") -> RunRow:
     """Return the row of a waiting run after the messages of its inbox: it names the first question that is left."""
     first = next(iter(with_inbox.open_questions), "")
-    return replace(row, summary=replace(row.summary, detail=first, waiting_since=with_inbox.asked_since))
+    return row._replace(detail=first, waiting_since=with_inbox.asked_since)

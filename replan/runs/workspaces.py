@@ -25,7 +25,7 @@ async def ensure_unused(reader: "Reading", folder: Path, home: Path, *, besides:
     """
     ensure_free(folder, home)
     for row in await reader.journal.runs(ALL):
-        if row.kind != EXECUTION or row.summary.status == "finished" or row.run == besides:
+        if row.kind != EXECUTION or row.status == "finished" or row.run == besides:
             continue
         try:
             state = (await reader.read(row.run)).state

@@ -89,7 +89,7 @@ async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
 
 async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:
     """Go on with a run that has ended and may go on now: a host leaves it until a person says so."""
-    finished = (await service.engine.journal.row(run)).summary.status == "finished"
+    finished = (await service.engine.journal.row(run)).status == "finished"
     if not finished or not goes_on(await service.reader.common_with_inbox(run)):
         return
     try:

@@ -77,7 +77,7 @@ async def go_on(service: Service, who: Principal, run: str) -> bool:
     It counts as one that the client has started. Raises `RequestRefused` for a client with too many under way.
     """
     async with service.starting:
-        if (await service.engine.journal.row(run)).summary.status not in UNDER_WAY:
+        if (await service.engine.journal.row(run)).status not in UNDER_WAY:
             await _check_busy(service, who)
             if all(known.run != run for known in service.store.read().starts.get(who.client, ())):
                 start = Start(run=run, at=service.now())
@@ -129,7 +129,7 @@ async def _check_busy(service: Service, who: Principal) -> None:
     clients, busy = service.offer.config.clients, 0
     for each in service.store.read().starts.get(who.client, ()):
         try:
-            busy += (await service.engine.journal.row(each.run)).summary.status in UNDER_WAY
+            busy += (await service.engine.journal.row(each.run)).status in UNDER_WAY
         except RunNotFound:
             continue  # It was deleted, or its start failed.
     if busy >= clients.runs_at_once:

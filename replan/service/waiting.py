@@ -21,7 +21,7 @@ def at_rest(service: Service, shown: ShownRun) -> bool:
             return True
         case "waiting":
             return common is not None and bool(common.open_questions)
-        case "parked" if shown.row.summary.status == "parked":
+        case "parked" if shown.row.status == "parked":
             handed_over = common is not None and common.handover and not common.parked_reason
             return not (handed_over and (service.waiting is not None or shown.hosted))
         case "parked":  # Either nobody drives it, or it waits for its provider.

@@ -28,8 +28,8 @@ def _standing(row: RunRow, status: str) -> str:
     """Return a word for how a run stands: its outcome, its status, or that no host can drive it."""
     match status:
         case "finished":
-            return row.summary.detail
-        case "running" if row.summary.status == "running" and row.summary.detail:
+            return row.detail
+        case "running" if row.status == "running" and row.detail:
             return "held up"
         case _:
             return status
@@ -37,23 +37,22 @@ def _standing(row: RunRow, status: str) -> str:
 
 def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
     """Return a row as plain data, with the status for people; times are ISO 8601 in UTC."""
-    summary = row.summary
     fields: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
-    if row.placement.tenant:
-        fields["tenant"] = row.placement.tenant
-    if row.placement.priority:
-        fields["priority"] = row.placement.priority
+    if row.tenant:
+        fields["tenant"] = row.tenant
+    if row.priority:
+        fields["priority"] = row.priority
     place = place_moved_to(row.owner)
     if place is not None:
         fields["moved_to"] = place
     if status == "finished":
-        fields["outcome"] = summary.detail
-    if status == summary.status and status in ("parked", "running") and summary.detail:
-        fields["why"] = summary.detail
-    if summary.waiting_since is not None and status != "moved":
-        fields |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
-    if summary.next_wake is not None and status not in ("finished", "moved"):
-        fields["next_wake"] = stamp(summary.next_wake)
+        fields["outcome"] = row.detail
+    if status == row.status and status in ("parked", "running") and row.detail:
+        fields["why"] = row.detail
+    if row.waiting_since is not None and status != "moved":
+        fields |= {"waiting_since": stamp(row.waiting_since), "question": f"{row.run}/{row.detail}"}
+    if row.next_wake is not None and status not in ("finished", "moved"):
+        fields["next_wake"] = stamp(row.next_wake)
     return fields | {
         "created": stamp(row.created),
         "updated": stamp(row.updated),

@@ -32,8 +32,8 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX, oldest=True)
     rows = await site.reader.rows(RunFilter(limit=ALL.limit))
     titles = {row.run: row.title for row, _ in rows}
-    stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.summary.status == "parked"]
-    held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.summary.detail]
+    stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.status == "parked"]
+    held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:ROWS_MAX]]
     values = {
         "questions": [{**shown_form(each), "title": titles.get(each["run_id"], "")} for each in asked.questions],

@@ -60,12 +60,11 @@ def matches(row: RunRow, query: str) -> bool:
 
 def shown_row(row: RunRow, status: str) -> dict[str, Any]:
     """Return a row as the table shows it."""
-    committed = row.summary.committed
-    word = row.summary.detail if status == "finished" else status
-    if status == "running" and row.summary.status == "running" and row.summary.detail:
+    word = row.detail if status == "finished" else status
+    if status == "running" and row.status == "running" and row.detail:
         word = "held up"
-    usd = committed.micro_usd / MICRO if committed.micro_usd else None
-    return {**row_to_json(row, status), "word": word, "calls": committed.calls, "usd": usd, "at": row.updated}
+    usd = row.micro_usd / MICRO if row.micro_usd else None
+    return {**row_to_json(row, status), "word": word, "calls": row.calls, "usd": usd, "at": row.updated}
 
 
 def _address(status: str, query: str, number: int) -> str:

@@ -113,7 +113,7 @@ def cursor_at(row: RunRow) -> str:
 
 
 def _facts(row: RunRow) -> str:
-    return f"{row.run} {row.summary.status} {row.summary.detail} {row.owner is None} {row.unread} {row.updated // 10}"
+    return f"{row.run} {row.status} {row.detail} {row.owner is None} {row.unread} {row.updated // 10}"
 
 
 def _mark(*facts: str) -> str:

@@ -23,6 +23,12 @@ CHANGING = (
 )
 """The columns that operations change; the first one has an index in every store, and changes seldom."""
 
+LISTED = (
+    f"{FIXED}, updated, status, detail, waiting_since, next_wake, last_seq, last_posted, last_consumed, epoch, calls,"
+    " tokens, micro_usd"
+)
+"""The columns of a `RunRow`, but for the last two, which depend on the time and on what is asked."""
+
 COLUMNS = f"id, {FIXED}, {CHANGING}"
 """All columns, in the order in which `read_head` takes their values."""
 
@@ -95,11 +101,18 @@ class RunHead(NamedTuple):
             before.micro_usd,
         )
 
-    def listed(self, now: float) -> RunRow:
-        """Return the status row as it is at a time."""
-        return RunRow(
-            *(self.run, self.title, self.created, self.updated, self.tip.seq, self.summary),
-            *(self.owner if self.end > now else None, self.epoch, self.unread, self.kind, self.format, self.placement),
+    def listed(self, now: float, *, asks: bool = True) -> RunRow:
+        """Return the status row as it is at a time, with its open questions or without."""
+        summary, total = self.summary, self.summary.committed
+        return RunRow._make(
+            (
+                *self.fixed,
+                *(self.updated, summary.status, summary.detail, summary.waiting_since, summary.next_wake),
+                *(self.tip.seq, self.last_posted, self.last_consumed, self.epoch),
+                *(total.calls, total.tokens, total.micro_usd),
+                self.owner if self.end > now else None,
+                summary.asks if asks else b"",
+            )
         )
 
 

@@ -64,7 +64,7 @@ class Reading(Generic[E]):
         self._checked(which.status or "", "status")
         self._checked(which.title_start, "title")
         self._checked(which.run_start, "run")
-        return await self._look(lambda reader: [head.listed(reader.now) for head in reader.heads(which)])
+        return await self._look(lambda reader: reader.rows(which))
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """As `Journal.read`."""

@@ -41,34 +41,62 @@ ORDINARY = Placement()
 """The placement of a run without a tenant and a priority of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run's status row. Times are UTC seconds since 1970."""
+class RunRow(NamedTuple):
+    """A run's status row, flat because thousands are listed at a time. Times are UTC seconds since 1970."""
 
     run: str
     """Its id."""
     title: str
     """The title of the run in lists."""
+    kind: str
+    """The name of its kind, which this process need not know."""
+    format: int
+    """The version of its kind's format that its events are written in."""
+    tenant: str
+    """The tenant that it is accounted to; empty for none."""
+    priority: int
+    """Its priority where there is more to drive than room."""
     created: float
     """When it was admitted."""
     updated: float
     """When the row changed last."""
+    status: str
+    """As in `Summary`, of its state; so are the three that follow."""
+    detail: str
+    waiting_since: float | None
+    next_wake: float | None
     last_seq: int
     """The place of its last record; 0 where it has none."""
-    summary: Summary
-    """The summary of its state, as its machine gives it."""
-    owner: str | None
-    """The process that drives it; None when nobody holds a live lease."""
+    last_posted: int
+    """The id of its last posted message, or 0."""
+    last_consumed: int
+    """The highest id of a message that a record has consumed, or 0."""
     epoch: int
     """How often it was claimed."""
-    unread: bool = False
-    """Whether a message lies in its inbox that no record has consumed; a run that has finished reads none."""
-    kind: str = FIRST_KIND
-    """The name of its kind, which this process need not know."""
-    format: int = FIRST_FORMAT
-    """The version of its kind's format that its events are written in."""
-    placement: Placement = ORDINARY
-    """Whom it is accounted to, and its priority."""
+    calls: int
+    """The calls that it has committed, as in `Amount`; so have tokens and money."""
+    tokens: int
+    micro_usd: int
+    owner: str | None = None
+    """The process that drives it; None when nobody holds a live lease."""
+    asks: bytes = b""
+    """Its open questions, as in `Summary`; lists have them only where they are asked for."""
+
+    @property
+    def unread(self) -> bool:
+        """Whether a message lies in its inbox that no record has consumed; a run that has finished reads none."""
+        return self.last_posted > self.last_consumed and self.status != "finished"
+
+    @property
+    def placement(self) -> Placement:
+        """Whom it is accounted to, and its priority."""
+        return Placement(self.tenant, self.priority)
+
+    @property
+    def summary(self) -> Summary:
+        """The summary of its state, as its machine gives it."""
+        committed = Amount(self.calls, self.tokens, self.micro_usd)
+        return Summary(self.status, self.detail, self.waiting_since, self.next_wake, committed, self.asks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +111,10 @@ class RunFilter:
     """Only runs whose title begins so."""
     run_start: str = ""
     """Only runs whose id begins so."""
+    unfinished: bool = False
+    """Only runs that have not finished."""
     asks: bool = False
-    """Only runs with open questions; their summaries then have them, which other lists leave out (`Summary.asks`)."""
+    """Only runs with open questions; their rows then have them, which other lists leave out (`RunRow.asks`)."""
     limit: int = 200
     """How many runs are listed at most; the oldest are left out."""
 

@@ -7,7 +7,7 @@ the chain, the texts and the events are verified here, for every store alike.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from runtime.core.errors import JournalError, RunExists, RunMoved
@@ -77,11 +77,10 @@ class Reader(ABC):
     def head(self, run: str, *, asks: bool = False) -> RunHead:
         """Return a run's row; with `asks` its open questions, too. Raises `RunNotFound`, `JournalDamaged`."""
 
-    def heads(self, which: RunFilter) -> list[RunHead]:
-        """Return the rows that match, the run admitted last first; with their open questions if that is asked for."""
+    def rows(self, which: RunFilter) -> list[RunRow]:
+        """As `Journal.runs`."""
         found = [head for run in reversed(self.names()) if _matches(which, head := self.head(run))]
-        found = found[: max(0, which.limit)]
-        return found if which.asks else [head._replace(summary=replace(head.summary, asks=b"")) for head in found]
+        return [head.listed(self.now, asks=which.asks) for head in found[: max(0, which.limit)]]
 
     @abstractmethod
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
@@ -179,6 +178,8 @@ def _matches(which: RunFilter, head: RunHead) -> bool:
     """Tell whether a run is among those that are listed."""
     summary, before = head.summary, which.waiting_since_before
     if which.status not in (None, summary.status) or (which.asks and not summary.asks):
+        return False
+    if which.unfinished and summary.status == "finished":
         return False
     if not (head.title.startswith(which.title_start) and head.run.startswith(which.run_start)):
         return False

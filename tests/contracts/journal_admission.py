@@ -7,8 +7,8 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import Held, HomeBudgetSpent, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
-from runtime.journal.port import Due, Fact, RunFilter, RunRow
-from tests.contracts.toy_events import LONE_SURROGATE, RUNNING, Counted, UnknownEvent, counted, events
+from runtime.journal.port import Due, Fact, RunFilter
+from tests.contracts.toy_events import LONE_SURROGATE, RUNNING, Counted, UnknownEvent, counted, events, row_of
 
 SPENT = Summary("running", committed=Amount(2, 20, 200))
 
@@ -21,7 +21,7 @@ class AdmissionContract:
         written = await journal.create("a", "Fix the bug", facts=counted(1, 2), summary=summary)
         assert written == await journal.read("a")
         assert [(record.seq, record.epoch, record.at) for record in written] == [(1, 1, clock.time), (2, 1, clock.time)]
-        assert await journal.row("a") == RunRow("a", "Fix the bug", clock.time, clock.time, 2, summary, None, 1)
+        assert await journal.row("a") == row_of("a", "Fix the bug", clock.time, summary, last_seq=2, epoch=1)
         assert await journal.due(10) == Due(next=2_000.0)
 
     async def test_without_an_owner_nobody_holds_the_new_run(self, journal):

@@ -8,8 +8,8 @@ import trio
 
 from runtime.core.errors import Fenced, Held, RunExists, RunNotFound, UsageProblem
 from runtime.core.machine import Summary
-from runtime.journal.port import RunFilter, RunRow
-from tests.contracts.toy_events import IMPOSSIBLE_IDS, LONE_SURROGATE, RUNNING, counted, driven
+from runtime.journal.port import ORDINARY, RunFilter
+from tests.contracts.toy_events import IMPOSSIBLE_IDS, LONE_SURROGATE, RUNNING, counted, driven, row_of
 
 
 class RunsContract:
@@ -19,8 +19,10 @@ class RunsContract:
 
     async def test_a_new_run_has_a_row_and_no_records(self, journal, clock):
         await journal.create("a", "Fix the bug")
-        row = RunRow("a", "Fix the bug", clock.time, clock.time, 0, Summary("running"), None, 0)
+        row = row_of("a", "Fix the bug", clock.time, Summary("running"))
         assert await journal.row("a") == row
+        assert await journal.runs(RunFilter()) == [row]
+        assert (row.summary, row.placement, row.unread) == (Summary("running"), ORDINARY, False)
         assert await journal.read("a") == []
         assert await journal.inbox("a") == []
 
@@ -108,6 +110,8 @@ class RunsContract:
         assert await listed(status="waiting") == ["new", "old"]
         assert await listed(status="finished") == ["done"]
         assert await listed(status="unheard of") == []
+        assert await listed(unfinished=True) == ["new", "old"]
+        assert await listed(unfinished=True, status="finished") == []
         assert await listed(waiting_since_before=20.0) == ["old"]
         assert await listed(waiting_since_before=20.5) == ["new", "old"]
         assert (await journal.row("new")).summary == summaries["new"]

@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 from runtime.core.events import Codec, Event
 from runtime.core.machine import Summary
-from runtime.journal.port import Fact, Journal
+from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
+from runtime.journal.port import Fact, Journal, RunRow
 
 
 class Noted(Event):
@@ -94,3 +95,13 @@ async def last_written(journal: Journal[Toy], run: str) -> int:
     """Return the sequence number of the last record, after all earlier writes: the post is queued behind them."""
     await journal.post(run, "barrier", "")
     return (await journal.row(run)).last_seq
+
+
+def row_of(run: str, title: str, at: float, summary: Summary, *, last_seq: int = 0, epoch: int = 0) -> RunRow:
+    """Return the row of an ordinary run that changed last when it was admitted, and that nobody drives."""
+    committed, known = summary.committed, (FIRST_KIND, FIRST_FORMAT, "", 0)
+    stands = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
+    return RunRow(
+        *(run, title, *known, at, at, *stands, last_seq, 0, 0, epoch),
+        *(committed.calls, committed.tokens, committed.micro_usd),
+    )

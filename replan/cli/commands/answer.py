@@ -108,6 +108,6 @@ def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) 
 
     notice(text)
     more_questions(row.run, open_count)
-    finished = row.summary.status == "finished"
-    if row.owner is None and (row.summary.detail not in FINAL if finished else not hosted):
+    finished = row.status == "finished"
+    if row.owner is None and (row.detail not in FINAL if finished else not hosted):
         how_to_resume(row.run)

@@ -75,7 +75,7 @@ async def _resume(invocation: Invocation, wanted: str | None, changes: Changes) 
                 await post_changes(engine, run, changes)
         row, kind = await engine.journal.row(run), await engine.kind_of(run)
         check_here(run, row.owner)
-        if row.summary.status == "finished":
+        if row.status == "finished":
             await _say_if_over(engine, run)
 
         async def start(session: RunSession, stop: Stop) -> RunResult:

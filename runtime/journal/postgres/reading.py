@@ -7,13 +7,14 @@ What a host asks for each run that it wakes goes to the server as one message, t
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal, verify
 from runtime.journal.deletion import named_texts
-from runtime.journal.head import COLUMNS, RunHead, checked, read_head
+from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.postgres.batch import Answer, Batch
@@ -24,11 +25,12 @@ _ASKS = "(SELECT questions FROM replan.asked WHERE asked.run = runs.id)"
 _HEAD = f"SELECT {COLUMNS} FROM replan.runs WHERE run = %s"
 _HEADS_ASKS = f"SELECT {_ASKS}, {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id"
 _ROWS = (
-    f"SELECT CASE WHEN %(asks)s THEN {_ASKS} END, {COLUMNS} FROM replan.runs"
-    " WHERE (NOT %(asks)s OR id IN (SELECT run FROM replan.asked))"
+    f"SELECT {LISTED}, CASE WHEN lease_end > %(now)s THEN owner END, CASE WHEN %(asks)s THEN {_ASKS} ELSE '' END"
+    " FROM replan.runs WHERE (NOT %(asks)s OR id IN (SELECT run FROM replan.asked))"
+    " AND (NOT %(unfinished)s OR status <> 'finished')"
     " AND (%(status)s::text IS NULL OR status = %(status)s)"
-    " AND (%(before)s::float8 IS NULL OR waiting_since < %(before)s) AND starts_with(title, %(title)s)"
-    " AND starts_with(run, %(run)s)"
+    " AND (%(waiting_since_before)s::float8 IS NULL OR waiting_since < %(waiting_since_before)s)"
+    " AND starts_with(title, %(title_start)s) AND starts_with(run, %(run_start)s)"
     " ORDER BY id DESC LIMIT %(limit)s"
 )
 _RECORDS = "SELECT seq, at, epoch, inbox, body, hash, last FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
@@ -108,11 +110,10 @@ class PostgresReader(Reader):
             return checked(read_head(values[1:], values[0]) if asks else read_head(values))
         raise RunNotFound(run)
 
-    def heads(self, which: RunFilter) -> list[RunHead]:
-        """As `Reader.heads`."""
-        asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start}
-        asked |= {"run": which.run_start, "limit": max(0, which.limit), "asks": which.asks}
-        return [read_head(columns, asks) for asks, *columns in self._cursor.execute(_ROWS, asked)]
+    def rows(self, which: RunFilter) -> list[RunRow]:
+        """As `Reader.rows`."""
+        asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
+        return list(map(RunRow._make, self._cursor.execute(_ROWS, asked)))
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
         """As `Reader.part`."""

@@ -1,7 +1,8 @@
 """What a SQLite file holds, read on a connection: rows, records, messages, what is due, hosts and totals."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import apsw
@@ -10,7 +11,7 @@ from runtime.core.errors import JournalDamaged, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal
 from runtime.journal.deletion import named_texts
-from runtime.journal.head import COLUMNS, RunHead, checked, read_head
+from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.raw import Part, Reader
@@ -20,10 +21,11 @@ _ASKS = "(SELECT questions FROM asked WHERE asked.run = id)"
 _HEAD = f"SELECT {COLUMNS} FROM runs WHERE run = ?"  # noqa: S608 -- names of our own, as below
 _HEAD_ASKS = f"SELECT {_ASKS}, {COLUMNS} FROM runs WHERE run = ?"  # noqa: S608
 ROWS = (
-    f"SELECT CASE WHEN :asks THEN {_ASKS} END, {COLUMNS} FROM runs"  # noqa: S608
-    " WHERE (NOT :asks OR id IN (SELECT run FROM asked))"
-    " AND (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
-    " AND substr(title, 1, length(:title)) = :title AND substr(run, 1, length(:run)) = :run"
+    f"SELECT {LISTED}, CASE WHEN lease_end > :now THEN owner END, CASE WHEN :asks THEN {_ASKS} ELSE x'' END"  # noqa: S608
+    " FROM runs WHERE (NOT :asks OR id IN (SELECT run FROM asked)) AND (NOT :unfinished OR status <> 'finished')"
+    " AND (:status IS NULL OR status = :status)"
+    " AND (:waiting_since_before IS NULL OR waiting_since < :waiting_since_before)"
+    " AND substr(title, 1, length(:title_start)) = :title_start AND substr(run, 1, length(:run_start)) = :run_start"
     " ORDER BY id DESC LIMIT :limit"
 )
 _PART = "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
@@ -74,12 +76,10 @@ class SqliteReader(Reader):
             return read_head(row[1:], row[0]) if asks else read_head(row)
         raise RunNotFound(run)
 
-    def heads(self, which: RunFilter) -> list[RunHead]:
-        """As `Reader.heads`."""
-        asked = {"status": which.status, "before": which.waiting_since_before, "title": which.title_start}
-        bindings = {**asked, "run": which.run_start, "limit": max(0, which.limit), "asks": which.asks}
-        rows: Iterable[Any] = self._connection.execute(ROWS, bindings)
-        return [read_head(columns, asks) for asks, *columns in rows]
+    def rows(self, which: RunFilter) -> list[RunRow]:
+        """As `Reader.rows`."""
+        asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
+        return list(map(RunRow._make, self._connection.execute(ROWS, asked)))
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
         """As `Reader.part`."""
