@@ -14,11 +14,11 @@ from actors.values.format import counted
 from replan.runs.booked_days import Append, booked_as, replayed
 from replan.setup.kinds import Kinds
 from runtime.core.daily_budget import DAY_SECONDS, NO_LIMIT
-from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.core.errors import JournalDamaged, JournalError, KindUnknown, UsageProblem
 from runtime.core.ledger import ZERO, Amount
-from runtime.journal.chain import verify as verify_chain
+from runtime.journal.chain import decode
 from runtime.journal.head import RunHead
-from runtime.journal.raw import Inspection
+from runtime.journal.raw import Inspection, RunCopy
 
 VALUE_MAX = 60
 """The longest value, in characters, that a finding quotes."""
@@ -68,9 +68,9 @@ class _Verification:
         done.findings += [Finding("", problem) for problem in journal.problems]
         for run in journal.lost:
             done.findings.append(Finding(run, "the run was in the journal, and all of its records are missing"))
-        for run in names:
+        for run, copied in journal.reader.copies(names):
             try:
-                for cause in self._verify_run(run, done):
+                for cause in self._verify_run(run, copied, done):
                     done.findings.append(Finding(run, cause))
             except JournalDamaged as damage:
                 self._unread += 1
@@ -91,14 +91,15 @@ class _Verification:
         if self._unread or self._unknown:
             yield "the totals of the days, since it is not known what some runs have committed"
 
-    def _verify_run(self, run: str, done: Verified) -> Iterator[str]:
-        journal, reader = self._journal, self._journal.reader
-        head = reader.head(run, asks=True)
-        _, chained, ends = reader.part(head, 0)
-        verify_chain(run, head.start, chained, head.tip)
+    def _verify_run(self, run: str, copied: RunCopy | JournalError, done: Verified) -> Iterator[str]:
+        """Yield what is wrong with a run, whose chain and messages were verified as it was read."""
+        if isinstance(copied, JournalError):
+            raise copied
+        journal, head, chained = self._journal, copied.head, copied.records
         journal.check_end(head, chained)
         done.records += len(chained)
-        yield from self._verify_inbox(head, [row.inbox for row in chained if row.inbox is not None], done)
+        consumed = [row.inbox for row in chained if row.inbox is not None]
+        yield from self._verify_inbox(head, [item.inbox for item in copied.inbox], consumed, done)
         if chained and head.epoch < chained[-1].epoch:
             yield f"its row says that it was claimed {head.epoch} times, a record that it was {chained[-1].epoch}"
         try:
@@ -106,8 +107,8 @@ class _Verification:
         except (KindUnknown, UsageProblem):
             self._unknown += 1
             return
-        records = reader.records(self._kinds.codecs, head, chained)
-        state, appends = replayed(kind, records, ends)
+        texts = {digest.hex(): text for digest, text in copied.texts.items()}
+        state, appends = replayed(kind, decode(kind.codec, run, chained, texts.get), copied.ends)
         if appends:
             yield from _row_differences(head, journal.found(head)[0], appends[-1])
             title = kind.title(state)
@@ -123,8 +124,9 @@ class _Verification:
             for day, amount in booked.days.items():
                 self._days[tenant, day] = self._days.get((tenant, day), ZERO) + amount
 
-    def _verify_inbox(self, head: RunHead, consumed: Sequence[int], done: Verified) -> Iterator[str]:
-        posted = [item.inbox for item in self._journal.reader.messages(head.run, 0)]
+    def _verify_inbox(
+        self, head: RunHead, posted: Sequence[int], consumed: Sequence[int], done: Verified
+    ) -> Iterator[str]:
         done.messages += len(posted)
         last = max([*posted, *consumed, self._journal.last_posted(head)], default=0)
         for missing in sorted(set(range(1, last + 1)) - set(posted)):

@@ -5,9 +5,8 @@ from contextlib import closing, contextmanager
 
 import psycopg
 
-from runtime.journal.head import RunHead
 from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.connecting import Cursor, Link
+from runtime.journal.postgres.connecting import Link
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.reading import PostgresReader
 from runtime.journal.postgres.schema import check_upgraded, version_of
@@ -31,11 +30,7 @@ def open_inspection(address: Address) -> Iterator[Inspection | None]:
             with snapshot(link) as (cursor, now):
                 # The constraints of the tables are checked at every change, and the server's log has no part that could
                 # be removed beside its tables. Numbers are also skipped where an admission failed: they tell nothing.
-                yield Inspection(PostgresReader(cursor, now), found=lambda head: _found(cursor, head))
+                found = {run: taken_up for run, *taken_up in cursor.execute("SELECT id, due, unread FROM replan.runs")}
+                yield Inspection(PostgresReader(cursor, now), found=lambda head: found[head.id])
     except psycopg.Error as error:
         raise explain(address, error) from error
-
-
-def _found(cursor: Cursor, head: RunHead) -> tuple[float | None, bool]:
-    ((due, unread),) = cursor.execute("SELECT due, unread FROM replan.runs WHERE id = %s", (head.id,)).fetchall()
-    return due, unread
