@@ -145,7 +145,7 @@ def main():
     tune()
     results["searches"] = {search: of_search(search, options.trials) for search in SEARCHES}
     results["belief"] = of_decisions(options.trials)
-    paths = sorted((HERE.parent / "configs" / "experiments").glob("*.yaml"))
+    paths = sorted((HERE.parent / "docs" / "experiments").glob("*.yaml"))
     experiments = {path.stem: of_experiment(path, 3 * options.trials) for path in paths}
     trials = sum(result["trials"] for result in experiments.values())
     seconds = sum(result["trials"] / result["trials_per_second"] for result in experiments.values())

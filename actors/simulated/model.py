@@ -1,4 +1,4 @@
-"""The simulated author as a model, and the loader of its profiles: a shipped name, or a path."""
+"""The simulated author as a model, and the loader of its profiles."""
 
 from pathlib import Path
 
@@ -47,19 +47,21 @@ def address(spec: Simulated) -> str:
     return f"simulated:{spec.profile}?seed={spec.seed}"
 
 
-def load_profile(name: str, root: Path, *, place: str = "--model") -> Profile:
-    """Return a profile; `place` is the flag or key that names it.
+def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | None = None) -> Profile:
+    """Return a profile: that of this name in the folder `own`, else the shipped one.
+
+    `place` is the flag or key that names it.
 
     Raises:
         UsageProblem: there is no such profile, or it is invalid; with file, line and the nearest valid name.
     """
     try:
-        document = _document(name, root)
+        document = _document(name, root, own)
     except UsageProblem as problem:
         raise UsageProblem(problem.cause, place=problem.place or place, hint=problem.hint) from None
     value = document.value
     if isinstance(value, dict) and BASED_ON in value:
-        base = _document(str(value[BASED_ON]), root)
+        base = _document(str(value[BASED_ON]), root, own)
         if not isinstance(base.value, dict) or BASED_ON in base.value:
             cause = f"{value[BASED_ON]!r} is itself based on another profile, or is none"
             raise document.problem(cause, (BASED_ON,), "name a profile without `based_on`")
@@ -73,5 +75,7 @@ def load_profile(name: str, root: Path, *, place: str = "--model") -> Profile:
     return profile
 
 
-def _document(name: str, root: Path) -> Document:
+def _document(name: str, root: Path, own: Path | None) -> Document:
+    if own is not None and (own / f"{name}.yaml").is_file():
+        return read_document(own / f"{name}.yaml")
     return read_document(find_shipped(name, root / "configs" / "profiles", "profile", ()))

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from actors.files.config_model import Config, config_error
 from actors.files.suggestions import nearest
+from runtime.core.cost import Price
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
@@ -190,6 +191,11 @@ class Profile(Config):
         for cause, row in self.findings.items():
             _check_sum(row, ("findings", cause))
         return self
+
+    @property
+    def price(self) -> Price:
+        """The price of the model that the profile imitates."""
+        return Price.per_mtok(self.cost.input_usd_per_mtok, self.cost.output_usd_per_mtok, "simulated")
 
     @property
     def upstream(self) -> tuple[str, ...]:

@@ -1,23 +1,20 @@
 """The tables of an experiment with bounds: their curves, and their values at the baseline's mean calls."""
 
-from actors.config.model_spec import Simulated, parse_model_spec
-from actors.simulated.model import load_profile
-from replan.experiments.definition import Experiment
+from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.scorecard import Table, rounded
-from replan.setup.data_files import data_root
 
 
-def with_bounds(experiment: Experiment, means: Table) -> dict[str, Table]:
+def with_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
     """Return the table `bounds`, and `equal_mean` with a row for each bound of each model that has them."""
     from replan.experiments.bounds import at_calls, bounds_of  # noqa: PLC0415 - numpy is optional
 
     bounds, extended = list[dict[str, str | int | float | None]](), list(means)
-    for model in experiment.models:
-        spec = parse_model_spec(model)
+    experiment = prepared.experiment
+    for model, profile in {arm.arm.model: arm.profile for arm in prepared.arms}.items():
         base = next((row for row in means if row["model"] == model and row["arm"] == experiment.baseline), None)
-        if not isinstance(spec, Simulated) or base is None:
+        if profile is None or base is None:
             continue
-        points = list(bounds_of(load_profile(spec.profile, data_root()), experiment.caps, experiment.bound_prices))
+        points = list(bounds_of(profile, experiment.caps, experiment.bound_prices))
         bounds += [
             {
                 "model": model,

@@ -12,8 +12,9 @@ from actors.files.document import Document
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
-from actors.planning.prepare import RunOptions, RunRequest
+from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.policy.table import Policy
+from actors.run.kind import Setup
 from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.model import load_profile
 from actors.simulated.profile import Profile
@@ -26,11 +27,14 @@ from replan.experiments.problems import Problem, read_problems
 from replan.experiments.results import Header, Trial
 from replan.experiments.trial_metrics import TrialKey, trial_from
 from replan.runs.models import check_model
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import setup_for
 from replan.setup.settings import Choice, UserConfig
 from replan.setup.version import release
 from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
+
+PROFILES = "profiles"
+"""The folder beside an experiment's file with profiles of its own."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,19 @@ class Installation:
     now: float
     """The current time, in UTC seconds."""
 
+    def setup(self, choice: Choice, profile: Profile | None) -> Setup:
+        """Return what runs with a model are prepared with; a profile need not be a shipped one."""
+        if profile is not None:
+            return Setup(choice.text, profile.price, self.registry, self.root, self.environment, self.now)
+        return setup_for(
+            choice,
+            config=self.config,
+            registry=self.registry,
+            root=self.root,
+            environment=self.environment,
+            now=self.now,
+        )
+
 
 def prepare(path: Path, installation: Installation, *, skip_broken: bool = False) -> PreparedExperiment:
     """Return the experiment in a file; `skip_broken` leaves out problems that cannot be read.
@@ -154,7 +171,10 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
     """
     experiment, document = load_experiment(path)
     problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)
-    models = {model: _model(model, number, document, installation) for number, model in enumerate(experiment.models)}
+    models = {
+        model: _model(model, number, document, installation, path.parent / PROFILES)
+        for number, model in enumerate(experiment.models)
+    }
     arms = []
     for arm in experiment.arms():
         place = ("pipelines", experiment.pipelines.index(arm.pipeline))
@@ -183,12 +203,14 @@ def _text(problem: UsageProblem) -> str:
     return f"{problem.place}: {problem.cause}" if problem.place else problem.cause
 
 
-def _model(model: str, number: int, document: Document, installation: Installation) -> tuple[Choice, Profile | None]:
+def _model(
+    model: str, number: int, document: Document, installation: Installation, own: Path
+) -> tuple[Choice, Profile | None]:
     """Return the model with this number, and its profile if it is simulated. Raises `UsageProblem` with its line."""
     try:
         spec = parse_model_spec(model, place="")
         if isinstance(spec, Simulated):
-            return Choice(model, spec), load_profile(spec.profile, installation.root, place="")
+            return Choice(model, spec), load_profile(spec.profile, installation.root, place="", own=own)
         check_model(spec, installation.environment)
     except UsageProblem as problem:
         raise document.problem(_text(problem), ("models", number), problem.hint) from None
@@ -225,16 +247,7 @@ def _prepared_arm(
         search=arm.search,
         limits={"max_calls": arm.cap or experiment.calls_max},
     )
-    request = prepare_run(
-        problem.text,
-        options,
-        choice,
-        config=installation.config,
-        registry=installation.registry,
-        root=installation.root,
-        environment=installation.environment,
-        now=installation.now,
-    )
+    request = prepare_planning(PlanningInput(problem.text, options), installation.setup(choice, profile))
     policy = request.pinned.policy
     if arm.pipeline.policy is not None:
         policy = load_policy(arm.pipeline.policy, installation.root, folder)

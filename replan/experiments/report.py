@@ -18,6 +18,7 @@ from replan.experiments.equal_calls import CAPTIONS as EQUAL_CALLS
 from replan.experiments.equal_calls import equal_calls_tables
 from replan.experiments.intervals import wilson_interval
 from replan.experiments.plots import Point, can_draw, curves, points
+from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.results import Trial
 from replan.experiments.scorecard import Cell, Scorecard, Table, scorecard, success_by
 
@@ -56,19 +57,20 @@ def captions(experiment: Experiment) -> Mapping[str, str]:
     return {**extra, **CAPTIONS}
 
 
-def write_report(experiment: Experiment, trials: Sequence[Trial], planned: int, folder: Path) -> Scorecard:
-    """Write tables, plots and the page into a folder; return the scorecard. `planned` is the number of all trials."""
+def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: Path) -> Scorecard:
+    """Write tables, plots and the page into a folder; return the scorecard."""
+    experiment = prepared.experiment
     card = scorecard(trials, experiment.references(), experiment.budgets)
     extra = equal_calls_tables(experiment, trials)
     if experiment.bounds:
-        extra |= with_bounds(experiment, extra["equal_mean"])
+        extra |= with_bounds(prepared, extra["equal_mean"])
     card = Scorecard({**card.tables, **extra})
     plots = dict(_plots(experiment, card, trials)) if can_draw() else {}
     for name, table in card.tables.items():
         (folder / f"{name}.csv").write_bytes(to_csv(table).encode())
     for name, svg in plots.items():
         (folder / f"{name}.svg").write_bytes(svg.encode())
-    (folder / PAGE).write_bytes(_page(experiment, card, plots, len(trials), planned).encode())
+    (folder / PAGE).write_bytes(_page(experiment, card, plots, len(trials), len(prepared.trials)).encode())
     return card
 
 

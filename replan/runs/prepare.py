@@ -128,7 +128,6 @@ def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], n
     if isinstance(choice.spec, Simulated):
         from actors.simulated.model import load_profile  # noqa: PLC0415 - few runs need it
 
-        cost = load_profile(choice.spec.profile, root).cost
-        return Price.per_mtok(cost.input_usd_per_mtok, cost.output_usd_per_mtok, "simulated")
+        return load_profile(choice.spec.profile, root).price
     url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None
     return price_of(choice.spec, base_url=url, own=own, at=now)

@@ -12,7 +12,10 @@ from replan.setup.config_schemas import SCHEMAS, schema_text, write_schemas
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
     "policy": sorted((ROOT / "configs" / "policies").glob("*.yaml")),
-    "profile": sorted((ROOT / "configs" / "profiles").glob("*.yaml")),
+    "profile": [
+        *sorted((ROOT / "configs" / "profiles").glob("*.yaml")),
+        *sorted((ROOT / "docs" / "experiments" / "full" / "profiles").glob("*.yaml")),
+    ],
     "workflow": sorted((ROOT / "configs" / "workflows").glob("*.yaml")),
     "prompts": sorted((ROOT / "prompts").glob("*.yaml")),
 }

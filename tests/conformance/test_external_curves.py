@@ -1,5 +1,6 @@
 """The simulated author held against published curves: points within their tolerance, dialogues by likelihood."""
 
+import runpy
 from functools import cache
 
 import pytest
@@ -9,7 +10,6 @@ from actors.simulated.model import load_profile
 from actors.simulated.profile import Odds
 from replan.experiments.calibration import calibrate, judge_curves, load_calibration
 from replan.experiments.likelihood import Record, held_out_p, posterior_draws
-from replan.experiments.posterior_profiles import profile_files
 from replan.setup.data_files import data_root
 from tests.support.external import FOLDER
 
@@ -57,8 +57,9 @@ def test_a_model_that_the_held_out_half_contradicts_is_rejected():
 
 
 def test_the_profiles_with_draws_are_those_of_the_posterior():
-    for name, text in profile_files(CURVES):
-        shipped = load_profile(name, data_root()).odds
+    script = runpy.run_path(str(data_root() / "docs" / "posterior_draws.py"))
+    for name, text in script["profile_files"](CURVES):
+        shipped = load_profile(name, data_root(), own=script["FOLDER"]).odds
         drawn = Odds.model_validate(yaml.safe_load(text)["odds"])
         assert shipped.model_dump() == pytest.approx(drawn.model_dump(), rel=0.02)
 

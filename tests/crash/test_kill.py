@@ -159,7 +159,7 @@ def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, fork_server):
 def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
     """S22: two plans fail alike, so a model classifies the failure, as the seventh call; again after a kill."""
     workflow = tmp_path / "classified.yaml"
-    shipped = (data_root() / "configs" / "experiments" / "workflows" / "rules.yaml").read_text()
+    shipped = (data_root() / "docs" / "experiments" / "workflows" / "rules.yaml").read_text()
     workflow.write_text(f"{shipped}\nclassifications_max: 2\n")
     broken = plan(needs_missing_token="licence_granted")
     answers = {**SCRIPT, "g_plan": [broken, broken, {"cause": "own_mistake"}, *[plan()] * 40]}

@@ -58,7 +58,8 @@ def test_a_price_makes_planners_give_up_earlier():
 
 
 def test_a_world_with_other_levels_has_no_bounds():
-    assert list(bounds_of(load_profile("chain_2", data_root()), (10,))) == []
+    own = data_root() / "docs" / "experiments" / "full" / "profiles"
+    assert list(bounds_of(load_profile("chain_2", data_root(), own=own), (10,))) == []
 
 
 def test_a_bound_is_read_off_between_its_points():

@@ -15,7 +15,7 @@ from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
 
-FILE = data_root() / "configs" / "experiments" / "executions" / "tools.yaml"
+FILE = data_root() / "docs" / "experiments" / "executions" / "tools.yaml"
 SMALL = {
     "kind": "executions",
     "name": "small",

@@ -19,7 +19,7 @@ from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 
-FOLDER = data_root() / "configs" / "experiments"
+FOLDER = data_root() / "docs" / "experiments"
 FILES = sorted(FOLDER.glob("*.yaml"))
 FULL = sorted((FOLDER / "full").glob("*.yaml"))
 TABLES = data_root() / "docs" / "experiments"
@@ -76,9 +76,9 @@ def test_a_published_experiment_has_all_its_tables(path):
 
 def test_the_quick_experiment_reproduces_its_committed_tables(tmp_path):
     """`make lab` checks all of them."""
-    experiment = prepared(data_root() / "configs" / "experiments" / "quick.yaml")
+    experiment = prepared(data_root() / "docs" / "experiments" / "quick.yaml")
     trials = run_simulated(experiment, Store(tmp_path, experiment.header()), lambda done, of: None, 1)
-    write_report(experiment.experiment, trials, len(trials), tmp_path)
+    write_report(experiment, trials, tmp_path)
     for name in CAPTIONS:
         committed = TABLES / "quick" / f"{name}.csv"
         assert (tmp_path / committed.name).read_bytes() == committed.read_bytes(), f"{name}: run `make lab`"

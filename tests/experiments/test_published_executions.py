@@ -16,7 +16,7 @@ from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 
-FILES = sorted((data_root() / "configs" / "experiments" / "executions").glob("*.yaml"))
+FILES = sorted((data_root() / "docs" / "experiments" / "executions").glob("*.yaml"))
 COMMITTED = data_root() / "docs" / "experiments"
 SCHEMAS = data_root() / "configs" / "schemas"
 

@@ -55,8 +55,8 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     experiment = prepared_in(folder, description="Two <searches> & one problem.")
     trials = run_simulated(experiment, Store(folder / "out", experiment.header()), lambda done, of: None, 1)
-    write_report(experiment.experiment, trials, len(trials), folder / "out")
-    return experiment.experiment, trials, folder / "out"
+    write_report(experiment, trials, folder / "out")
+    return experiment, trials, folder / "out"
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_the_same_data_give_the_same_bytes(reported, tmp_path):
     experiment, trials, folder = reported
     again = tmp_path / "again"
     again.mkdir()
-    write_report(experiment, trials, len(trials), again)
+    write_report(experiment, trials, again)
     names = {path.name for path in again.iterdir()}
     assert names == {PAGE, "success.svg", "calls.svg", "delta.svg", *(f"{name}.csv" for name in CAPTIONS)}
     assert all((again / name).read_bytes() == (folder / name).read_bytes() for name in names)
@@ -100,7 +100,7 @@ def test_an_interval_is_shown_in_the_cell_of_its_value(reported, monkeypatch):
     """Not in its own columns: the widest table would not fit a screen or a page."""
     experiment, trials, folder = reported
     monkeypatch.setattr(report, "can_draw", lambda: False)
-    card = write_report(experiment, trials, len(trials), folder)
+    card = write_report(experiment, trials, folder)
     text = (folder / PAGE).read_text()
     assert all(
         name.endswith(("_low", "_high")) or f">{name.replace('_', ' ')}</th>" in text for name in card.tables["arms"][0]
@@ -116,7 +116,7 @@ def test_each_model_has_its_own_plots(prepared, tmp_path):
     """Arms are compared on the same model, and a plot with the lines of all models is unreadable."""
     experiment = prepared(models=["simulated:base", "simulated:stepwise"], seeds={"first": 1000, "count": 1})
     trials = run_simulated(experiment, Store(tmp_path / "out", experiment.header()), lambda done, of: None, 1)
-    write_report(experiment.experiment, trials, len(trials), tmp_path / "out")
+    write_report(experiment, trials, tmp_path / "out")
     for place, model in ((1, "simulated:base"), (2, "simulated:stepwise")):
         plots = [ET.fromstring((tmp_path / "out" / f"{name}_{place}.svg").read_text()) for name in PLOTS]
         assert all(plot.findtext(f"{SVG}title").endswith(f", {model}") for plot in plots)
@@ -180,7 +180,7 @@ def test_without_matplotlib_a_report_has_its_tables_and_says_what_to_install(rep
     for plot in folder.glob("*.svg"):
         plot.unlink()
     monkeypatch.setattr(report, "can_draw", lambda: False)
-    write_report(experiment, trials, len(trials), folder)
+    write_report(experiment, trials, folder)
     text = (folder / PAGE).read_text()
     assert "replan[experiments]" in text
     assert "<table" in text
@@ -204,13 +204,13 @@ def test_every_plot_is_valid_svg_with_a_title(reported):
 def test_the_report_of_an_incomplete_experiment_says_so(reported, monkeypatch):
     experiment, trials, folder = reported
     monkeypatch.setattr(report, "can_draw", lambda: False)
-    write_report(experiment, trials[:3], 8, folder)
+    write_report(experiment, trials[:3], folder)
     assert "3 of 8: the budget is spent" in (folder / PAGE).read_text()
 
 
 def test_an_empty_experiment_has_an_empty_report(reported):
     experiment, _, folder = reported
-    write_report(experiment, [], 8, folder)
+    write_report(experiment, [], folder)
     page = Page()
     page.feed((folder / PAGE).read_text())
     assert page.open == []

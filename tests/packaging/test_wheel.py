@@ -108,6 +108,17 @@ def test_the_command_ignores_packages_of_the_same_names_in_the_folder(installed,
     assert json.loads(output)["outcome"] == "success"
 
 
+def test_an_installed_wheel_runs_an_experiment(installed, tmp_path):
+    """The published experiments are not in it; a user's own file needs nothing but shipped names."""
+    (tmp_path / "login.md").write_text("The login fails with a timeout when the session store is slow.")
+    (tmp_path / "mine.yaml").write_text(
+        "{name: mine, description: d, problems: [login.md], models: ['simulated:base'], pipelines: [{name: search}], "
+        "seeds: {first: 0, count: 1}, baseline: search}"
+    )
+    printed = json.loads(_run(installed / "replan", "experiment", "mine.yaml", "--json", cwd=tmp_path))
+    assert [row["trials"] for row in printed["arms"]] == [1]
+
+
 def test_an_installed_wheel_imports_its_own_packages(installed, folder_with_same_names):
     code = "import replan, actors, runtime; print(*(m.__file__ for m in (replan, actors, runtime)), sep='\\n')"
     for line in _run(installed / "python", "-P", "-c", code, cwd=folder_with_same_names).splitlines():

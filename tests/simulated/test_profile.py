@@ -9,6 +9,7 @@ from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 
 SHIPPED = sorted(path.stem for path in (data_root() / "configs" / "profiles").glob("*.yaml"))
+LABORATORY = data_root() / "docs" / "experiments" / "full" / "profiles"
 
 
 def own(tmp_path, **changes):
@@ -27,6 +28,18 @@ def written(tmp_path, **value):
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_profile_loads_under_its_name(name):
     assert load_profile(name, data_root()).name == name
+
+
+def test_the_profiles_of_the_laboratory_are_found_beside_its_experiments_only():
+    for path in LABORATORY.glob("*.yaml"):
+        assert load_profile(path.stem, data_root(), own=LABORATORY).name == path.stem
+        with pytest.raises(UsageProblem, match="unknown profile"):
+            load_profile(path.stem, data_root())
+
+
+def test_a_profile_beside_an_experiment_is_taken_before_a_shipped_one(tmp_path):
+    folder = written(tmp_path, name="deaf", description="d", based_on="base", easy=0.5) / "configs" / "profiles"
+    assert load_profile("deaf", data_root(), own=folder).easy == 0.5
 
 
 def test_the_four_worlds_differ_from_the_base_in_their_causes_only():

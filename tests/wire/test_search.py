@@ -32,7 +32,7 @@ from tests.support.answers import Answer, Handler, by_step, request_parts
 from tests.support.artifacts import GOOD, PROBLEM, plan
 from tests.support.openai_server import OpenAIServer, serve
 
-RULES = str(data_root() / "configs" / "experiments" / "workflows" / "rules.yaml")
+RULES = str(data_root() / "docs" / "experiments" / "workflows" / "rules.yaml")
 """The shipped workflow, with a policy whose rows decide."""
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _EXPERIMENT = examples(
-    "replan experiment configs/experiments/quick.yaml",
+    "replan experiment docs/experiments/quick.yaml",
     "replan experiment mine.yaml --out results/mine --json | jq '.arms[] | {arm, success}'",
     "replan experiment --calibrate curves/",
 )
@@ -78,7 +78,7 @@ def experiment(
         notice(text)
     store = Store(folder or Path("experiments") / prepared.experiment.name, prepared.header())
     trials = run_trials_of(prepared, store, jobs)
-    card = write_report(prepared.experiment, trials, len(prepared.trials), store.folder)
+    card = write_report(prepared, trials, store.folder)
     if as_json:
         print_json({"name": prepared.experiment.name, "folder": str(store.folder), **card.tables})
     else:
