@@ -99,24 +99,27 @@ def main():
         "goal_ms_over_bare": {"replan --help": HELP_GOAL_MS, "completing a run": COMPLETION_GOAL_MS},
         "goal_before_to_now": FASTER_GOAL,
     }
-    print(tables(results))
+    print(tables(results, every=True))
     write("startup", results)
 
 
-def tables(results):
-    """Return the results as Markdown."""
+def tables(results, *, every=False):
+    """Return the results as Markdown: all, or without the comparison with an earlier commit."""
     rows = []
     for name, time_ms in results["ms"].items():
         over, goal = results["ms_over_bare"][name], results["goal_ms_over_bare"].get(name)
         rows.append((name, spread_text(time_ms), spread_text(over), verdict(over["median"], goal)))
     heads = ("", "ms", "ms over `python -c pass`", "goal")
+    process_table = f"Starting a process, {results['rounds']} rounds:\n\n{table(heads, rows)}"
+    if not every:
+        return process_table
     earlier_rows = [
         (name, spread_text(results["ms_before"][name]), spread_text(results["ms"][name]), *_faster(results, ratio))
         for name, ratio in results["before_to_now"].items()
     ]
     earlier_heads = ("ms", f"at {results['before']}", "now", f"{results['before']} : now", "goal")
     return (
-        f"Starting a process, {results['rounds']} rounds:\n\n{table(heads, rows)}\n\n"
+        f"{process_table}\n\n"
         f"Commands that only read, compared with commit {results['before']}, in the same rounds:\n\n"
         f"{table(earlier_heads, earlier_rows)}"
     )

@@ -7,7 +7,6 @@ Reads the results of the benchmarks below, and replaces the text between the two
 
 import json
 
-import bench_before
 import bench_branches
 import bench_execution
 import bench_guards
@@ -31,7 +30,6 @@ BENCHMARKS = {
     "branches": bench_branches,
     "execution": bench_execution,
     "guards": bench_guards,
-    "before": bench_before,
     "startup": bench_startup,
     "lab": bench_lab,
 }
@@ -58,12 +56,12 @@ def fill(page, benchmarks):
 
 
 def provenance(results):
-    """Return the sentence with date, commit, machine and versions of a result."""
+    """Return a line with date, commit, machine and versions of a result."""
     facts = results["machine"]
     packages = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     return (
-        f"Measured on {results['date']} at commit {results['commit']}: {facts['cores']} cores ({facts['processor']}), "
-        f"{facts['system']}, Python {facts['python']}, load {facts['load_before']:g} at the start; {packages}."
+        f"{results['date']}, commit {results['commit']}: {facts['cores']} cores ({facts['processor']}), "
+        f"Python {facts['python']}, load {facts['load_before']:g}; {packages}."
     )
 
 
