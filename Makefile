@@ -9,6 +9,8 @@ SHARE ?= 1
 SEED ?= 1
 COUNT ?= 100
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
+# The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
+WRITING := PYTHONDONTWRITEBYTECODE=
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint linters conformance soak mutants lab lab-full bench peers docs pictures plots lock sbom size clean
@@ -52,7 +54,7 @@ run: $(RUNS) ## plan a shipped problem with the built-in, offline model (PROBLEM
 	@$(BIN)/replan run $(PROBLEM) -m rules
 
 test: $(READY) ## run every suite, on all cores; prints the seconds of each
-	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	@$(WRITING) $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff check
@@ -67,7 +69,7 @@ linters: $(READY) ## install the linters of the image and of compose.yaml into b
 	fi
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
-	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	@$(WRITING) REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
 	@$(BIN)/python -m tests.soak --share $(SHARE)

@@ -4,11 +4,13 @@ Also the Hypothesis profiles, and the seconds of each suite (a top-level folder 
 """
 
 import gc
+import importlib
 import os
 import sys
 import threading
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -98,7 +100,7 @@ def clean_house(tmp_path_factory):
     assert not left, f"threads still run after the last test: {sorted(thread.name for thread in left)}"
     started = {number: line for number, line in _children().items() if number not in children}
     assert not started, f"processes still run after the last test: {started}"
-    gc.unfreeze()  # A command that ran in this process has excluded from collections what was garbage then.
+    gc.unfreeze()  # The collection of tests, and a command that ran in this process, have frozen garbage too.
     gc.collect()
     opened = {number: target for number, target in _open_files().items() if files.get(number) != target}
     assert not opened, f"files still open after the last test: {opened}"
@@ -109,6 +111,25 @@ def warm(clean_house):
     """The folder of a command `replan` that need not import the program each time it is started."""
     with warm_commands() as folder:
         yield folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session):
+    """Let each worker import another part of the tests first.
+
+    Workers that run side by side would otherwise compile the same files at the same time, where none is compiled yet.
+    """
+    config = session.config
+    if (worker := getattr(config, "workerinput", None)) and config.args == config.getini("testpaths"):
+        files = sorted(Path(__file__).parent.rglob("test_*.py"))
+        for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+            with suppress(Exception):  # The collection of the file will report it.
+                importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
+
+
+def pytest_collection_finish():
+    """Leave what the collection has made out of later searches for garbage: it stays until the end."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

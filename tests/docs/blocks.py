@@ -13,6 +13,7 @@ code than 0 says so: `COMMAND || echo "exit code $?"`.
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -64,6 +65,7 @@ class _Blocks(HTMLParser):
             self._text, self._in_pre = None, False
 
 
+@cache
 def rendered(page: Path) -> _Blocks:
     """Return what a page's HTML holds."""
     parser = _Blocks()
@@ -75,6 +77,11 @@ def rendered(page: Path) -> _Blocks:
 def blocks(page: Path) -> list[Block]:
     """Return a page's code blocks in order."""
     return rendered(page).blocks
+
+
+def has_fence(page: Path, language: str) -> bool:
+    """Tell whether a page has a fence of a language, without rendering it."""
+    return any(match["info"] == language for match in FENCE.finditer(page.read_text(encoding="utf-8")))
 
 
 SEARCHED = ("market", "cloud")

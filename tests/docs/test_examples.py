@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from replan.cli.commands.explain import terms
-from tests.docs.blocks import FENCE, ROOT, Block, blocks, pages, rendered
+from tests.docs.blocks import FENCE, ROOT, Block, blocks, has_fence, pages, rendered
 from tests.docs.reader import RUN_ID, Reader, difference
 from tests.support.openai_server import Answer, by_step, serve
 from tests.support.question_form import breaches_below
 
-FOLLOWED = [page for page in pages() if any(block.language == "sh" for block in blocks(page))]
+FOLLOWED = [page for page in pages() if has_fence(page, "sh")]
 TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-to") or page.name == "README.md"]
 """The pages that people begin with."""
 LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
@@ -226,6 +226,7 @@ def test_the_tree_on_the_front_page_is_the_one_that_the_tutorial_has_printed():
 
 def test_the_pages_that_teach_are_followed():
     """A parser that found no blocks would let all pages pass."""
+    assert [page for page in pages() if any(block.language == "sh" for block in blocks(page))] == FOLLOWED
     names = {name_of(page) for page in FOLLOWED}
     assert {"README.md", "docs/tutorial/first-plan.md"} <= names
     assert {name_of(page) for page in pages() if page.parent.name == "how-to"} <= names

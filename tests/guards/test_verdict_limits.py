@@ -22,7 +22,8 @@ def filled(start, item, end, size=SIZE - 100):
 
 def numbered(start, template, end, count):
     """Return a text with the numbers from 0 in a template."""
-    return start + ",".join(template.replace("N", str(number)) for number in range(count)) + end
+    before, after = template.split("N")
+    return start + before + f"{after},{before}".join(map(str, range(count))) + after + end
 
 
 SHAPES = {
