@@ -21,9 +21,9 @@ from actors.config.model_spec import parse_model_spec
 from actors.planning import rules as decisions
 from actors.planning.prepare import RunOptions
 from actors.policy.decision import decide
-from actors.simulated.model import load_profile
-from replan.experiments.lab import LabSetup, simulate_run
+from actors.simulated.profile import load_profile
 from replan.experiments.preparation import Installation, prepare
+from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune

@@ -1,4 +1,7 @@
-"""The replies of the simulated author: a function of profile, seed, request id and the content of the prompt."""
+"""The simulated author as a model. A reply is a function of profile, seed, request id and the content of the prompt.
+
+In acquisition runs it writes what the rules write, of which a known share is wrong.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,20 +10,51 @@ from functools import cached_property
 from typing import Any
 
 import orjson
+import trio
 
+from actors.config.model_spec import Simulated
 from actors.guards.shapes import PROBLEM_TYPES
 from actors.policy.cause import CLASSIFIER, Cause
+from actors.rules.acquisition import AUTHORS as ACQUISITION
+from actors.rules.acquisition import acquisition_reply
 from actors.run.ids import call_of
-from actors.simulated import acquisition
 from actors.simulated.plans import DEFECT_STEPS, note, simulated_plan
 from actors.simulated.profile import PLAN, UNSOLVABLE, Profile
 from actors.simulated.seeded import draw, normal, pick, tag
 from actors.simulated.world import World, clue, read_views, strategy_for, views_text
+from runtime.core.clock import Clock
 from runtime.core.cost import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 BYTES_PER_TOKEN = 4
 """A common rule of thumb for English text and JSON."""
+
+
+class SimulatedModel:
+    """A model that returns the replies of the simulated author, each after its simulated latency."""
+
+    def __init__(self, profile: Profile, seed: int, clock: Clock) -> None:
+        self._profile, self._seed, self._clock = profile, seed, clock
+
+    @property
+    def name(self) -> str:
+        """The model's name, as after `--model`."""
+        return address(Simulated(self._profile.name, self._seed))
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the reply, or the fault, after its latency."""
+        await trio.lowlevel.checkpoint()
+        reply, seconds = answer(self._profile, self._seed, request, self.name)
+        await self._clock.sleep_until(self._clock.now() + seconds)
+        return reply
+
+    async def aclose(self) -> None:
+        """Do nothing: the model holds no resources."""
+
+
+def address(spec: Simulated) -> str:
+    """Return the argument of `--model` that names a simulated author."""
+    return f"simulated:{spec.profile}?seed={spec.seed}"
 
 
 @dataclass(frozen=True)
@@ -58,13 +92,13 @@ def answer_in(
     """Return the reply to a request about a known problem, and its latency, as `answer` does."""
     profile, role = world.profile, str(material.get("role", ""))
     writer = AUTHORS.get(role) or (_part if role in profile.levels else None)
-    if writer is None and role not in acquisition.ROLES:
-        known = ", ".join((*AUTHORS, *sorted(acquisition.ROLES)))
+    if writer is None and role not in ACQUISITION:
+        known = ", ".join((*AUTHORS, *sorted(ACQUISITION)))
         message = f"the simulated author has no role {role!r}; it knows {known}, and the levels of its profile"
         return Fault(kind=FaultKind.BAD_REQUEST, message=message), 0.0
     node = call_of(request_id)  # Every try of an attempt gets the same reply.
     if writer is None:
-        text = acquisition.acquisition_text(profile, world.key, node, material)
+        text = acquisition_text(profile, world.key, node, material)
     else:
         text = orjson.dumps(writer(Request(world, node, material))).decode()
     if draw(world.key, node, "malformed") < profile.malformed:
@@ -200,6 +234,32 @@ def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
     if draw(world.key, question, "person") >= person.accuracy:
         level = _another_level(world.profile, level, world.key, question, "person")
     return f"The mistake is about {clue(level)}."
+
+
+def acquisition_text(profile: Profile, key: str, node: str, material: Mapping[str, Any]) -> str:
+    """Return the reply to a call; `key` and `node` are what its chances are drawn by."""
+    role = str(material["role"])
+    text = acquisition_reply(role, material)
+    if draw(key, node, "acquisition") >= profile.acquisition_errors:
+        return text
+    return orjson.dumps(_mistaken(role, orjson.loads(text), draw(key, node, "error"))).decode()
+
+
+def _mistaken(role: str, reply: dict[str, Any], chance: float) -> dict[str, Any]:
+    """Return a reply with one of the mistakes that models make in a role, by a chance from 0 to 1."""
+    first = chance < 0.5
+    match role:
+        case "acquisition_plan":
+            unknown = {**reply, "action": "search", "target_field": "no.such.field", "query": "anything"}
+            return unknown if first else {**reply, "action": "reflect", "target_field": ""}
+        case "acquisition_observe":
+            invented = [{**value, "quote": "Everybody knows this."} for value in reply["values"]]
+            altered = [{**value, "value": "123,456,789"} for value in reply["values"]]
+            return {"values": invented if first else altered}
+        case "acquisition_reflect":
+            return {**reply, "finish": False} if first else {"assessment": "as simulated"}
+        case _:
+            return {"formula": "a * b", "fields": [{"name": "a", "label": "as simulated", "unit": "parsec"}]}
 
 
 CAUSES: Mapping[str, Cause] = {

@@ -1,14 +1,20 @@
-"""Profiles of the simulated author: how hard its problems are, and the causes of its mistakes."""
+"""Profiles of the simulated author, and their loader: how hard problems are, and the causes of mistakes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from actors.config.shipped_files import find_shipped
 from actors.files.config_model import Config, config_error
+from actors.files.document import Document
 from actors.files.suggestions import nearest
+from actors.files.validation_errors import usage_problem
+from actors.files.yaml_document import read_document
 from runtime.core.cost import Price
+from runtime.core.errors import UsageProblem
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
@@ -219,3 +225,37 @@ def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple
     total = sum(shares.values())
     if abs(total - 1) > SUM_TOLERANCE:
         raise config_error(f"the shares add up to {total:g}, not to 1", path, "they are shares of all cases")
+
+
+def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | None = None) -> Profile:
+    """Return a profile: that of this name in the folder `own`, else the shipped one.
+
+    `place` is the flag or key that names it.
+
+    Raises:
+        UsageProblem: there is no such profile, or it is invalid; with file, line and the nearest valid name.
+    """
+    try:
+        document = _document(name, root, own)
+    except UsageProblem as problem:
+        raise UsageProblem(problem.cause, place=problem.place or place, hint=problem.hint) from None
+    value = document.value
+    if isinstance(value, dict) and (wanted := value.get("based_on")) is not None:
+        base = _document(str(wanted), root, own)
+        if not isinstance(base.value, dict) or "based_on" in base.value:
+            cause = f"{wanted!r} is itself based on another profile, or is none"
+            raise document.problem(cause, ("based_on",), "name a profile without `based_on`")
+        value = {**base.value, **value}
+    try:
+        profile = Profile.model_validate(value)
+    except ValidationError as error:
+        raise usage_problem(error, document) from None
+    if profile.name != name:
+        raise document.problem(f"the profile's name is {profile.name!r}", ("name",), f"its file is {name}.yaml")
+    return profile
+
+
+def _document(name: str, root: Path, own: Path | None) -> Document:
+    if own is not None and (own / f"{name}.yaml").is_file():
+        return read_document(own / f"{name}.yaml")
+    return read_document(find_shipped(name, root / "configs" / "profiles", "profile", ()))

@@ -14,6 +14,8 @@ _PLASTIC = 1.32471795724474602596
 _STEPS = (1 / _PLASTIC, 1 / _PLASTIC**2)
 QUANTILES = 4096
 """The number of equally likely difficulties that are told apart."""
+DIFFICULTIES = 512
+"""The number of equally likely difficulties over which curves are averaged."""
 
 
 def digest(*words: object) -> bytes:
@@ -58,6 +60,13 @@ def stratum(seed: int, place: int, *words: object) -> float:
     coordinates of a seed are spread evenly over the square.
     """
     return (draw(*words, "stratum", place) + seed * _STEPS[place]) % 1.0
+
+
+@lru_cache(maxsize=256)
+def difficulties(alpha: float, beta: float) -> tuple[float, ...]:
+    """Return `DIFFICULTIES` quantiles of a beta distribution, evenly spaced in probability."""
+    width = QUANTILES // DIFFICULTIES
+    return tuple(beta_quantile(alpha, beta, width * number + width // 2) for number in range(DIFFICULTIES))
 
 
 @lru_cache(maxsize=65_536)

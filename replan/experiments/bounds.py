@@ -21,9 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from actors.simulated.curves import difficulties
 from actors.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, Profile
+from actors.simulated.seeded import difficulties
 from actors.simulated.world import lifted
+from replan.experiments.preparation import PreparedExperiment
+from replan.experiments.tables import Row, Table, rounded
 
 NODES = 8
 """Equally likely difficulties."""
@@ -309,3 +311,40 @@ def at_calls(points: list[Bound], calls: float) -> float:
         if before <= calls <= after:
             return low + (high - low) * (calls - before) / max(after - before, 1e-9)
     return frontier[-1][1] if calls > frontier[-1][0] else frontier[0][1]
+
+
+def with_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
+    """Return the table `bounds`, and `equal_mean` with a row for each bound of each model that has them."""
+    bounds, extended = list[Row](), list(means)
+    experiment = prepared.experiment
+    for model, profile in {arm.arm.model: arm.profile for arm in prepared.arms}.items():
+        base = next((row for row in means if row["model"] == model and row["arm"] == experiment.baseline), None)
+        if profile is None or base is None:
+            continue
+        points = list(bounds_of(profile, experiment.caps, experiment.bound_prices))
+        bounds += [
+            {
+                "model": model,
+                "bound": point.name,
+                "cap": point.cap,
+                "price": point.price,
+                "success": rounded(point.success),
+                "calls_mean": rounded(point.calls),
+            }
+            for point in points
+        ]
+        for name in dict.fromkeys(point.name for point in points):
+            calls = float(base["baseline_calls_mean"] or 0.0)
+            success = at_calls([point for point in points if point.name == name], calls)
+            extended.append(
+                {
+                    **dict.fromkeys(base),
+                    "model": model,
+                    "arm": f"bound: {name}",
+                    "calls_mean": rounded(calls),
+                    "baseline_calls_mean": rounded(calls),
+                    "success": rounded(success),
+                    "delta_success": rounded(success - float(base["success"] or 0.0)),
+                }
+            )
+    return {"bounds": bounds, "equal_mean": extended}

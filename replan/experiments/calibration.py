@@ -6,7 +6,7 @@ likelihood, on instances, of which half are held out.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -17,10 +17,9 @@ from pydantic import Field, ValidationError
 from actors.files.config_model import Config
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
-from actors.simulated.curves import DIFFICULTIES, Tree, best_of, difficulties
 from actors.simulated.profile import Critic, Odds
-from replan.experiments.intervals import mean_interval
-from replan.experiments.scorecard import Cell, Table
+from actors.simulated.seeded import DIFFICULTIES, difficulties, draw
+from replan.experiments.tables import Interval, Row, Table, mean_interval, rounded
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Trials(Config):
 
 
 class Pruning(Config):
-    """A row: a depth-first search with and without a critic; the parameters are those of `curves.Tree`."""
+    """A row: a depth-first search with and without a critic; the parameters are those of `Tree`."""
 
     name: str
     """The row's name."""
@@ -111,65 +110,56 @@ class Calibration(Config):
     """Rows with a tree search."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One number of a row, as published and as simulated."""
-
-    row: str
-    """The row's name."""
-    what: str
-    """What the number is, such as `best of 5, generated`."""
-    recorded: float
-    """The published value, a share from 0 to 1."""
-    simulated: float
-    """The value that the simulation gives."""
-    low: float
-    """The lower bound of the tolerance."""
-    high: float
-    """The upper bound of the tolerance."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the simulated value is within the tolerance."""
-        return self.low <= self.simulated <= self.high
+def best_of(odds: Odds, samples: Sequence[int]) -> dict[int, float]:
+    """Return for each number of independent samples the share of problems that at least one of them solves."""
+    chances = difficulties(odds.alpha, odds.beta)
+    return {count: fmean(1 - (1 - chance) ** count for chance in chances) for count in samples}
 
 
-@dataclass(frozen=True, slots=True)
-class CurveFit:
-    """A curve of dialogues or trials with its fit by likelihood."""
+@dataclass
+class Tree:
+    """A depth-first search that fills in one word after another, as for a crossword; it cannot check a word."""
 
-    row: str
-    """The row's name."""
-    instances: int
-    """The recorded instances."""
-    shipped: Odds
-    """The parameters in the file."""
-    mode: Odds
-    """The most probable parameters after all records."""
-    log_likelihood: float
-    """The logarithm of the probability of the records with them, natural."""
-    held_out_p: float
-    """The p value of the half that was held out from a fit to the other half."""
+    chance: float
+    """The probability that a candidate is right."""
+    width: int
+    """Candidates per word."""
+    depth: int
+    """Words to fill in."""
+    nodes: int
+    """Limit of the candidates visited."""
+    critic: Critic | None
+    """The critic: candidates that it rejects are pruned; None prunes none."""
+    words: tuple[object, ...]
+    """The words that name the draws."""
+    visited: int = 0
+    """Candidates visited so far."""
+    reached: int = 0
+    """The depth of the deepest state so far."""
+    deepest: int = 0
+    """Right words in the first state of that depth."""
+    best: int = 0
+    """The most right words in any state."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the held-out half does not reject the model, and the file has the most probable parameters."""
-        pairs = zip(self.shipped.model_dump().values(), self.mode.model_dump().values(), strict=True)
-        return self.held_out_p >= REJECTED_BELOW and all(abs(math.log(a / b)) < MODE_TOLERANCE for a, b in pairs)
+    def search(self, level: int = 0, right: int = 0, wrong: int = 0) -> None:
+        """Visit the candidates for one word, and search below each that is not pruned."""
+        for _ in range(self.width):
+            if self.visited >= self.nodes or level == self.depth:
+                return
+            self.visited += 1
+            fits = draw(*self.words, self.visited) < self.chance
+            now_right, now_wrong = right + fits, wrong + (not fits)
+            self.best = max(self.best, now_right)
+            if level + 1 > self.reached:
+                self.reached, self.deepest = level + 1, now_right
+            if not self._pruned(now_wrong):
+                self.search(level + 1, now_right, now_wrong)
 
-
-@dataclass(frozen=True, slots=True)
-class CurveTest:
-    """What a curve says about a hypothesis."""
-
-    row: str
-    """The row's name."""
-    hypothesis: str
-    """The hypothesis, a key of `likelihood.HYPOTHESES`."""
-    p: float
-    """The p value of its likelihood ratio; below 0.05 the curve excludes it."""
-    power: float
-    """How probable it is that such a curve excludes it, if the most probable parameters are true."""
+    def _pruned(self, wrong: int) -> bool:
+        if self.critic is None:
+            return False
+        share = self.critic.detects if wrong else self.critic.objects
+        return draw(*self.words, self.visited, "critic") < share
 
 
 def load_calibration(root: Path) -> Calibration:
@@ -181,31 +171,50 @@ def load_calibration(root: Path) -> Calibration:
         raise usage_problem(error, document) from None
 
 
-def calibrate(calibration: Calibration, folder: Path) -> Iterator[Comparison]:
-    """Yield the comparisons with the recorded curves in a folder. Raises `UsageProblem` if they cannot be read."""
-    instances = calibration.instances
-    counts = _read_json(folder / "tot_game24_counts.json")
-    for row in calibration.best_of:
-        yield from _compare_best_of(row, counts[row.key]["per_puzzle"])
-    crosswords = _read_json(folder / "tot_crosswords.json")
+def calibrate(calibration: Calibration, folder: Path) -> Table:
+    """Return each number of a row as published and as simulated; raises `UsageProblem` where no curve can be read.
+
+    `low` and `high` are the tolerance of the simulated value, and `holds` says whether it is within.
+    """
+    counts = _read(folder / "tot_game24_counts.json")
+    table = [made for row in calibration.best_of for made in _compare_best_of(row, counts[row.key]["per_puzzle"])]
+    crosswords = _read(folder / "tot_crosswords.json")
     for pruning in calibration.pruning:
-        yield from _compare_pruning(pruning, crosswords, instances // 10)
+        table += _compare_pruning(pruning, crosswords, calibration.instances // 10)
+    return table
 
 
-def _compare_best_of(row: BestOf, puzzles: Sequence[Mapping[str, int]]) -> Iterator[Comparison]:
+def _compared(row: str, what: str, recorded: float, simulated: float, tolerance: Interval) -> Row:
+    low, high = tolerance
+    return {
+        "row": row,
+        "what": what,
+        "recorded": rounded(recorded),
+        "simulated": rounded(simulated),
+        "low": rounded(low),
+        "high": rounded(high),
+        "holds": "yes" if low <= simulated <= high else "NO",
+    }
+
+
+def _compare_best_of(row: BestOf, puzzles: Sequence[Mapping[str, int]]) -> Iterator[Row]:
     simulated = best_of(row.odds, [count for count, _ in row.recorded])
     for count, published in row.recorded:
         share = fmean(
             1 - math.comb(puzzle["n"] - puzzle["correct"], count) / math.comb(puzzle["n"], count) for puzzle in puzzles
         )
-        low, high = published - COUNTS_TOLERANCE, published + COUNTS_TOLERANCE
-        yield Comparison(row.name, f"best of {count}, from counts", published, share, low, high)
-        low, high = share - GENERATOR_TOLERANCE, share + GENERATOR_TOLERANCE
-        yield Comparison(row.name, f"best of {count}, generated", share, simulated[count], low, high)
+        tolerance = published - COUNTS_TOLERANCE, published + COUNTS_TOLERANCE
+        yield _compared(row.name, f"best of {count}, from counts", published, share, tolerance)
+        tolerance = share - GENERATOR_TOLERANCE, share + GENERATOR_TOLERANCE
+        yield _compared(row.name, f"best of {count}, generated", share, simulated[count], tolerance)
 
 
-def judge_curves(calibration: Calibration, folder: Path) -> Iterator[tuple[CurveFit, list[CurveTest]]]:
-    """Yield each curve of dialogues and trials with its fit, and with what it can say about hypotheses.
+def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
+    """Return the fit of each curve of dialogues and trials, and what each says about the hypotheses.
+
+    A fit holds if the half that was held out from a fit to the other half does not reject the model, and if the file
+    has the most probable parameters. `power` is how probable it is that such a curve excludes a hypothesis, if the most
+    probable parameters are true.
 
     Raises:
         UsageProblem: the recorded curves cannot be read, or numpy and scipy are not installed.
@@ -215,52 +224,31 @@ def judge_curves(calibration: Calibration, folder: Path) -> Iterator[tuple[Curve
     except ImportError:
         hint = "pip install 'replan[experiments]'"
         raise UsageProblem("numpy and scipy are not installed", place="--calibrate", hint=hint) from None
+    fits, tests = list[Row](), list[Row]()
     rows: tuple[Dialogue | Trials, ...] = (*calibration.dialogues, *calibration.trials)
     for row in rows:
         records = recorded(row, folder)
         fitted, held_out = likelihood.halves(records)
-        draws = likelihood.posterior_draws(fitted, DRAWS, seed=1)
+        p = likelihood.held_out_p(likelihood.posterior_draws(fitted, DRAWS, seed=1), held_out, seed=2)
         mode = likelihood.posterior_mode(records)
-        fit = CurveFit(
-            row=row.name,
-            instances=len(records),
-            shipped=row.odds,
-            mode=likelihood.odds_of(mode),
-            log_likelihood=likelihood.log_likelihood(mode, records),
-            held_out_p=likelihood.held_out_p(draws, held_out, seed=2),
-        )
-        tests = [
-            CurveTest(row.name, name, likelihood.excluded_p(records, hypothesis), likelihood.power(records, hypothesis))
-            for name, hypothesis in likelihood.HYPOTHESES.items()
-        ]
-        yield fit, tests
-
-
-def curve_tables(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
-    """Return the fits of the curves and their tests of hypotheses as tables; raises as `judge_curves`."""
-    fits, tests = list[dict[str, Cell]](), list[dict[str, Cell]]()
-    for fit, of_curve in judge_curves(calibration, folder):
-        mode = {name: float(value) for name, value in fit.mode.model_dump().items()}
+        odds = {name: float(value) for name, value in likelihood.odds_of(mode).model_dump().items()}
+        pairs = zip(row.odds.model_dump().values(), odds.values(), strict=True)
+        holds = p >= REJECTED_BELOW and all(abs(math.log(a / b)) < MODE_TOLERANCE for a, b in pairs)
         fits.append(
             {
-                "row": fit.row,
-                "instances": fit.instances,
-                **mode,
-                "log_likelihood": round(fit.log_likelihood, 2),
-                "held_out_p": round(fit.held_out_p, 3),
-                "holds": "yes" if fit.holds else "NO",
+                "row": row.name,
+                "instances": len(records),
+                **odds,
+                "log_likelihood": round(likelihood.log_likelihood(mode, records), 2),
+                "held_out_p": round(p, 3),
+                "holds": "yes" if holds else "NO",
             }
         )
-        tests += [
-            {
-                "row": test.row,
-                "hypothesis": test.hypothesis,
-                "p": round(test.p, 3),
-                "power": round(test.power, 2),
-                "excluded": "yes" if test.p < EXCLUDED_BELOW else "no",
-            }
-            for test in of_curve
-        ]
+        for name, hypothesis in likelihood.HYPOTHESES.items():
+            p = likelihood.excluded_p(records, hypothesis)
+            power = round(likelihood.power(records, hypothesis), 2)
+            excluded = "yes" if p < EXCLUDED_BELOW else "no"
+            tests.append({"row": row.name, "hypothesis": name, "p": round(p, 3), "power": power, "excluded": excluded})
     return fits, tests
 
 
@@ -269,12 +257,11 @@ def recorded(row: Dialogue | Trials, folder: Path) -> "list[Record]":
     from replan.experiments.likelihood import Record  # noqa: PLC0415 - optional
 
     if isinstance(row, Trials):
-        log = _read_json(folder / "reflexion_alfworld.json")[row.key]
+        log = _read(folder / "reflexion_alfworld.json")[row.key]
         firsts = log["first_success_trial"]
         return [Record(log["n_trials"] if first is None else first + 1, first is not None) for first in firsts]
-    lines = [
-        line for line in _read_lines(folder / row.file) if line["domain"] == row.domain and line["engine"] == row.engine
-    ]
+    every = _read(folder / row.file, lambda text: [json.loads(line) for line in text.splitlines()])
+    lines = [line for line in every if line["domain"] == row.domain and line["engine"] == row.engine]
     if lines and "solved" in lines[0]:
         return [Record(line["llm_calls"], bool(line["solved"])) for line in lines]
     calls: dict[Any, tuple[int, bool]] = {}
@@ -285,7 +272,7 @@ def recorded(row: Dialogue | Trials, folder: Path) -> "list[Record]":
     return [Record(number, solved) for number, solved in calls.values()]
 
 
-def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) -> Iterator[Comparison]:
+def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) -> Iterator[Row]:
     for key, critic in (("dfs_prune", row.critic), ("dfs_no_prune", None)):
         trees = [_searched_tree(row, critic, number) for number in range(instances)]
         for what, simulated in (
@@ -293,7 +280,7 @@ def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) 
             ("best_word", fmean(tree.best / row.depth for tree in trees)),
         ):
             values = [float(puzzle[what]) for puzzle in recorded[key]]
-            yield Comparison(row.name, f"{key} {what}", fmean(values), simulated, *mean_interval(values))
+            yield _compared(row.name, f"{key} {what}", fmean(values), simulated, mean_interval(values))
 
 
 def _searched_tree(row: Pruning, critic: Critic | None, number: int) -> Tree:
@@ -303,15 +290,8 @@ def _searched_tree(row: Pruning, critic: Critic | None, number: int) -> Tree:
     return tree
 
 
-def _read_json(path: Path) -> Any:
+def _read(path: Path, read: Callable[[str], Any] = json.loads) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageProblem(f"cannot be read: {error}", place=str(path), hint="name the folder of the curves") from None
-
-
-def _read_lines(path: Path) -> list[Any]:
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return read(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageProblem(f"cannot be read: {error}", place=str(path), hint="name the folder of the curves") from None

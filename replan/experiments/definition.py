@@ -1,22 +1,25 @@
-"""The model of an experiment file: problems × pipelines × searches × models × seeds, a budget, and a baseline."""
+"""The models of experiment files: about planning runs, and about executions; each compares arms with a baseline."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
+from actors.execution.prepare import QUESTIONS, REPLANS
 from actors.files.config_model import Config, config_error
 from actors.files.document import Document
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.simulated.profile import Share
+from actors.simulated.tool_world import Task, ToolOdds
 from actors.simulated.verdict_filter import Feedback
 
 ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10**6)]
+Times = Annotated[int, Field(ge=0, le=100)]
 DIVIDES_CALLS = frozenset(("beam", "best_of"))
 """The searches whose moves depend on the limit of calls, since they divide it among their branches."""
 TRIALS_MAX = 1_000_000
@@ -174,15 +177,9 @@ class Experiment(Config):
 
     @model_validator(mode="after")
     def _check(self) -> "Experiment":
-        for key, names in (
-            ("pipelines", [pipeline.name for pipeline in self.pipelines]),
-            ("searches", list(self.searches)),
-            ("models", list(self.models)),
-            ("problems", list(self.problems)),
-        ):
-            for place, name in enumerate(names):
-                if name in names[:place]:
-                    raise config_error(f"{name!r} is named twice", (key, place))
+        _check_names("pipelines", [pipeline.name for pipeline in self.pipelines])
+        for key in ("searches", "models", "problems"):
+            _check_names(key, getattr(self, key))
         labels = [arm.label for arm in self.arms()]
         for key in ("conclusions", "bounds", "mean_of_worlds"):
             if getattr(self, key) and not self.caps:
@@ -193,10 +190,7 @@ class Experiment(Config):
                 name, path = getattr(conclusion, key), ("conclusions", place, key)
                 if name not in families:
                     raise config_error(f"there is no arm {name!r}", path, nearest(name, families))
-        if self.baseline not in labels:
-            raise config_error(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, labels))
-        if len(labels) * self.seeds.count > TRIALS_MAX:
-            raise config_error(f"more than {TRIALS_MAX:,} trials", ("seeds", "count"))
+        _check_compared("arm", self.baseline, labels, len(labels) * self.seeds.count)
         return self
 
     def arms(self) -> tuple[Arm, ...]:
@@ -226,10 +220,76 @@ class Experiment(Config):
         return {arm.name: baselines[arm.model] for arm in self.arms()}
 
 
-def load_experiment(path: Path) -> tuple[Experiment, Document]:
+class ExecutionPolicy(Config):
+    """A policy that is compared, with the budgets that it has."""
+
+    name: ArmName
+    """The name in tables and in `baseline`; unique in the experiment."""
+    policy: str = "default"
+    """The rule table: a shipped name, or a path relative to this file."""
+    replans_max: Times = REPLANS
+    """The most replans of an execution."""
+    questions_max: Times = QUESTIONS
+    """The most questions about failures; questions about interrupted calls come on top."""
+
+
+class ExecutionExperiment(Config):
+    """An experiment about executions: each policy is tried in each world with each seed."""
+
+    kind: Literal["executions"]
+    """What is compared."""
+    name: ArmName
+    """The name, also of the folder of its results."""
+    description: str = Field(min_length=1)
+    """The question that it answers, for people."""
+    task: Task = Field(default_factory=Task)
+    """The goals of an execution, and the tools that can do each step."""
+    worlds: tuple[ToolOdds, ...] = Field(min_length=1)
+    """How often tools and checks fail."""
+    policies: tuple[ExecutionPolicy, ...] = Field(min_length=1)
+    """The policies to compare, in every world."""
+    by_hand: Share = 0.5
+    """The share of steps that a person who is asked can do. For the others they choose a new plan, else another try."""
+    seeds: Seeds = Field(default_factory=Seeds)
+    """The seeds: each policy has as many trials in each world."""
+    baseline: str
+    """The policy that the others are compared with in the same world."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "ExecutionExperiment":
+        _check_names("worlds", [world.name for world in self.worlds])
+        policies = [policy.name for policy in self.policies]
+        _check_names("policies", policies)
+        _check_compared("policy", self.baseline, policies, len(policies) * len(self.worlds) * self.seeds.count)
+        return self
+
+
+def _check_names(key: str, names: Sequence[str]) -> None:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise config_error(f"{name!r} is named twice", (key, place))
+
+
+def _check_compared(kind: str, baseline: str, names: Sequence[str], trials: int) -> None:
+    if baseline not in names:
+        raise config_error(f"there is no {kind} {baseline!r}", ("baseline",), nearest(baseline, names))
+    if trials > TRIALS_MAX:
+        raise config_error(f"more than {TRIALS_MAX:,} trials", ("seeds", "count"))
+
+
+def is_about_executions(path: Path) -> bool:
+    """Return whether an experiment file is about executions. Raises `UsageProblem` where it cannot be read."""
+    value = read_document(path).value
+    return isinstance(value, dict) and value.get("kind") == "executions"
+
+
+Model = TypeVar("Model", Experiment, ExecutionExperiment)
+
+
+def load_experiment(path: Path, model: type[Model]) -> tuple[Model, Document]:
     """Return the experiment in a file, and its document. Raises `UsageProblem` with file and line."""
     document = read_document(path)
     try:
-        return Experiment.model_validate(document.value), document
+        return model.model_validate(document.value), document
     except ValidationError as error:
         raise usage_problem(error, document) from None

@@ -12,9 +12,8 @@ from itertools import pairwise
 from statistics import fmean, median
 
 from replan.experiments.definition import Experiment
-from replan.experiments.intervals import mean_interval, wilson_interval
 from replan.experiments.results import Trial
-from replan.experiments.scorecard import Table, is_success, rounded
+from replan.experiments.tables import Row, Table, is_success, mean_cells, mean_interval, rounded, share_cells
 from runtime.core.errors import UsageProblem
 
 CAPTIONS: Mapping[str, str] = {
@@ -95,7 +94,16 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
         rows += [row for curve in of_model for row in _rows(curve, base, experiment.caps)]
         for curve in of_model:
             gained = _gained(curve, base, experiment.baseline_cap)
-            means.append(_at_mean(curve, gained, itself=curve is base))
+            means.append(
+                {
+                    "model": curve.model,
+                    "arm": curve.label,
+                    "calls_mean": rounded(gained.calls),
+                    "baseline_calls_mean": rounded(gained.baseline_calls),
+                    "success": rounded(gained.success),
+                    **mean_cells("delta_success", [] if curve is base else [*gained.by_pair.values()]),
+                }
+            )
             if curve is not base:
                 by_arm.setdefault(curve.label, []).append(gained.by_pair)
     _correct(rows)
@@ -105,7 +113,7 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
     return tables | ({"conclusions": _conclusions(experiment, curves)} if experiment.conclusions else {})
 
 
-def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]]) -> dict[str, str | int | float | None]:
+def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]]) -> Row:
     """Return an arm's mean difference over all worlds, with its interval.
 
     Worlds share the random draws of a problem and seed. So the samples of the interval are pairs: means over worlds.
@@ -127,7 +135,7 @@ def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]]) -> dict[str,
 
 def _conclusions(experiment: Experiment, curves: Sequence[Curve]) -> Table:
     """Return for each conclusion in how many worlds it holds, and the differences between its two arms."""
-    by_name, rows = {(curve.label, curve.model): curve for curve in curves}, list[dict[str, str | int | float | None]]()
+    by_name, rows = {(curve.label, curve.model): curve for curve in curves}, list[Row]()
     for conclusion in experiment.conclusions:
         deltas, sure = list[float](), 0
         for model in experiment.models:
@@ -167,29 +175,22 @@ def curves_of(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve
     yield from (Curve(label, model, by_cap) for (label, model), by_cap in grouped.items())
 
 
-def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[dict[str, str | int | float | None]]:
+def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[Row]:
     """Yield a row for each cap; `p` is that of McNemar's exact test."""
     for cap in caps:
         own, other = curve.at(cap), base.at(cap)
         hits = int(sum(success for success, _ in own.values()))
-        low, high = wilson_interval(hits, len(own))
-        differences = [own[pair][0] - other[pair][0] for pair in own if pair in other]
-        bounds = mean_interval(differences)
+        differences = [own[pair][0] - other[pair][0] for pair in own if pair in other and curve is not base]
         gained, lost = differences.count(1.0), differences.count(-1.0)
-        itself = curve is base or not differences
         yield {
             "model": curve.model,
             "arm": curve.label,
             "cap": cap,
             "trials": len(own),
-            "success": rounded(hits / len(own)),
-            "success_low": rounded(low),
-            "success_high": rounded(high),
+            **share_cells("success", hits, len(own)),
             "calls_mean": rounded(fmean(calls for _, calls in own.values())),
-            "delta_success": None if itself else rounded(fmean(differences)),
-            "delta_low": None if itself else rounded(bounds[0]),
-            "delta_high": None if itself else rounded(bounds[1]),
-            "p": None if itself else _exact_p(gained, lost),
+            **mean_cells("delta_success", differences),
+            "p": _exact_p(gained, lost) if differences else None,
         }
 
 
@@ -213,22 +214,6 @@ def _correct(rows: Table) -> None:
         row["p"] = round(float(row["p"] or 0.0), 6)
     for row in rows:
         row.setdefault("p_holm", None)
-
-
-def _at_mean(curve: Curve, gained: _Gained, *, itself: bool) -> dict[str, str | int | float | None]:
-    """Return the row of an arm in `equal_mean`; the baseline `itself` has no difference."""
-    differences = [*gained.by_pair.values()]
-    low, high = mean_interval(differences)
-    return {
-        "model": curve.model,
-        "arm": curve.label,
-        "calls_mean": rounded(gained.calls),
-        "baseline_calls_mean": rounded(gained.baseline_calls),
-        "success": rounded(gained.success),
-        "delta_success": None if itself else rounded(fmean(differences)),
-        "delta_low": None if itself else rounded(low),
-        "delta_high": None if itself else rounded(high),
-    }
 
 
 def _gained(curve: Curve, base: Curve, baseline_cap: int) -> _Gained:

@@ -1,7 +1,7 @@
 """Prepares an experiment: finds and checks everything that its file names, before the first trial begins."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,16 +16,14 @@ from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepa
 from actors.policy.table import Policy
 from actors.run.kind import Setup
 from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
-from actors.simulated.model import load_profile
-from actors.simulated.profile import Profile
+from actors.simulated.profile import Profile, load_profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World
 from actors.values.format import title_of
 from replan.experiments.definition import Arm, Experiment, load_experiment
-from replan.experiments.lab import LabSetup, simulate_run
 from replan.experiments.problems import Problem, read_problems
-from replan.experiments.results import Header, Trial
-from replan.experiments.trial_metrics import TrialKey, trial_from
+from replan.experiments.results import Header, Trial, trial_from
+from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
 from replan.setup.settings import Choice, UserConfig
@@ -80,10 +78,8 @@ class PreparedArm:
     def lab_trial(self, problem: Problem, seed: int) -> Trial:
         """Simulate a trial, and return its result."""
         assert self.profile is not None
-        state, events = simulate_run(self.lab_setup, problem.text, seed)
-        world = World(self.profile, seed, problem.text)
-        key = TrialKey(self.name, problem.name, problem.category, seed)
-        return trial_from(key, state, events, world)
+        run = simulate_run(self.lab_setup, problem.text, seed)
+        return trial_from(self.name, problem, seed, run, World(self.profile, seed, problem.text))
 
 
 @dataclass(frozen=True)
@@ -106,9 +102,10 @@ class PreparedExperiment:
             (arm, problem, seed) for seed in self.experiment.seeds.all for problem in self.problems for arm in self.arms
         ]
 
-    def trial_keys(self) -> Iterator[tuple[str, str, int]]:
-        """Yield (arm, problem, seed) by name for every trial, in their order."""
-        return ((arm.name, problem.name, seed) for arm, problem, seed in self.trials)
+    def run_trial(self, position: int) -> Trial:
+        """Simulate the trial at a position, and return its result."""
+        arm, problem, seed = self.trials[position]
+        return arm.lab_trial(problem, seed)
 
     @property
     def simulated(self) -> bool:
@@ -169,7 +166,7 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
     Raises:
         UsageProblem: the first thing that is wrong, with its place.
     """
-    experiment, document = load_experiment(path)
+    experiment, document = load_experiment(path, Experiment)
     problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)
     models = {
         model: _model(model, number, document, installation, path.parent / PROFILES)

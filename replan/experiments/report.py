@@ -1,26 +1,32 @@
-"""Writes the report of an experiment: CSV tables, SVG plots, and a static HTML page with both.
+"""Writes the report of an experiment: CSV tables, SVG plots, and for planning runs a static HTML page with both.
 
 The same results give the same tables, byte for byte; plots depend on the release of matplotlib. Without the extra
 `experiments` there are no plots, and the page says so.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from replan.experiments.bounds_report import with_bounds
-from replan.experiments.definition import Experiment
+from replan.experiments.definition import ExecutionExperiment, Experiment
 from replan.experiments.equal_calls import CAPTIONS as EQUAL_CALLS
 from replan.experiments.equal_calls import equal_calls_tables
-from replan.experiments.intervals import wilson_interval
 from replan.experiments.plots import Point, can_draw, curves, points
 from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import Trial
-from replan.experiments.scorecard import Cell, Scorecard, Table, scorecard, success_by
+from replan.experiments.results import RESULTS, ExecutionTrial, Trial, lines_of
+from replan.experiments.tables import (
+    Cell,
+    Row,
+    Table,
+    execution_tables,
+    scorecard,
+    success_by,
+    to_csv,
+    wilson_interval,
+)
+from runtime.core.errors import UsageProblem
 
 PAGE = "report.html"
 
@@ -57,36 +63,46 @@ def captions(experiment: Experiment) -> Mapping[str, str]:
     return {**extra, **CAPTIONS}
 
 
-def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: Path) -> Scorecard:
-    """Write tables, plots and the page into a folder; return the scorecard."""
+def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: Path) -> Mapping[str, Table]:
+    """Write tables, plots and the page into a folder; return the tables. Raises `UsageProblem` where it cannot."""
     experiment = prepared.experiment
-    card = scorecard(trials, experiment.references(), experiment.budgets)
-    extra = equal_calls_tables(experiment, trials)
+    tables = scorecard(trials, experiment.references(), experiment.budgets) | equal_calls_tables(experiment, trials)
     if experiment.bounds:
-        extra |= with_bounds(prepared, extra["equal_mean"])
-    card = Scorecard({**card.tables, **extra})
-    plots = dict(_plots(experiment, card, trials)) if can_draw() else {}
-    for name, table in card.tables.items():
-        (folder / f"{name}.csv").write_bytes(to_csv(table).encode())
-    for name, svg in plots.items():
-        (folder / f"{name}.svg").write_bytes(svg.encode())
-    (folder / PAGE).write_bytes(_page(experiment, card, plots, len(trials), len(prepared.trials)).encode())
-    return card
+        from replan.experiments.bounds import with_bounds  # noqa: PLC0415 - numpy is optional
+
+        tables |= with_bounds(prepared, tables["equal_mean"])
+    plots = dict(_plots(experiment, tables["arms"], trials)) if can_draw() else {}
+    _write(folder, tables, plots, {PAGE: _page(prepared, tables, plots, len(trials)).encode()})
+    return tables
 
 
-def to_csv(table: Table) -> str:
-    """Return a table as CSV with a header line; None is an empty field."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(table[0]) if table else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    return text.getvalue()
+def write_execution_report(
+    experiment: ExecutionExperiment, trials: Sequence[ExecutionTrial], folder: Path
+) -> Mapping[str, Table]:
+    """Write results, tables and plots into a folder; return the tables. Raises `UsageProblem` where it cannot."""
+    tables = execution_tables(experiment, trials)
+    plots = dict(_execution_plots(experiment, tables["arms"])) if can_draw() else {}
+    _write(folder, tables, plots, {RESULTS: lines_of(trials)})
+    return tables
 
 
-def _plots(experiment: Experiment, card: Scorecard, trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
+def _write(folder: Path, tables: Mapping[str, Table], plots: Mapping[str, str], others: Mapping[str, bytes]) -> None:
+    """Write a report; `plots` are by the names of their files without suffix, `others` by those of their files."""
+    contents = {f"{name}.csv": to_csv(table).encode() for name, table in tables.items()}
+    contents |= {f"{name}.svg": svg.encode() for name, svg in plots.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in {**contents, **others}.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        cause = f"cannot be written: {error.strerror}"
+        raise UsageProblem(cause, place=str(folder), hint="name another folder with --out") from None
+
+
+def _plots(experiment: Experiment, table: Table, trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
     """Yield (file name without suffix, SVG) of each plot; one set for each model, since arms are compared within it."""
     most = max((trial.calls for trial in trials), default=0)
-    rows = {row["arm"]: row for row in card.tables["arms"]}
+    rows = {row["arm"]: row for row in table}
     several = len(experiment.models) > 1
     for place, model in enumerate(experiment.models, 1):
         arms = [arm for arm in experiment.arms() if arm.model == model and arm.name in rows]
@@ -100,6 +116,14 @@ def _plots(experiment: Experiment, card: Scorecard, trials: Sequence[Trial]) -> 
         yield f"calls{suffix}", points(f"Model calls per success{of_model}", calls, "calls, with 95 % intervals")
         title = f"Success, difference to the baseline{of_model}"
         yield f"delta{suffix}", points(title, delta, "paired, with 95 % intervals")
+
+
+def _execution_plots(experiment: ExecutionExperiment, arms: Table) -> Iterator[tuple[str, str]]:
+    """Yield (file name without suffix, SVG) of the plot of each world."""
+    for world in experiment.worlds:
+        rows = {str(row["policy"]): row for row in arms if row["world"] == world.name}
+        shares = {name: point for name, row in rows.items() if (point := _point(row, "achieved")) is not None}
+        yield f"achieved_{world.name}", points(f"Goals achieved: {world.name}", shares, "share, with 95 % intervals")
 
 
 def _curve(trials: Sequence[Trial], most: int) -> list[Point]:
@@ -117,14 +141,15 @@ def _bounds(name: str) -> tuple[str, str]:
     return f"{stem}_low", f"{stem}_high"
 
 
-def _point(row: Mapping[str, Cell], name: str) -> Point | None:
+def _point(row: Row, name: str) -> Point | None:
     value, low, high = (row[column] for column in (name, *_bounds(name)))
     if isinstance(value, int | float) and isinstance(low, int | float) and isinstance(high, int | float):
         return Point(value, low, high)
     return None
 
 
-def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], done: int, planned: int) -> str:
+def _page(prepared: PreparedExperiment, tables: Mapping[str, Table], plots: Mapping[str, str], done: int) -> str:
+    experiment, planned = prepared.experiment, len(prepared.trials)
     template = Template((files("replan.experiments") / PAGE).read_text(encoding="utf-8"))
     seeds, shown = experiment.seeds, captions(experiment)
     facts = {
@@ -141,7 +166,7 @@ def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], don
         + "</dl>",
         plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items())
         or NO_PLOTS,
-        tables="\n".join(_table(name, card.tables[name], caption) for name, caption in shown.items()),
+        tables="\n".join(_table(name, tables[name], caption) for name, caption in shown.items()),
     )
 
 
@@ -163,7 +188,7 @@ def _table(name: str, table: Table, caption: str) -> str:
     return f"<h3>{escape(name.capitalize())}</h3>\n{_figure(f'{name}.csv', 'table', caption, parts)}"
 
 
-def _cell(row: Mapping[str, Cell], column: str) -> str:
+def _cell(row: Row, column: str) -> str:
     low, high = (row.get(bound) for bound in _bounds(column))
     interval = "" if row[column] is None or low is None else f" <small>{_short(low)} to {_short(high)}</small>"
     return f"<td{_kind(row[column])}>{_short(row[column])}{interval}</td>"

@@ -1,9 +1,10 @@
-"""The results of an experiment: a file with one line of JSON per trial, in the order of the trials.
+"""The results of experiments: what came of a trial, and a file with one line of JSON per trial, in their order.
 
 An interrupted experiment has a prefix of the complete file. It continues after the last complete line, and the final
 file has the same bytes as that of an uninterrupted one. `experiment.json` beside it identifies the experiment.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +13,24 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, ValidationError
 
+from actors.planning.call_events import ArtifactProduced
+from actors.planning.events import Outcome, PlanningEvent
+from actors.planning.state import PlanningState, State
+from actors.policy.table import REPLANS, BacktrackLevel
+from actors.run.ids import step_of
+from actors.simulated.world import World, strategy_for
+from replan.experiments.problems import Problem
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
+from runtime.models.replies import Parsed
 
 RESULTS = "results.jsonl"
 HEADER = "experiment.json"
 SCHEMA_VERSION: Literal[1] = 1
 CUT_SHORT = "cut_short"
 """The outcome of a trial that what was left of an exact budget has ended before its own limits."""
+WAITING = "waiting"
+"""The outcome of a trial whose run asked a question: an experiment has nobody who could answer it."""
 
 
 class StepUse(Value):
@@ -81,6 +92,107 @@ class Trial(Value):
         return self.arm, self.problem, self.seed
 
 
+class ExecutionTrial(Value):
+    """What came of one trial: a line of the file of results."""
+
+    policy: str
+    """The policy's name."""
+    world: str
+    """The world's name."""
+    seed: int
+    """The seed."""
+    outcome: str
+    """The outcome of the run."""
+    goals: int
+    """The goals of the task."""
+    achieved: int
+    """The goals that hold in truth at the end."""
+    reported: int
+    """The goals whose tokens hold at the end, whether or not they hold in truth."""
+    tool_calls: int
+    """The calls of tools and checks."""
+    replans: int
+    """The replans."""
+    questions: int
+    """The questions to a person, those about interrupted calls included."""
+    seconds: float
+    """The simulated time, waiting for people included."""
+    rules: Mapping[str, int] = Field(default_factory=dict)
+    """The number of decisions, by row of the policy."""
+
+
+def trial_from(
+    arm: str, problem: Problem, seed: int, run: tuple[PlanningState, Iterable[PlanningEvent]], world: World | None
+) -> Trial:
+    """Return the metrics of a planning run, its last state and events; `world` is None with a real model."""
+    state, events = run
+    assert isinstance(state, State), "a trial is of a run that has begun"
+    passed = state.end is not None and state.end.outcome is Outcome.SUCCESS
+    plan = _accepted(state, "plan")
+    decided = [(node.step, node.decision) for node in state.nodes.values() if node.decision is not None]
+    distance, used = state.config.graph.distance, state.run.ledger.committed
+    person = None if world is None else world.profile.person
+    return Trial(
+        arm=arm,
+        problem=problem.name,
+        seed=seed,
+        category=problem.category,
+        cause="" if world is None else str(world.cause),
+        outcome=WAITING if state.run.finished is None else str(state.run.finished.outcome),
+        passed=passed,
+        solved=None if world is None else passed and plan is not None and world.solved_by(plan),
+        calls=used.calls,
+        help_calls=(person.calls if person else 0.0) * sum(1 for each in state.run.questions.values() if each.answer),
+        tokens=used.tokens,
+        micro_usd=None if state.config.price is None else used.micro_usd,
+        seconds=round(state.run.ledger.active, 3),
+        depths=tuple(
+            max((distance(target, step) for target in decision.targets), default=0)
+            for step, decision in decided
+            if decision.level in REPLANS
+        ),
+        retries=sum(decision.level is BacktrackLevel.LOCAL_RETRY for _, decision in decided),
+        rules=dict(sorted(Counter(decision.rule for _, decision in decided).items())),
+        aligned=_aligned(state),
+        steps=_steps(state, events),
+    )
+
+
+def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for event in events:
+        if isinstance(event, ArtifactProduced):
+            seconds[step_of(event.node)] += event.elapsed
+    uses = {}
+    for step in state.config.graph.steps:
+        nodes = [node for node in state.nodes.values() if node.step == step]
+        uses[step] = StepUse(
+            attempts=len(nodes),
+            accepted=sum(1 for node in nodes if node.verdict is not None and node.verdict.passed),
+            calls=sum(node.used.calls for node in nodes),
+            seconds=round(seconds[step], 3),
+        )
+    return uses
+
+
+def _accepted(state: State, role: str) -> Any:
+    """Return the value of the accepted artifact of the last step with a role, in the branch that is shown as result."""
+    for step in reversed(state.config.graph.steps):
+        node = state.nodes.get(state.latest.progress[step].accepted or "")
+        if state.config.roles[step] == role and node is not None and node.artifact is not None:
+            value = node.artifact.value
+            return value.value if isinstance(value, Parsed) else None
+    return None
+
+
+def _aligned(state: State) -> bool | None:
+    """Return whether the accepted strategy is the one for the accepted problem type; None if either is missing."""
+    analysis, strategy = _accepted(state, "analysis"), _accepted(state, "strategy")
+    if not isinstance(analysis, dict) or not isinstance(strategy, dict):
+        return None
+    return bool(strategy.get("strategy_id") == strategy_for(analysis.get("problem_type")))
+
+
 class Header(Value):
     """The identity of the experiment that a folder of results belongs to."""
 
@@ -96,9 +208,10 @@ class Header(Value):
     """The number of trials of the complete experiment."""
 
 
-def line_of(trial: Trial) -> bytes:
-    """Return the line of a trial in the file of results."""
-    return orjson.dumps(trial.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
+def lines_of(trials: Iterable[Trial | ExecutionTrial]) -> bytes:
+    """Return the lines of trials in the file of results."""
+    dumped = (trial.model_dump(mode="json") for trial in trials)
+    return b"".join(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE) for value in dumped)
 
 
 def read_results(folder: Path) -> list[Trial]:
@@ -189,7 +302,7 @@ class Store:
     def append(self, trial: Trial) -> None:
         """Append a trial; it has been passed to the operating system when this returns."""
         with self._write_errors(), (self.folder / RESULTS).open("ab") as file:
-            file.write(line_of(trial))
+            file.write(lines_of([trial]))
 
     @contextmanager
     def _write_errors(self) -> Iterator[None]:

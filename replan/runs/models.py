@@ -68,7 +68,8 @@ async def open_model(
             async with open_openai(name, api_key=key, base_url=url, clock=clock) as model:
                 yield model
         case Simulated(profile, seed):
-            from actors.simulated.model import SimulatedModel, load_profile  # noqa: PLC0415
+            from actors.simulated.author import SimulatedModel  # noqa: PLC0415
+            from actors.simulated.profile import load_profile  # noqa: PLC0415
 
             yield SimulatedModel(load_profile(profile, root), seed, clock)
         case _:
@@ -117,7 +118,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
 
             ScriptedModel.from_file(path)
         case Simulated(profile):
-            from actors.simulated.model import load_profile  # noqa: PLC0415
+            from actors.simulated.profile import load_profile  # noqa: PLC0415
 
             load_profile(profile, data_root())
         case _:

@@ -126,7 +126,7 @@ def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], n
         for name, entry in config.prices.items()
     }
     if isinstance(choice.spec, Simulated):
-        from actors.simulated.model import load_profile  # noqa: PLC0415 - few runs need it
+        from actors.simulated.profile import load_profile  # noqa: PLC0415 - few runs need it
 
         return load_profile(choice.spec.profile, root).price
     url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None

@@ -1,23 +1,31 @@
 """The race: rungs of an experiment, each with the better half of the entrants of the rung before, within one limit.
 
-Each rung is an experiment like that of `replan experiment`: its definition and its results are files, so that an
-interrupted race goes on where it was and pays for no trial twice.
+An entrant is a workflow with a policy, tried with the largest cap; a trial shows what each smaller cap would have
+brought (`equal_calls.py`). Each rung is an experiment like that of `replan experiment`: its definition and its results
+are files, so that an interrupted race goes on where it was and pays for no trial twice.
 """
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
 
+from actors.config.loader import read_workflow
 from actors.config.model_spec import Simulated, parse_model_spec
+from actors.config.policy_loader import load_policy
+from actors.config.shipped_files import find_named
+from actors.files.document import Document
+from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import Curve, curves_of
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
 from replan.experiments.results import CUT_SHORT, Store, Trial
-from replan.tuning.entrants import Entrant
-from replan.tuning.halving import Standing, rungs_left, standings, survivors
+from replan.experiments.tables import Interval, mean_interval, wilson_interval
 from runtime.core.cost import MICRO, micro_limit
 from runtime.core.errors import UsageProblem
 
@@ -28,10 +36,151 @@ REPETITIONS_MAX = 1000
 REPETITIONS_MAX_BY_MONEY = 20
 """The same where only money is limited, since a free model would never spend it."""
 
+WORKFLOWS = ("single", "option_ad", "search")
+"""The workflows that are raced where the user names none."""
+POLICIES = ("default", "belief")
+"""The policies that are raced where the user names none."""
+CAPS = (10, 20, 30)
+"""The limits of calls that are compared where the user names none."""
+
 RunTrials = Callable[[PreparedExperiment, Store], list[Trial]]
 """Runs the trials of a rung that have no result yet, and returns all."""
 Notice = Callable[[str], None]
 """Shows a line to the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A workflow with a policy."""
+
+    name: str
+    """The name in tables, such as `search-belief`."""
+    workflow: str
+    """The workflow, as the user named it."""
+    policy: str
+    """The policy, likewise."""
+    search: str | None
+    """The search, if it divides its calls among branches, so that it is tried with each cap; else None."""
+    keys: Mapping[str, Any]
+    """The keys of its workflow file."""
+
+    def text(self, cap: int) -> str:
+        """Return its workflow file with a limit of calls."""
+        keys = {**self.keys, "max_total_calls": cap}
+        return yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, width=100)
+
+    def arm(self, cap: int) -> str:
+        """Return the name of its arm in an experiment with this cap."""
+        return self.name if self.search is None else f"{self.name}:{cap}_calls"
+
+    def pipeline(self, folder: str) -> dict[str, Any]:
+        """Return it as a pipeline of an experiment; `folder` has its workflow file."""
+        own = {"name": self.name, "workflow": f"{folder}/{self.name}.yaml", "policy": self.keys["policy"]}
+        return own if self.search is None else {**own, "search": self.search}
+
+
+def entrants(workflows: Sequence[str], policies: Sequence[str], root: Path) -> list[Entrant]:
+    """Return each workflow with each policy.
+
+    Raises:
+        UsageProblem: a workflow or policy cannot be read, or two entrants would have the same name.
+    """
+    found: dict[str, Entrant] = {}
+    for workflow in dict.fromkeys(workflows):
+        for policy in dict.fromkeys(policies):
+            entrant = _entrant(workflow, policy, root)
+            if entrant.name in found:
+                raise UsageProblem(f"two entrants are named {entrant.name!r}", hint="name each file differently")
+            found[entrant.name] = entrant
+    return list(found.values())
+
+
+def _entrant(workflow: str, policy: str, root: Path) -> Entrant:
+    loaded, document, _ = read_workflow(workflow, root)
+    load_policy(policy, root)
+    keys = {**document.value, "policy": _absolute(policy), **_prompts(loaded.prompts, document, root)}
+    divides = loaded.search.partition(":")[0] in DIVIDES_CALLS
+    return Entrant(f"{_plain(workflow)}-{_plain(policy)}", workflow, policy, loaded.search if divides else None, keys)
+
+
+def _prompts(prompts: str, document: Document, root: Path) -> dict[str, str]:
+    """Return the key `prompts` where the workflow has one: the raced file stands in another folder."""
+    if "prompts" not in document.value or (root / "prompts" / f"{prompts}.yaml").exists():
+        return {}
+    return {"prompts": str(find_named(prompts, root / "prompts", "prompts", document).absolute())}
+
+
+def _absolute(name: str) -> str:
+    """Return the absolute path of a file; a shipped name is returned unchanged."""
+    return str(Path(name).expanduser().absolute()) if "/" in name or Path(name).suffix else name
+
+
+def _plain(name: str) -> str:
+    """Return the part of an entrant's name for a workflow or policy: the stem of its file, without odd letters."""
+    return re.sub(r"[^a-z0-9_]+", "_", Path(name).stem.lower()).strip("_")[:24] or "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What an entrant has come to within a cap."""
+
+    entrant: str
+    """The entrant's name."""
+    cap: int
+    """The limit of the calls of one run."""
+    trials: int
+    """The pairs of problem and seed that every entrant of its last rung has been tried on."""
+    successes: int
+    """The trials that succeeded within the cap."""
+    calls_mean: float
+    """Mean calls of a trial; no trial counts with more than the cap."""
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval of the share of successes."""
+        return wilson_interval(self.successes, self.trials)
+
+
+def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[Standing]:
+    """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap.
+
+    Only pairs count that all entrants have been tried on; without one the result is empty.
+    """
+    pairs = common_pairs(curves)
+    if not pairs:
+        return []
+    rows = [_standing(curve, cap, pairs) for curve in curves for cap in sorted(caps)]
+    return sorted(rows, key=lambda row: (-row.successes, row.calls_mean, row.cap))
+
+
+def common_pairs(curves: Sequence[Curve]) -> list[tuple[str, int]]:
+    """Return the pairs of problem and seed that all entrants have been tried on, in the order of the first one."""
+    tried = [trials for curve in curves for trials in curve.by_cap.values()]
+    return [pair for pair in tried[0] if all(pair in each for each in tried[1:])] if tried else []
+
+
+def survivors(rows: Sequence[Standing]) -> list[str]:
+    """Return the better half of the entrants, rounded up, each judged by its best cap."""
+    names = list(dict.fromkeys(row.entrant for row in rows))
+    return names[: math.ceil(len(names) / 2)]
+
+
+def rungs_left(entrants: int) -> int:
+    """Return in how many rungs this many entrants are halved to one, at least 1."""
+    return max(1, math.ceil(math.log2(entrants)))
+
+
+def difference(own: Curve, own_cap: int, other: Curve, other_cap: int) -> tuple[float, Interval]:
+    """Return the paired difference of two shares of successes, with its 95 % interval. They have a common pair."""
+    mine, theirs = own.at(own_cap), other.at(other_cap)
+    values = [mine[pair][0] - theirs[pair][0] for pair in common_pairs((own, other))]
+    return fmean(values), mean_interval(values)
+
+
+def _standing(curve: Curve, cap: int, pairs: Sequence[tuple[str, int]]) -> Standing:
+    within = curve.at(cap)
+    hits = sum(within[pair][0] for pair in pairs)
+    return Standing(curve.label, cap, len(pairs), int(hits), fmean(within[pair][1] for pair in pairs))
 
 
 @dataclass(frozen=True, slots=True)

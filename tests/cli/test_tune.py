@@ -11,8 +11,8 @@ import trio
 import yaml
 
 from actors.planning.kind import PLANNING
-from replan.experiments.lab import simulate_run
 from replan.experiments.preparation import prepare
+from replan.experiments.simulation import simulate_run
 from replan.runs.home import open_home
 from replan.setup.data_files import data_root
 from runtime.journal.port import Fact

@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.simulated.curves import DIFFICULTIES, difficulties
-from actors.simulated.model import load_profile
+from actors.simulated.profile import load_profile
+from actors.simulated.seeded import DIFFICULTIES, difficulties
 from replan.experiments.bounds import NODES, Bound, InformedPlanner, Pipeline, ValueIteration, at_calls, bounds_of
 from replan.setup.data_files import data_root
 

@@ -4,9 +4,9 @@ import pytest
 
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import equal_calls_tables
-from replan.experiments.intervals import mean_interval
 from replan.experiments.results import Store, Trial
-from replan.experiments.simulated_runner import run_simulated
+from replan.experiments.runner import run_simulated
+from replan.experiments.tables import mean_interval
 from runtime.core.errors import UsageProblem
 
 CAPS = {"caps": [5, 10, 20], "baseline_cap": 10, "searches": ["depth_first", "restart"]}

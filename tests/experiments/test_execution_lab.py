@@ -5,11 +5,10 @@ import time
 import pytest
 import yaml
 
-from actors.simulated.tool_world import ToolOdds
-from replan.experiments.execution_definition import ExecutionExperiment, is_about_executions, load_execution_experiment
-from replan.experiments.execution_lab import SimulatedExecution
-from replan.experiments.execution_trials import prepare_executions, run_trial, run_trials
+from replan.experiments.definition import is_about_executions
+from replan.experiments.executions import prepare_executions
 from replan.experiments.preparation import Installation
+from replan.experiments.runner import run_all
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
@@ -49,7 +48,7 @@ def world(**odds):
 
 
 def test_where_nothing_fails_every_goal_is_achieved_with_two_calls_for_each_step(prepared):
-    for trial in run_trials(prepared(), lambda done, of: None, 1):
+    for trial in run_all(prepared(), lambda done, of: None, 1):
         assert (trial.outcome, trial.achieved, trial.reported) == ("success", 2, 2)
         assert (trial.tool_calls, trial.replans, trial.questions) == (8, 0, 0)
         assert trial.seconds == 40.0
@@ -57,7 +56,7 @@ def test_where_nothing_fails_every_goal_is_achieved_with_two_calls_for_each_step
 
 def test_where_every_tool_is_broken_the_goals_fail_after_replans_and_questions(prepared):
     experiment = prepared(worlds=[world(broken=1.0)], by_hand=0.0)
-    attended, unattended = [run_trial(experiment, trial) for trial in experiment.trials[:2]]
+    attended, unattended = [experiment.run_trial(position) for position in range(2)]
     assert {attended.outcome, unattended.outcome} == {"goals_failed"}
     assert attended.achieved == unattended.achieved == 0
     assert attended.replans == unattended.replans == 2
@@ -67,39 +66,38 @@ def test_where_every_tool_is_broken_the_goals_fail_after_replans_and_questions(p
 def test_a_person_who_can_do_every_step_achieves_every_goal(prepared):
     policies = [{"name": "default", "questions_max": 100, "replans_max": 0}]
     experiment = prepared(worlds=[world(broken=1.0)], by_hand=1.0, policies=policies)
-    trial = run_trial(experiment, experiment.trials[0])
+    trial = experiment.run_trial(0)
     assert (trial.outcome, trial.achieved, trial.questions) == ("success", 2, 4)
 
 
 def test_lying_tools_and_checks_make_a_run_report_what_does_not_hold(prepared):
     experiment = prepared(worlds=[world(unsuited=1.0, lies=1.0, misses=1.0)])
-    trial = run_trial(experiment, experiment.trials[0])
+    trial = experiment.run_trial(0)
     assert (trial.outcome, trial.achieved, trial.reported) == ("success", 0, 2)
 
 
 def test_a_person_says_truthfully_what_an_interrupted_call_has_done(prepared):
     """After a call that was interrupted behind its work, the step is not done again."""
     experiment = prepared(worlds=[world(transient=0.5, late=1.0, once=1.0)])
-    trials = [run_trial(experiment, trial) for trial in experiment.trials]
+    trials = run_all(experiment, lambda done, of: None, 1)
     assert all(trial.achieved == 2 for trial in trials)
     assert any(trial.questions for trial in trials)
 
 
 def test_a_trial_is_the_same_each_time(prepared):
     experiment = prepared(worlds=[world(fails=0.3, transient=0.2, broken=0.2, once=0.5)])
-    first, second = [run_trials(experiment, lambda done, of: None, 1) for _ in range(2)]
+    first, second = [run_all(experiment, lambda done, of: None, 1) for _ in range(2)]
     assert first == second
 
 
 def test_every_policy_and_world_of_the_published_experiment_runs_to_an_end_in_a_few_milliseconds():
     experiment = prepare_executions(FILE, installation())
-    names = list(experiment.setups)
-    for name in names:
-        SimulatedExecution(experiment.setups[name], 999).run()  # What is computed once for all trials.
+    for setup in experiment.setups:
+        setup.trial(999)  # What is computed once for all trials.
     before = time.process_time()
-    outcomes = {run_trial(experiment, (*name, 998)).outcome for name in names}
+    outcomes = {setup.trial(998).outcome for setup in experiment.setups}
     assert outcomes <= {"success", "goals_failed"}
-    assert (time.process_time() - before) / len(names) < 0.1
+    assert (time.process_time() - before) / len(experiment.setups) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -121,6 +119,3 @@ def test_a_file_that_is_wrong_is_refused_with_its_place(prepared, changes, cause
 def test_the_files_say_what_they_are_about():
     assert is_about_executions(FILE)
     assert not is_about_executions(FILE.parents[1] / "quick.yaml")
-    experiment, _ = load_execution_experiment(FILE)
-    assert isinstance(experiment, ExecutionExperiment)
-    assert all(isinstance(each, ToolOdds) for each in experiment.worlds)

@@ -8,9 +8,9 @@ import pytest
 from actors.config.model_spec import parse_model_spec
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
-from actors.simulated.model import load_profile
+from actors.simulated.profile import load_profile
 from actors.simulated.verdict_filter import VerdictFilter
-from replan.experiments.lab import LabSetup, simulate_run
+from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root

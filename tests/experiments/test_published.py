@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import runpy
 from functools import cache
 from itertools import pairwise
 
@@ -12,8 +13,7 @@ import yaml
 from replan.experiments.preparation import Installation, prepare
 from replan.experiments.report import CAPTIONS, captions, write_report
 from replan.experiments.results import RESULTS, Store
-from replan.experiments.schemas import SCHEMAS
-from replan.experiments.simulated_runner import run_simulated
+from replan.experiments.runner import run_simulated
 from replan.setup.config_schemas import schema_text
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
@@ -27,6 +27,7 @@ SCHEMA = data_root() / "configs" / "schemas" / "experiment.schema.json"
 TRIAL_MS = 8.5
 """Milliseconds of a simulated trial on two cores, with its share of the report and the bounds: 7.7 were measured for
 the 493,120 trials of `make lab-full`, extrapolated from a tenth of their seeds."""
+SCHEMAS = runpy.run_path(str(data_root() / "docs" / "experiment_schemas.py"))["SCHEMAS"]
 REPORTED = 1000
 """The first seed that is not for tuning."""
 
@@ -39,7 +40,7 @@ def prepared(path):
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_committed_schema_is_current(name):
-    """After a change to a model: `python -m replan.experiments.schemas configs/schemas`."""
+    """After a change to a model: `python docs/experiment_schemas.py`."""
     assert (SCHEMA.parent / f"{name}.schema.json").read_text() == schema_text(SCHEMAS[name])
 
 

@@ -8,8 +8,7 @@ import yaml
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.experiments.execution_report import TABLES
-from replan.experiments.execution_trials import prepare_executions
+from replan.experiments.executions import prepare_executions
 from replan.experiments.preparation import Installation
 from replan.experiments.results import RESULTS
 from replan.setup.data_files import data_root
@@ -19,6 +18,7 @@ from replan.setup.settings import UserConfig
 FILES = sorted((data_root() / "docs" / "experiments" / "executions").glob("*.yaml"))
 COMMITTED = data_root() / "docs" / "experiments"
 SCHEMAS = data_root() / "configs" / "schemas"
+TABLES = ("arms", "outcomes", "rules")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

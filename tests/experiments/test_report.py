@@ -10,9 +10,10 @@ import pytest
 
 from replan.experiments import report
 from replan.experiments.plots import Point, curves, groups, points
-from replan.experiments.report import CAPTIONS, PAGE, PLOTS, to_csv, write_report
+from replan.experiments.report import CAPTIONS, PAGE, PLOTS, write_report
 from replan.experiments.results import Store
-from replan.experiments.simulated_runner import run_simulated
+from replan.experiments.runner import run_simulated
+from replan.experiments.tables import to_csv
 from tests.experiments.conftest import prepared_in
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -103,11 +104,11 @@ def test_an_interval_is_shown_in_the_cell_of_its_value(reported, monkeypatch):
     card = write_report(experiment, trials, folder)
     text = (folder / PAGE).read_text()
     assert all(
-        name.endswith(("_low", "_high")) or f">{name.replace('_', ' ')}</th>" in text for name in card.tables["arms"][0]
+        name.endswith(("_low", "_high")) or f">{name.replace('_', ' ')}</th>" in text for name in card["arms"][0]
     )
     assert "low</th>" not in text
     assert "high</th>" not in text
-    row = card.tables["arms"][0]
+    row = card["arms"][0]
     low, high = (f"{row[f'success_{end}']:.3g}" for end in ("low", "high"))
     assert f"<td>{row['success']:.3g} <small>{low} to {high}</small></td>" in text
 

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from replan.experiments.intervals import mean_interval, ratio_interval, wilson_interval
 from replan.experiments.results import StepUse, Trial
-from replan.experiments.scorecard import scorecard
+from replan.experiments.tables import mean_interval, ratio_interval, scorecard, wilson_interval
 
 
 def trial(arm="search", seed=0, *, solved=True, passed=None, calls=4, **more):
@@ -30,7 +29,7 @@ TRIALS = [
 
 
 def card(trials=TRIALS, budgets=(1, 5, 10, 20, 30)):
-    return scorecard(trials, dict.fromkeys(["search", "base", "unused"], "base"), budgets).tables
+    return scorecard(trials, dict.fromkeys(["search", "base", "unused"], "base"), budgets)
 
 
 def test_arms_have_the_difference_to_the_baseline():

@@ -5,8 +5,9 @@ from shutil import copytree
 
 import pytest
 
+from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.results import HEADER, RESULTS, Store, read_frame, read_results
-from replan.experiments.simulated_runner import run_simulated
+from replan.experiments.runner import run_simulated
 from runtime.core.errors import UsageProblem
 from tests.experiments.conftest import prepared_in
 
@@ -56,13 +57,13 @@ def no_tracker():
 
 
 def test_several_processes_write_the_same_bytes_as_one(prepared, tmp_path, whole, no_tracker, monkeypatch):
-    monkeypatch.setattr("replan.experiments.simulated_runner.CHUNK", 2)
+    monkeypatch.setattr("replan.experiments.runner.CHUNK", 2)
     run(prepared(), tmp_path / "two", jobs=2)
     assert (tmp_path / "two" / RESULTS).read_bytes() == whole
 
 
 def test_a_finished_experiment_runs_nothing_again(prepared, tmp_path, whole, monkeypatch):
-    monkeypatch.setattr("replan.experiments.simulated_runner._run_trial", lambda position: pytest.fail("ran again"))
+    monkeypatch.setattr(PreparedExperiment, "run_trial", lambda *_: pytest.fail("ran again"))
     run(prepared(), tmp_path / "whole")
     assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
 

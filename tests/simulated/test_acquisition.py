@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from actors.simulated import acquisition
-from actors.simulated.acquisition import ROLES, acquisition_text
+from actors.simulated import author
+from actors.simulated.author import ACQUISITION, acquisition_text
 
 REPLIES = {
     "acquisition_plan": {"action": "ask_user", "target_field": "a.b", "query": ""},
@@ -25,7 +25,7 @@ class Errors:
 @pytest.fixture(autouse=True)
 def replies(monkeypatch):
     """The rules reply with a text of each role."""
-    monkeypatch.setattr(acquisition, "acquisition_reply", lambda role, _: json.dumps(REPLIES[role]))
+    monkeypatch.setattr(author, "acquisition_reply", lambda role, _: json.dumps(REPLIES[role]))
 
 
 def written(role, share=1.0, *, key="k"):
@@ -34,7 +34,7 @@ def written(role, share=1.0, *, key="k"):
 
 def test_without_errors_the_author_writes_what_the_rules_write():
     assert {role: written(role, 0.0) for role in REPLIES} == REPLIES
-    assert set(REPLIES) >= ROLES
+    assert set(REPLIES) >= set(ACQUISITION)
 
 
 def test_as_many_replies_are_wrong_as_the_profile_says():

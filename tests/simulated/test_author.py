@@ -8,9 +8,8 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.policy.cause import CLASSIFIER
 from actors.simulated.author import AUTHORS, answer, person_answer
-from actors.simulated.model import load_profile
 from actors.simulated.plans import DEFECT_STEPS, simulated_plan
-from actors.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect
+from actors.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect, load_profile
 from actors.simulated.seeded import QUANTILES, beta_quantile, draw, pick
 from actors.simulated.world import World, clue, read_views, strategy_for, views_text
 from actors.values.artifacts import Artifact, Context

@@ -3,8 +3,7 @@
 import pytest
 import yaml
 
-from actors.simulated.model import load_profile
-from actors.simulated.profile import LEVELS, UNSOLVABLE, Odds
+from actors.simulated.profile import LEVELS, UNSOLVABLE, Odds, load_profile
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 

@@ -6,11 +6,10 @@ import pytest
 
 from actors.policy.belief_table import Agreement
 from actors.policy.history import NOTHING, Past
-from replan.experiments.lab import simulate_run
 from replan.experiments.preparation import prepare
-from replan.tuning.belief_cases import FirstMoves, recorded
+from replan.experiments.simulation import simulate_run
 from replan.tuning.belief_estimate import Accepted
-from replan.tuning.belief_runs import Runs
+from replan.tuning.belief_runs import FirstMoves, Runs, recorded
 from tests.tuning.test_belief_estimate import POLICY, SHIPPED
 from tests.tuning.test_race import PROBLEM, installed
 

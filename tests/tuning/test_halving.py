@@ -4,7 +4,7 @@ import pytest
 
 from replan.experiments.equal_calls import Curve
 from replan.experiments.results import Trial
-from replan.tuning.halving import Standing, common_pairs, difference, rungs_left, standings, survivors
+from replan.tuning.race import Standing, common_pairs, difference, rungs_left, standings, survivors
 
 
 def trial(arm, seed, calls, passed):

@@ -9,12 +9,11 @@ import trio
 from replan.experiments.live_runner import run_live
 from replan.experiments.preparation import Installation
 from replan.experiments.results import CUT_SHORT
-from replan.experiments.simulated_runner import run_simulated
+from replan.experiments.runner import run_simulated
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.tuning.entrants import entrants
-from replan.tuning.race import Race, RaceOrder
+from replan.tuning.race import Race, RaceOrder, entrants
 from runtime.core.errors import UsageProblem
 from tests.experiments.test_live_runner import PLAN
 from tests.support.openai_server import Answer, serve

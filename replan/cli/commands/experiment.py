@@ -14,9 +14,11 @@ from replan.cli.options import Invocation, common, examples, json_option
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from replan.experiments.preparation import Installation, PreparedExperiment
     from replan.experiments.results import Store, Trial
-    from replan.experiments.scorecard import Cell
+    from replan.experiments.tables import Cell, Table
 
 
 _EXPERIMENT = examples(
@@ -50,13 +52,9 @@ def experiment(
     What the folder holds already is not run again: after an interruption the same command goes on, and ends with the
     same bytes. Exit 5: the experiment's own budget was spent first.
     """
-    from actors.values.lines import line
     from replan.cli.plugins import registry_of
-    from replan.cli.terminal.console import notice, out, print_json, rich_text
-    from replan.experiments.execution_definition import is_about_executions
-    from replan.experiments.preparation import Installation, prepare
-    from replan.experiments.report import PAGE, write_report
-    from replan.experiments.results import Store
+    from replan.experiments.definition import is_about_executions
+    from replan.experiments.preparation import Installation
     from replan.setup.data_files import data_root
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
@@ -73,18 +71,7 @@ def experiment(
     installation = Installation(registry_of(Invocation()), data_root(), config, os.environ, SystemClock().now())
     if is_about_executions(path):
         return _run_executions(path, installation, folder, jobs, as_json=as_json)
-    prepared = prepare(path, installation, skip_broken=skip_broken)
-    for text in prepared.notices:
-        notice(text)
-    store = Store(folder or Path("experiments") / prepared.experiment.name, prepared.header())
-    trials = run_trials_of(prepared, store, jobs)
-    card = write_report(prepared, trials, store.folder)
-    if as_json:
-        print_json({"name": prepared.experiment.name, "folder": str(store.folder), **card.tables})
-    else:
-        print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
-        out().print(rich_text(line(f"Report: {store.folder / PAGE}")))
-    return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
+    return _run_planning(path, installation, folder, jobs, skip_broken=skip_broken, as_json=as_json)
 
 
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
@@ -103,27 +90,59 @@ _SHOWN_OF_EXECUTIONS = (
 """The same for experiments about executions."""
 
 
+def _run_planning(
+    path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool
+) -> int:
+    """Run an experiment about planning runs, or go on with it, and write its report. Return the exit code."""
+    from replan.cli.terminal.console import notice
+    from replan.experiments.preparation import prepare
+    from replan.experiments.report import PAGE, write_report
+    from replan.experiments.results import Store
+
+    prepared = prepare(path, installation, skip_broken=skip_broken)
+    for text in prepared.notices:
+        notice(text)
+    store = Store(folder or _folder_of(prepared.experiment.name), prepared.header())
+    trials = run_trials_of(prepared, store, jobs)
+    tables = write_report(prepared, trials, store.folder)
+    _print(prepared.experiment.name, store.folder, tables, _SHOWN, f"Report: {store.folder / PAGE}", as_json=as_json)
+    return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
+
+
 def _run_executions(
     path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, as_json: bool
 ) -> int:
     """Run an experiment about executions from its beginning, and write its tables. Return the exit code."""
-    from actors.values.lines import line
-    from replan.cli.terminal.console import out, print_json, rich_text
     from replan.cli.terminal.ticker import Ticker
-    from replan.experiments.execution_report import write_execution_report
-    from replan.experiments.execution_trials import prepare_executions, run_trials
+    from replan.experiments.executions import prepare_executions
+    from replan.experiments.report import write_execution_report
+    from replan.experiments.runner import run_all
 
     prepared = prepare_executions(path, installation)
     with Ticker("trials") as ticker:
-        trials = run_trials(prepared, ticker.tick, jobs)
-    results = folder or Path("experiments") / prepared.experiment.name
+        trials = run_all(prepared, ticker.tick, jobs)
+    name, results = prepared.experiment.name, folder or _folder_of(prepared.experiment.name)
     tables = write_execution_report(prepared.experiment, trials, results)
-    if as_json:
-        print_json({"name": prepared.experiment.name, "folder": str(results), **tables})
-    else:
-        print_rows([{name: row[name] for name in _SHOWN_OF_EXECUTIONS} for row in tables["arms"]])
-        out().print(rich_text(line(f"Tables: {results}")))
+    _print(name, results, tables, _SHOWN_OF_EXECUTIONS, f"Tables: {results}", as_json=as_json)
     return Exit.OK
+
+
+def _folder_of(name: str) -> Path:
+    return Path("experiments") / name
+
+
+def _print(
+    name: str, folder: Path, tables: Mapping[str, Table], shown: Sequence[str], end: str, *, as_json: bool
+) -> None:
+    """Print the tables as JSON, or the summary and a last line."""
+    from actors.values.lines import line
+    from replan.cli.terminal.console import out, print_json, rich_text
+
+    if as_json:
+        print_json({"name": name, "folder": str(folder), **tables})
+    else:
+        print_rows([{name: row[name] for name in shown} for row in tables["arms"]])
+        out().print(rich_text(line(end)))
 
 
 def run_trials_of(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
@@ -137,7 +156,7 @@ def run_trials_of(prepared: PreparedExperiment, store: Store, jobs: int | None) 
     try:
         with Ticker("trials") as ticker:
             if prepared.simulated:
-                from replan.experiments.simulated_runner import run_simulated
+                from replan.experiments.runner import run_simulated
 
                 return run_simulated(prepared, store, ticker.tick, jobs)
             from replan.experiments.live_runner import run_live
@@ -152,23 +171,12 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
     """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text
-    from replan.experiments.calibration import calibrate, curve_tables, load_calibration
+    from replan.experiments.calibration import calibrate, judge_curves, load_calibration
     from replan.setup.data_files import data_root
 
     calibration = load_calibration(data_root())
-    rows: list[dict[str, Cell]] = [
-        {
-            "row": check.row,
-            "what": check.what,
-            "recorded": round(check.recorded, 4),
-            "simulated": round(check.simulated, 4),
-            "low": round(check.low, 4),
-            "high": round(check.high, 4),
-            "holds": "yes" if check.holds else "NO",
-        }
-        for check in calibrate(calibration, folder)
-    ]
-    fits, tests = curve_tables(calibration, folder)
+    rows = calibrate(calibration, folder)
+    fits, tests = judge_curves(calibration, folder)
     missed = sum(row["holds"] != "yes" for row in (*rows, *fits))
     if as_json:
         print_json({"rows": rows, "curves": fits, "hypotheses": tests, "missed": missed})
@@ -180,7 +188,7 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
     return Exit.UNSOLVED if missed else Exit.OK
 
 
-def print_rows(rows: list[dict[str, Cell]]) -> None:
+def print_rows(rows: Table) -> None:
     """Print rows in columns: text on the left, numbers on the right."""
     from actors.values.lines import columns
     from replan.cli.terminal.console import out, rich_text

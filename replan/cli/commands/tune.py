@@ -15,9 +15,8 @@ from replan.cli.options import Invocation, common, examples, json_option, plugin
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from replan.experiments.scorecard import Cell
-    from replan.tuning.halving import Standing
-    from replan.tuning.race import Race, RaceOrder
+    from replan.experiments.tables import Table
+    from replan.tuning.race import Race, RaceOrder, Standing
 
 
 _RACE = examples(
@@ -116,8 +115,7 @@ def race(
     from replan.setup.data_files import data_root
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
-    from replan.tuning.entrants import CAPS, POLICIES, WORKFLOWS, entrants
-    from replan.tuning.race import Race, RaceOrder
+    from replan.tuning.race import CAPS, POLICIES, WORKFLOWS, Race, RaceOrder, entrants
     from replan.tuning.tuned_files import check_target, write_tuned
     from runtime.core.clock import SystemClock
 
@@ -210,14 +208,14 @@ def _of_limit(order: RaceOrder) -> str:
 
 
 def _against(race: Race, winner: Standing, other: Standing) -> tuple[float, tuple[float, float]]:
-    from replan.tuning.halving import difference
+    from replan.tuning.race import difference
 
     return difference(race.curves[winner.entrant], winner.cap, race.curves[other.entrant], other.cap)
 
 
-def _rows(race: Race) -> list[dict[str, Cell]]:
+def _rows(race: Race) -> Table:
     """Return all standings, those of the last rung first."""
-    from replan.experiments.scorecard import rounded
+    from replan.experiments.tables import rounded
 
     return [
         {
@@ -235,7 +233,7 @@ def _rows(race: Race) -> list[dict[str, Cell]]:
 
 def _object(race: Race, winner: Standing, target: Path) -> dict[str, object]:
     """Return what `--json` prints."""
-    from replan.experiments.scorecard import rounded
+    from replan.experiments.tables import rounded
     from runtime.core.cost import MICRO
 
     other = race.runner_up

@@ -1,15 +1,13 @@
-"""The JSON Schemas of experiment files and of results; `python -m replan.experiments.schemas FOLDER` writes them."""
+"""Writes the JSON Schemas of experiment files and of results: `python docs/experiment_schemas.py`."""
+# ruff: noqa: INP001 -- a script, not a package
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from replan.experiments.definition import Experiment
-from replan.experiments.execution_definition import ExecutionExperiment
-from replan.experiments.execution_trials import ExecutionTrial
-from replan.experiments.results import Trial
+from replan.experiments.definition import ExecutionExperiment, Experiment
+from replan.experiments.results import ExecutionTrial, Trial
 from replan.setup.config_schemas import write_schemas
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
@@ -21,4 +19,4 @@ SCHEMAS: Mapping[str, type[BaseModel]] = {
 """The models by the name of their schema file."""
 
 if __name__ == "__main__":
-    write_schemas(Path(sys.argv[1]), SCHEMAS)
+    write_schemas(Path(__file__).parents[1] / "configs" / "schemas", SCHEMAS)

@@ -1,0 +1,218 @@
+"""Experiments about executions: prepares them, and simulates executions with simulated tools and a simulated person."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from actors.config.policy_loader import load_policy
+from actors.execution.config import ExecutionConfig
+from actors.execution.events import AttemptDecided, ExecutionEvent, ExecutionStarted, ReplanRequested, TroubleDecided
+from actors.execution.machine import PLANNER, PROVER, ExecutionMachine
+from actors.execution.prepare import ExecutionInput, prepare_execution
+from actors.execution.proof import guard_of, prove
+from actors.execution.replan_brief import given_facts
+from actors.execution.state import ExecutionState, State
+from actors.execution.trouble_questions import BY_HAND, GIVE_UP, REPLAN, TRY_AGAIN
+from actors.planning.config import RunConfig
+from actors.planning.prepare import PlanningInput, prepare_planning
+from actors.planning.replanning import UNSUCCESSFUL
+from actors.run.kind import Setup
+from actors.run.messages import Generated, Judged, RunMessage
+from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
+from actors.run.questions import USER, ClarificationRequested
+from actors.run.tools import Ended, ToolRequested
+from actors.run.waits import CLOCK
+from actors.simulated.tool_world import Task, ToolOdds, ToolWorld, Ways, token_of
+from actors.values.findings import Verdict
+from replan.experiments.definition import ExecutionExperiment, load_experiment
+from replan.experiments.preparation import Installation
+from replan.experiments.results import ExecutionTrial
+from replan.experiments.simulation import START, simulate
+from runtime.core.ledger import Amount, Limits
+from runtime.core.machine import Machine, Work
+from runtime.core.messages import Mailed, Woken
+from runtime.models.port import Reply
+
+PROBLEM = "Achieve every goal."
+"""The problem that the planning runs of simulated replans would be about."""
+TOOL_SECONDS = 10.0
+"""The seconds of a call of a tool or check."""
+REPLAN_SECONDS = 60.0
+"""The seconds of a planning run that brings a new plan."""
+PERSON_SECONDS = 600.0
+"""The seconds until a person has answered."""
+REPLAN_COST = Amount(4, 8_000, 0)
+"""What a planning run takes of the limits: the calls and tokens of a run of four steps."""
+MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
+
+_ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
+"""The answers of a person who cannot do the step by hand: the first one that is offered."""
+
+
+@dataclass(frozen=True)
+class ExecutionSetup:
+    """What all trials of a policy in a world have in common."""
+
+    policy: str
+    """The policy's name."""
+    config: ExecutionConfig
+    """The configuration of an execution; its plan and its tools are replaced for each trial."""
+    limits: Limits
+    """The limits of each execution."""
+    task: Task
+    """The goals, and the tools that can do each step."""
+    odds: ToolOdds
+    """How often the tools and checks of the world fail."""
+    by_hand: float
+    """The share of steps that a person who is asked can do."""
+
+    def pinned(self, seed: int) -> str:
+        """Return the configuration of a trial as JSON."""
+        if self.odds.once == 0:
+            return self._pinned_text
+        tools = self.task.tools(seed, self.odds.once)
+        return json.dumps({**self._pinned_fields, "tools": tools.model_dump(mode="json")})
+
+    @cached_property
+    def _pinned_fields(self) -> Mapping[str, Any]:
+        plan = json.dumps(self.task.plan({}), sort_keys=True)
+        tools = self.task.tools(0, 0.0).model_dump(mode="json")
+        return {**self.config.model_dump(mode="json"), "plan": plan, "tools": tools}
+
+    @cached_property
+    def _pinned_text(self) -> str:
+        return json.dumps(self._pinned_fields)
+
+    def trial(self, seed: int) -> ExecutionTrial:
+        """Simulate an execution to its end, and return its result."""
+        worker, task = _Executor(self, seed), self.task
+        first = ExecutionStarted(at=START, run="lab", pinned=self.pinned(seed), limits=self.limits)
+        simulation = simulate(MACHINE, worker, first)
+        state, world = simulation.state, worker.world
+        assert isinstance(state, State)
+        assert state.run.finished is not None, "the execution has stopped, and nothing is open"
+        decisions = (event.rule for event in simulation.events if isinstance(event, AttemptDecided | TroubleDecided))
+        return ExecutionTrial(
+            policy=self.policy,
+            world=self.odds.name,
+            seed=seed,
+            outcome=str(state.run.finished.outcome),
+            goals=task.goals,
+            achieved=task.achieved(world.done),
+            reported=task.achieved([step for step in task.step_ids() if token_of(step) in state.tokens]),
+            tool_calls=world.calls,
+            replans=state.replans,
+            questions=len(state.run.questions),
+            seconds=round(simulation.now, 3),
+            rules=dict(sorted(Counter(decisions).items())),
+        )
+
+
+@dataclass(frozen=True)
+class PreparedExecutions:
+    """An experiment about executions, checked and ready to run."""
+
+    experiment: ExecutionExperiment
+    """Its definition."""
+    setups: tuple[ExecutionSetup, ...]
+    """The setup of each policy in each world."""
+
+    @cached_property
+    def trials(self) -> list[tuple[ExecutionSetup, int]]:
+        """The trials (setup, seed) in their order."""
+        return [(setup, seed) for seed in self.experiment.seeds.all for setup in self.setups]
+
+    def run_trial(self, position: int) -> ExecutionTrial:
+        """Simulate the trial at a position, and return its result."""
+        setup, seed = self.trials[position]
+        return setup.trial(seed)
+
+
+def prepare_executions(path: Path, installation: Installation) -> PreparedExecutions:
+    """Return the experiment in a file. Raises `UsageProblem` for the first thing that is wrong, with its place."""
+    experiment, _ = load_experiment(path, ExecutionExperiment)
+    setup, task = Setup("rules", None, installation.registry, installation.root, {}, 0.0), experiment.task
+    planning = prepare_planning(PlanningInput(PROBLEM), setup).pinned
+    assert isinstance(planning, RunConfig)
+    setups = []
+    for policy in experiment.policies:
+        execution = ExecutionInput(
+            plan=task.plan({}),
+            tools=task.tools(0, 0.0),
+            workspace=installation.root,
+            approval="none",
+            snapshots=False,
+            problem=PROBLEM,
+            planning=planning,
+            policy=load_policy(policy.policy, installation.root, path.parent),
+            replans_max=policy.replans_max,
+            questions_max=policy.questions_max,
+        )
+        prepared = prepare_execution(execution, setup)
+        setups += [
+            ExecutionSetup(policy.name, prepared.config, prepared.limits, task, world, experiment.by_hand)
+            for world in experiment.worlds
+        ]
+    return PreparedExecutions(experiment, tuple(setups))
+
+
+class _Executor:
+    """Does the work of an execution with simulated tools, a simulated planner and a simulated person."""
+
+    def __init__(self, setup: ExecutionSetup, seed: int) -> None:
+        self.setup = setup
+        self.world = ToolWorld(setup.odds, setup.task, seed)
+        self._ways = Ways(setup.task)
+        self._mail = 0
+
+    def reply(self, state: ExecutionState, work: Work, now: float) -> RunMessage:
+        """Return the message that answers a piece of work, with its time."""
+        assert isinstance(state, State)
+        request_id = work.request_id
+        if isinstance(work.request, ToolRequested):
+            called = self.world.call(work.request.tool, request_id, now)
+            return Ended(request_id, now + TOOL_SECONDS, TOOL_SECONDS, called.outcome, "", called.reason)
+        match work.address:
+            case address if address == CLOCK:
+                assert work.until is not None
+                return Woken(request_id, work.until)
+            case address if address == PLANNER:
+                reply = Reply(self._new_plan(state, work.request), None, "simulated")
+                return Generated(request_id, now + REPLAN_SECONDS, REPLAN_SECONDS, reply, REPLAN_COST)
+            case address if address == PROVER:
+                config, plan = self.setup.config, MACHINE.brief(state, work).artifact.content
+                verdict = _proved(self.setup.task, config.level, config.required_assurance, config.r_max, plan)
+                return Judged(request_id, now, 0.0, verdict)
+            case address if address == USER:
+                self._mail += 1
+                body = {"kind": "answer", "question": request_id, "answer": self._answer(work.request)}
+                return Mailed(self._mail, f"answer-{self._mail}", json.dumps(body), now + PERSON_SECONDS)
+            case _:
+                raise AssertionError(f"nothing of a simulated execution has the address {work.address}")
+
+    def _new_plan(self, state: State, request: ReplanRequested) -> str:
+        assert state.replan is not None, f"the request {request.request_id} is that of a replan"
+        given = given_facts(state, state.replan)
+        plan = self._ways.next_plan(state.replan.trouble.step, given.initial_state or ())
+        why = {"outcome": "all_pruned", "why": "no other tool can do the step"}
+        return json.dumps({UNSUCCESSFUL: why} if plan is None else plan)
+
+    def _answer(self, question: ClarificationRequested) -> str:
+        """Return a person's answer: the truth about a call, or else what the fixed rule says about a step."""
+        options: list[str] = question.answer_schema["enum"]
+        step = question.blocks[0] if question.blocks else ""
+        if SUCCEEDED in options:
+            return SUCCEEDED if step in self.world.done else FAILED if step in self.world.ran else NOT_RUN
+        if BY_HAND in options and self.world.by_hand(step, self.setup.by_hand):
+            return BY_HAND
+        return next(answer for answer in _ANSWERS if answer in options)
+
+
+@lru_cache(maxsize=4_096)
+def _proved(task: Task, level: str, assurance: str, r_max: int, plan: str) -> Verdict:
+    """Return the verdict on a plan for a task. Equal plans of different trials are proved once."""
+    return prove(guard_of(level, task.tools(0, 0.0), assurance, r_max), plan)

@@ -1,0 +1,130 @@
+"""Runs the trials of a simulated experiment in processes, within its budget; continues an interrupted experiment."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from typing import Any, Protocol, TypeVar
+
+from actors.planning.prepare import RunRequest
+from replan.experiments.preparation import PreparedExperiment
+from replan.experiments.results import Store, Trial
+from replan.setup.gc_tuning import tune
+from runtime.core.cost import MICRO, micro_limit
+
+OnTrial = Callable[[int, int], None]
+"""Called before the first trial and after every trial, with the number of finished trials and of all trials."""
+
+CHUNK = 16
+"""Trials per task of a worker process, so that the cost of passing tasks is small."""
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Simulated(Protocol[T_co]):
+    """An experiment of any kind whose trials are simulated."""
+
+    @property
+    def trials(self) -> Sequence[object]:
+        """The trials in their order."""
+
+    def run_trial(self, position: int) -> T_co:
+        """Simulate the trial at a position, and return its result."""
+
+
+_experiment: Simulated[Any] | None = None
+"""The experiment of a worker process, set when the process starts."""
+
+
+def _begin_worker(experiment: Simulated[Any]) -> None:
+    global _experiment  # noqa: PLW0603 -- the initializer of a pool's process has no other way to pass a value on
+    _experiment = experiment
+    tune()
+
+
+def _run_in_worker(position: int) -> Any:
+    assert _experiment is not None
+    return _experiment.run_trial(position)
+
+
+def simulated_trials(experiment: Simulated[T], first: int = 0, jobs: int | None = None) -> Iterator[T]:
+    """Run the trials from a position on in `jobs` processes (default: one per core); yield them in their order."""
+    positions, jobs = range(first, len(experiment.trials)), jobs or len(os.sched_getaffinity(0))
+    if jobs == 1 or len(positions) <= CHUNK:
+        tune()
+        yield from map(experiment.run_trial, positions)
+        return
+    context = get_context("spawn")  # A forked process would inherit locks of the event loop's and journal's threads.
+    with ProcessPoolExecutor(jobs, context, _begin_worker, (experiment,)) as pool:
+        try:
+            yield from pool.map(_run_in_worker, positions, chunksize=CHUNK)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def run_all(experiment: Simulated[T], on_trial: OnTrial, jobs: int | None = None) -> list[T]:
+    """Run all trials of an experiment that keeps no results; return them in their order."""
+    trials: list[T] = []
+    on_trial(0, len(experiment.trials))
+    for trial in simulated_trials(experiment, jobs=jobs):
+        trials.append(trial)
+        on_trial(len(trials), len(experiment.trials))
+    return trials
+
+
+def run_simulated(
+    prepared: PreparedExperiment, store: Store, on_trial: OnTrial, jobs: int | None = None
+) -> list[Trial]:
+    """Run the trials without a result, in `jobs` processes (default: one per core); return all, in their order."""
+    progress = Progress(prepared, store, on_trial)
+    for trial in simulated_trials(prepared, len(progress.trials), jobs):
+        if not progress.allows(len(progress.trials)):
+            break
+        progress.add(trial)
+    return progress.trials
+
+
+class Progress:
+    """The trials of an experiment so far, written in their order, and what they have used of its budget.
+
+    They are counted in their order, not as they end, so an experiment always ends at the same trial.
+    """
+
+    def __init__(self, prepared: PreparedExperiment, store: Store, on_trial: OnTrial) -> None:
+        self.prepared, self._store, self._on_trial = prepared, store, on_trial
+        self.trials = store.begin((arm.name, problem.name, seed) for arm, problem, seed in prepared.trials)
+        self._calls = sum(trial.calls for trial in self.trials)
+        self._micro_usd = sum(trial.micro_usd or 0 for trial in self.trials)
+        on_trial(len(self.trials), len(prepared.trials))
+
+    def add(self, trial: Trial) -> None:
+        """Write and count the next trial."""
+        self._store.append(trial)
+        self.trials.append(trial)
+        self._calls += trial.calls
+        self._micro_usd += trial.micro_usd or 0
+        self._on_trial(len(self.trials), len(self.prepared.trials))
+
+    def allows(self, position: int, open_calls: int = 0) -> bool:
+        """Return whether the trial at this position may begin; `open_calls` is the limit of the trials under way."""
+        budget = self.prepared.experiment.budget
+        most = self.prepared.trials[position][0].calls_max
+        enough = budget.calls is None or self._calls + open_calls + most <= budget.calls
+        return enough and (budget.usd is None or self._micro_usd < budget.usd * MICRO)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no trial may spend more than the money that is left."""
+        budget = self.prepared.experiment.budget
+        return budget.exact and budget.usd is not None
+
+    def limited(self, request: RunRequest) -> RunRequest:
+        """Return the request for a trial, limited to the money that is left if the budget is exact."""
+        usd, limits = self.prepared.experiment.budget.usd, request.limits
+        if usd is None or not self.exact:
+            return request
+        left = max(1, micro_limit(usd) - self._micro_usd)
+        least = left if limits.micro_usd is None else min(left, limits.micro_usd)
+        return replace(request, limits=limits.model_copy(update={"micro_usd": least}))

@@ -1,0 +1,292 @@
+"""Simulates runs without actors, journal or clock: the loop for all kinds, and the worker for planning runs.
+
+Time is a number. Replies are delivered in the order of their simulated times, as they would be in a real run, so both
+have the same events.
+"""
+
+import heapq
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
+
+import orjson
+
+from actors.config.model_spec import Simulated
+from actors.config.step_guards import guard_for, guards_of
+from actors.config.workflow import FREE_GENERATORS
+from actors.guards.built_in import BUILT_IN
+from actors.guards.port import AnyGuard, GuardFactory, definition_of
+from actors.handlers.briefs import CallOptions, GenerationBrief
+from actors.handlers.generators import material
+from actors.handlers.registry import Registry
+from actors.handlers.templates import TemplateSelectorGenerator
+from actors.planning.call_events import ClassificationRequested, GenerationRequested
+from actors.planning.config import RunConfig
+from actors.planning.events import JudgementRequested, PlanningEvent, RunStarted
+from actors.planning.machine import PlanningMachine
+from actors.planning.prompt_context import context_for
+from actors.planning.requests import prompt_bytes
+from actors.planning.state import PlanningState, State
+from actors.prompting.render import Rendered
+from actors.run.messages import Faulted, Generated, Judged, RunMessage
+from actors.run.questions import ClarificationRequested
+from actors.run.tools import Begun, ToolRequested
+from actors.run.waits import WaitRequested
+from actors.simulated.author import address, answer_in, person_answer
+from actors.simulated.plans import judged_part
+from actors.simulated.profile import Profile
+from actors.simulated.verdict_filter import VerdictFilter, scored
+from actors.simulated.world import World, read_views
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Verdict
+from runtime.core.ledger import Limits
+from runtime.core.machine import Machine, Refused, Work, settle
+from runtime.core.messages import Mailed, Woken
+from runtime.models.port import Fault
+
+START = 0.0
+"""The time at which a simulated run begins, in UTC seconds since 1970."""
+MESSAGES_MAX = 20_000
+"""Messages after which a run is said to go on for ever; its limits end every one long before."""
+COMPARES_WORDS = frozenset(("follows_critique", "human_review"))
+"""The built-in guards that read more of a plan or its dependencies than `judged_part`, or have no verdict."""
+REMEMBERED_MAX = 50_000
+"""Verdicts that one guard remembers; the next ones are not remembered."""
+PLANNING: Machine[PlanningState, PlanningEvent, RunMessage] = PlanningMachine()
+
+S = TypeVar("S")
+E = TypeVar("E")
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+class Worker(Protocol[S_contra]):
+    """Does the work that the actors would do in a real run."""
+
+    def reply(self, state: S_contra, work: Work, now: float) -> RunMessage | None:
+        """Return the message that answers a piece of work, with its time; None if nobody can answer it."""
+
+
+@dataclass
+class Simulation(Generic[S, E]):
+    """A simulated run, and how far it has come."""
+
+    machine: Machine[S, E, RunMessage]
+    """The machine of the run's kind."""
+    worker: Worker[S]
+    """What answers the requests."""
+    state: S
+    """The state so far."""
+    events: list[E]
+    """The events so far."""
+    now: float = START
+    """The simulated time, in seconds."""
+    _replies: list[tuple[float, int, str, RunMessage]] = field(default_factory=list)
+    _begun: set[tuple[str, float | None]] = field(default_factory=set)
+
+    def run(self) -> None:
+        """Simulate until the run ends or nobody can answer what is open."""
+        for _ in range(MESSAGES_MAX):
+            open_work = self._begin()
+            while self._replies and self._replies[0][2] not in open_work:  # The supervisor would have cancelled it.
+                heapq.heappop(self._replies)
+            if not self._replies:
+                return
+            self.now, _, _, message = heapq.heappop(self._replies)
+            self._accept(message)
+        raise AssertionError("the run goes on for ever")
+
+    def _begin(self) -> Mapping[str, Work]:
+        """Begin all open work, and return it. That a call of a tool begins is a message too."""
+        open_work = self.machine.outstanding(self.state)
+        new = [work for work in open_work.values() if (work.request_id, work.until) not in self._begun]
+        tools = False
+        for work in new:
+            self._begun.add((work.request_id, work.until))
+            if isinstance(work.request, ToolRequested):
+                self._accept(Begun(work.request_id, self.now))
+                tools = True
+            message = self.worker.reply(self.state, work, self.now)
+            if message is not None:
+                heapq.heappush(self._replies, (message.at, len(self._begun), work.request_id, message))
+        return self._begin() if tools else open_work
+
+    def _accept(self, message: RunMessage) -> None:
+        accepted = self.machine.accept(self.state, message)
+        if accepted is not None and not isinstance(accepted, Refused):
+            self.state, batch = settle(self.machine, self.state, accepted)
+            self.events += batch
+
+
+def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) -> Simulation[S, E]:
+    """Simulate a run from its first event on, and return it as it has ended."""
+    simulation = Simulation(machine, worker, *settle(machine, machine.initial(), first))
+    simulation.run()
+    return simulation
+
+
+def remembering(guard: AnyGuard, names: Collection[str]) -> AnyGuard:
+    """Return a guard with the same verdicts, each computed once for equal inputs; `names` are its built-in members.
+
+    Simulated artifacts are few, so most were judged before. The inputs are the artifact, of a plan without the views
+    and the note in its goal, and those parts of the context that built-in guards read: the user's texts, the role, and
+    the artifacts that the step requires.
+    """
+    if not COMPARES_WORDS.isdisjoint(names):
+        return guard
+    verdicts: dict[tuple[object, ...], Verdict] = {}
+
+    def judge(artifact: Artifact, context: Context) -> Verdict:
+        role = context.settings.get("role")
+        content = judged_part(artifact.content) if role == "plan" else artifact.content
+        above = tuple((step, judged_part(other.content)) for step, other in context.dependencies.items())
+        said = tuple((each.question, each.answer) for each in context.clarifications)
+        key = content, artifact.finish_reason, role, above, context.user_texts, said, context.given is None
+        verdict = verdicts.get(key)
+        if verdict is None:
+            verdict = _verdict(guard, artifact, context)
+            if len(verdicts) < REMEMBERED_MAX:
+                verdicts[key] = verdict
+        return verdict
+
+    return judge
+
+
+def _verdict(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
+    verdict = guard(artifact, context)
+    assert isinstance(verdict, Verdict)  # Async guards cannot be simulated.
+    return verdict
+
+
+def _remembering_factory(name: str, make: GuardFactory) -> GuardFactory:
+    return replace(definition_of(make), make=lambda config: remembering(make(config), (name,)))
+
+
+@dataclass(frozen=True)
+class LabSetup:
+    """What all simulated trials of an arm have in common."""
+
+    pinned: RunConfig
+    """The configuration that the run pins."""
+    limits: Limits
+    """The limits of each run; the calls are those that the experiment allows one trial."""
+    profile: Profile
+    """The profile of the simulated author."""
+    registry: Registry = field(default_factory=Registry)
+    """The guards and generators that the workflow may name."""
+    verdict_filter: VerdictFilter | None = None
+    """A change of the verdicts of plan guards; its seed is replaced by that of the trial."""
+
+    @cached_property
+    def pinned_text(self) -> str:
+        """The configuration as JSON text."""
+        return self.pinned.model_dump_json()
+
+    def guards(self, seed: int) -> Mapping[str, AnyGuard]:
+        """Return the guard of each step for a trial with this seed."""
+        if self.verdict_filter is None:
+            return self._unfiltered_guards
+        factories = replace(self.verdict_filter, seed=seed).apply(self._remembering)
+        return {step: guard_for(self.pinned.workflow, step, factories) for step in self.pinned.workflow.action_pairs}
+
+    @cached_property
+    def built_in(self) -> frozenset[str]:
+        """The steps whose guards are all built in."""
+        workflow, guards = self.pinned.workflow, self.registry.guards
+        return frozenset(
+            step
+            for step in workflow.action_pairs
+            if all(guards[name] is BUILT_IN.get(name) for name in guards_of(workflow, step))
+        )
+
+    @cached_property
+    def _unfiltered_guards(self) -> Mapping[str, AnyGuard]:
+        workflow, guards = self.pinned.workflow, self.registry.guards
+        made = {step: guard_for(workflow, step, guards) for step in workflow.action_pairs}
+        return {
+            step: remembering(guard, guards_of(workflow, step)) if step in self.built_in else guard
+            for step, guard in made.items()
+        }
+
+    @cached_property
+    def _remembering(self) -> Mapping[str, GuardFactory]:
+        """The guards, of which the built-in ones judge equal inputs once."""
+        guards = self.registry.guards.items()
+        return {name: _remembering_factory(name, make) if make is BUILT_IN.get(name) else make for name, make in guards}
+
+    @cached_property
+    def selectors(self) -> Mapping[str, TemplateSelectorGenerator]:
+        """The template selectors, by step."""
+        folder, pairs = self.registry.templates, self.pinned.workflow.action_pairs
+        return {
+            step: TemplateSelectorGenerator(folder, pair.generator_config)
+            for step, pair in pairs.items()
+            if pair.generator in FREE_GENERATORS and folder is not None
+        }
+
+
+def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
+    """Simulate a planning run until it ends or waits for a person; return its last state and all events."""
+    world = World(setup.profile, seed, problem)
+    worker = _Planner(setup, world, setup.guards(seed), address(Simulated(setup.profile.name, seed)))
+    first = RunStarted(at=START, run="lab", specification=problem, pinned=setup.pinned_text, limits=setup.limits)
+    simulation = simulate(PLANNING, worker, first)
+    return simulation.state, simulation.events
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """Does the work of a planning run with the simulated author."""
+
+    setup: LabSetup
+    world: World
+    guards: Mapping[str, AnyGuard]
+    model: str
+    """The name of the simulated model, as after `--model`."""
+    contexts: dict[str, Context] = field(default_factory=dict)
+    """The context of each attempt that has been generated and not judged, by its node."""
+
+    def reply(self, state: PlanningState, work: Work, now: float) -> RunMessage | None:
+        """Return the message that answers a piece of work, with its time; None if nobody can answer it."""
+        assert isinstance(state, State), "work is of a run that has begun"
+        match work.request:
+            case GenerationRequested() as request:
+                return self._generated(state, request, now)
+            case ClassificationRequested() as request:
+                brief = PLANNING.brief(state, work)
+                return self._answered(request.request_id, material(brief.context), brief.prompt.byte_count, now)
+            case JudgementRequested() as request:
+                return Judged(request.request_id, now, 0.0, self._judged(state, work, request))
+            case WaitRequested() as request:
+                return Woken(request.request_id, request.until)
+            case ClarificationRequested() as request if self.setup.profile.person is not None:
+                artifact = state.nodes[request.node].artifact
+                views = read_views(artifact.content) if artifact is not None else {}
+                answer = person_answer(self.world, request.question_id, views)
+                body = orjson.dumps({"kind": "answer", "question": request.question_id, "answer": answer}).decode()
+                return Mailed(len(state.run.questions), f"answer:{request.question_id}", body, now)
+            case _:
+                return None
+
+    def _generated(self, state: State, request: GenerationRequested, now: float) -> RunMessage:
+        step = request.step
+        context = context_for(state, state.branch_of(request.node), step)
+        if step in self.setup.selectors:
+            brief = GenerationBrief("lab", CallOptions(request.request_id, step, 0.0, 1), Rendered("", ""), context)
+            return Generated(request.request_id, now, 0.0, self.setup.selectors[step].reply(brief))
+        self.contexts[request.node] = context
+        return self._answered(request.request_id, material(context), prompt_bytes(state.config, request), now)
+
+    def _answered(self, request_id: str, contents: Mapping[str, Any], size: int, now: float) -> RunMessage:
+        reply, seconds = answer_in(self.world, request_id, contents, size, self.model)
+        if isinstance(reply, Fault):
+            return Faulted(request_id, now + seconds, seconds, reply)
+        return Generated(request_id, now + seconds, seconds, reply)
+
+    def _judged(self, state: State, work: Work, request: JudgementRequested) -> Verdict:
+        """Return the guard's verdict. A built-in guard reads no feedback, so it gets the context of the generation."""
+        artifact, context = state.nodes[request.node].artifact, self.contexts.pop(request.node, None)
+        if context is None or state.run.clarifications or request.step not in self.setup.built_in:
+            context = PLANNING.brief(state, work).context
+        assert artifact is not None
+        return scored(_verdict(self.guards[request.step], artifact, context), artifact, self.world)

@@ -1,0 +1,261 @@
+"""The tables of experiments: the metrics of each arm over its trials, with confidence intervals of 95 %.
+
+Shares have Wilson's interval, means the normal one; differences are paired over the same problems and seeds.
+"""
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, median, quantiles, stdev
+from typing import TypeVar
+
+from replan.experiments.definition import ExecutionExperiment
+from replan.experiments.results import ExecutionTrial, StepUse, Trial
+from runtime.core.cost import MICRO
+
+Cell = str | int | float | None
+Row = dict[str, Cell]
+Table = list[Row]
+T = TypeVar("T")
+
+DIGITS = 4
+"""Decimals in the tables, more than the number of trials supports."""
+Z = 1.959963984540054
+"""The normal quantile of a two-sided 95 % interval."""
+Interval = tuple[float, float]
+"""Lower and upper bound."""
+
+
+def wilson_interval(hits: int, of: int) -> Interval:
+    """Return the interval of the share `hits / of` (Wilson 1927); [0, 1] if `of` is 0."""
+    if of == 0:
+        return 0.0, 1.0
+    share, square = hits / of, Z * Z
+    middle = (share + square / (2 * of)) / (1 + square / of)
+    half = Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Return the interval of a mean, by the normal approximation; unbounded for fewer than two values."""
+    if len(values) < 2:
+        return -math.inf, math.inf
+    half = Z * stdev(values) / math.sqrt(len(values))
+    return fmean(values) - half, fmean(values) + half
+
+
+def ratio_interval(above: Sequence[float], below: Sequence[float]) -> Interval:
+    """Return the interval of sum(above) / sum(below) for paired values, by the delta method; [0, inf] if undefined."""
+    total = sum(below)
+    if total == 0 or len(below) < 2:
+        return 0.0, math.inf
+    ratio = sum(above) / total
+    residuals = [up - ratio * down for up, down in zip(above, below, strict=True)]
+    half = Z * stdev(residuals) * math.sqrt(len(below)) / total
+    return max(0.0, ratio - half), ratio + half
+
+
+def rounded(value: float) -> float | None:
+    """Return a number as tables have it, without a negative zero; None for one that is not finite."""
+    return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
+
+
+def share_cells(name: str, hits: int, of: int) -> Row:
+    """Return a share with its interval; None for a share of nothing."""
+    low, high = wilson_interval(hits, of)
+    return {name: rounded(hits / of) if of else None, f"{name}_low": rounded(low), f"{name}_high": rounded(high)}
+
+
+def mean_cells(name: str, values: Sequence[float]) -> Row:
+    """Return a mean with its interval; nothing for a mean of nothing, and no interval for that of one value."""
+    low, high = mean_interval(values)
+    stem = "delta" if name == "delta_success" else name
+    mean = rounded(fmean(values)) if values else None
+    return {name: mean, f"{stem}_low": rounded(low), f"{stem}_high": rounded(high)}
+
+
+def to_csv(table: Table) -> str:
+    """Return a table as CSV with a header line; None is an empty field."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(table[0]) if table else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return text.getvalue()
+
+
+def _table(groups: Iterable[tuple[Row, T]], rows: Callable[[T], Iterable[Row]]) -> Table:
+    """Return the rows of each group after the columns that name it."""
+    return [{**names, **row} for names, trials in groups for row in rows(trials)]
+
+
+def _rules(trials: Iterable[Trial | ExecutionTrial]) -> list[tuple[str, int]]:
+    """Return the number of decisions by row of the policy."""
+    counts: Counter[str] = Counter()
+    for trial in trials:
+        counts.update(trial.rules)
+    return sorted(counts.items())
+
+
+def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: Sequence[int]) -> dict[str, Table]:
+    """Return the tables of an experiment about planning runs.
+
+    `references` maps each arm to the one that it is compared with; `budgets` are the calls of the rows of the table
+    `budgets`. An arm without trials has no rows.
+    """
+    by_arm = {arm: [trial for trial in trials if trial.arm == arm] for arm in references}
+    groups: list[tuple[Row, Sequence[Trial]]] = [({"arm": arm}, found) for arm, found in by_arm.items() if found]
+    arms = [(names, (found, by_arm.get(references[str(names["arm"])], []))) for names, found in groups]
+    return {
+        "arms": _table(arms, lambda pair: [_arm(*pair)]),
+        "budgets": _table(
+            groups,
+            lambda each: (
+                {"calls": calls, **share_cells("success", success_by(each, calls), len(each))} for calls in budgets
+            ),
+        ),
+        "causes": _table(groups, _causes),
+        "depths": _table(groups, _depths),
+        "steps": _table(groups, _steps),
+        "rules": _table(
+            groups,
+            lambda each: (
+                {"rule": rule, "decisions": count, "per_trial": rounded(count / len(each))}
+                for rule, count in _rules(each)
+            ),
+        ),
+    }
+
+
+def is_success(trial: Trial) -> bool:
+    """Return whether a trial counts as a success: the plan is right, or, if that is unknown, every guard passed."""
+    return trial.passed if trial.solved is None else trial.solved
+
+
+def success_by(trials: Sequence[Trial], calls: int) -> int:
+    """Return the number of trials that succeed within this number of calls.
+
+    It equals the success with that budget for a search whose decisions do not depend on the budget.
+    """
+    return sum(1 for trial in trials if is_success(trial) and trial.calls <= calls)
+
+
+def _success(trials: Sequence[Trial]) -> Row:
+    """Return how often trials succeed, and with how many calls."""
+    count, hits = len(trials), sum(map(is_success, trials))
+    calls = [float(trial.calls) for trial in trials]
+    low, high = ratio_interval(calls, [float(is_success(trial)) for trial in trials])
+    return {
+        "trials": count,
+        **share_cells("guard_pass", sum(trial.passed for trial in trials), count),
+        **share_cells("success", hits, count),
+        "calls_mean": rounded(fmean(calls)),
+        "calls_per_success": rounded(sum(calls) / hits) if hits else None,
+        "calls_per_success_low": rounded(low) if hits else None,
+        "calls_per_success_high": rounded(high) if hits else None,
+    }
+
+
+def _arm(trials: Sequence[Trial], reference: Sequence[Trial]) -> Row:
+    count, hits = len(trials), sum(map(is_success, trials))
+    usd = [trial.micro_usd / MICRO for trial in trials if trial.micro_usd is not None]
+    seconds = [trial.seconds for trial in trials]
+    aligned = [trial.aligned for trial in trials if trial.aligned is not None]
+    base = {trial.key[1:]: is_success(trial) for trial in reference}
+    differences = [float(is_success(trial)) - base[trial.key[1:]] for trial in trials if trial.key[1:] in base]
+    return {
+        **_success(trials),
+        "usd_per_success": rounded(sum(usd) / hits) if hits and len(usd) == count else None,
+        "tokens_mean": rounded(fmean(trial.tokens for trial in trials)),
+        "seconds_median": rounded(median(seconds)),
+        "seconds_p90": rounded(quantiles(seconds, n=10)[-1] if count > 1 else seconds[0]),
+        "backtrack_rate": rounded(sum(1 for trial in trials if trial.depths) / count),
+        "backtracks_mean": rounded(fmean(len(trial.depths) for trial in trials)),
+        "strategy_aligned": rounded(sum(aligned) / len(aligned)) if aligned else None,
+        **mean_cells("delta_success", differences),
+    }
+
+
+def _grouped(trials: Sequence[Trial], group: Callable[[Trial], str]) -> Iterator[tuple[str, Sequence[Trial]]]:
+    for name in sorted({group(trial) for trial in trials}):
+        yield name, [trial for trial in trials if group(trial) == name]
+
+
+def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
+    """Yield the successes by the level at which the problem is hard, else by its category."""
+    for group, members in _grouped(trials, lambda trial: trial.cause or trial.category or "all"):
+        yield {"group": group, **_success(members)}
+
+
+def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
+    """Count the rejections by how far each went back, for each category; a retry in place has the depth 0 (S42, S44).
+
+    Trials of problems without a category are grouped by the level at which the problem is hard.
+    """
+    for group, members in _grouped(trials, lambda trial: trial.category or trial.cause or "all"):
+        counts = Counter(depth for trial in members for depth in trial.depths)
+        counts[0] += sum(trial.retries for trial in members)
+        for depth in sorted(counts):
+            yield {
+                "group": group,
+                "depth": depth,
+                "rejections": counts[depth],
+                "share": rounded(counts[depth] / counts.total()) if counts.total() else None,
+                "per_trial": rounded(counts[depth] / len(members)),
+            }
+
+
+def _steps(trials: Sequence[Trial]) -> Iterator[Row]:
+    """Sum up the metrics of each step; epsilon is the share of its attempts that its guard accepts."""
+    for step in dict.fromkeys(step for trial in trials for step in trial.steps):
+        uses: list[StepUse] = [trial.steps[step] for trial in trials if step in trial.steps]
+        attempts = sum(use.attempts for use in uses)
+        yield {
+            "step": step,
+            "attempts": attempts,
+            **share_cells("epsilon", sum(use.accepted for use in uses), attempts),
+            "calls_per_trial": rounded(sum(use.calls for use in uses) / len(trials)),
+            "seconds_per_attempt": rounded(sum(use.seconds for use in uses) / attempts) if attempts else None,
+        }
+
+
+def execution_tables(experiment: ExecutionExperiment, trials: Sequence[ExecutionTrial]) -> dict[str, Table]:
+    """Return the tables of an experiment about executions: policies in each world, endings, and decisions by row."""
+    by_arm: dict[tuple[str, str], list[ExecutionTrial]] = {
+        (world.name, policy.name): [] for world in experiment.worlds for policy in experiment.policies
+    }
+    for trial in trials:
+        by_arm[trial.world, trial.policy].append(trial)
+    groups: list[tuple[Row, list[ExecutionTrial]]] = [
+        ({"world": world, "policy": policy}, found) for (world, policy), found in by_arm.items()
+    ]
+    arms = [(names, (found, by_arm[str(names["world"]), experiment.baseline])) for names, found in groups]
+    return {
+        "arms": _table(arms, lambda pair: [_execution_arm(*pair)]),
+        "outcomes": _table(
+            groups,
+            lambda each: (
+                {"outcome": outcome, "trials": count}
+                for outcome, count in sorted(Counter(trial.outcome for trial in each).items())
+            ),
+        ),
+        "rules": _table(groups, lambda each: ({"rule": rule, "decisions": count} for rule, count in _rules(each))),
+    }
+
+
+def _execution_arm(trials: Sequence[ExecutionTrial], baseline: Sequence[ExecutionTrial]) -> Row:
+    """Return the metrics of a policy in a world, beside the baseline's trials in the same world."""
+    achieved, other = ([trial.achieved / trial.goals for trial in each] for each in (trials, baseline))
+    succeeded = [trial for trial in trials if trial.outcome == "success"]
+    return {
+        "trials": len(trials),
+        **mean_cells("achieved", achieved),
+        **mean_cells("delta_achieved", [own - base for own, base in zip(achieved, other, strict=True)]),
+        **share_cells("success", len(succeeded), len(trials)),
+        **share_cells("wrong_success", sum(trial.achieved < trial.goals for trial in succeeded), len(trials)),
+        "tool_calls_mean": rounded(fmean(trial.tool_calls for trial in trials)),
+        "replans_mean": rounded(fmean(trial.replans for trial in trials)),
+        "questions_mean": rounded(fmean(trial.questions for trial in trials)),
+        "minutes_mean": rounded(fmean(trial.seconds for trial in trials) / 60),
+    }
