@@ -137,8 +137,10 @@ def find_repository(
         return None
     if not (Path(common) / "refs").is_dir() or _has_reftable(found, Path(common)):
         raise GitFailed("refs are stored in a form that Replan does not write")
+    objects = Path(common) / "objects"
     store = home / "workspaces" / f"{key_of(workspace)}.git"
-    _check_same(store.with_suffix(".repository"), f"{run}\n{common}\n", first=first)
+    noted = "".join(f"{each}\n" for each in (run, common, *_object_folders(objects)))
+    _check_same(store.with_suffix(".repository"), noted, first=first)
     if not (store / "info" / "attributes").exists():
         found.run("init", "-q", "--bare", "--template=", f"--object-format={form}", str(store))
         (store / "info").mkdir(exist_ok=True)
@@ -148,10 +150,17 @@ def find_repository(
         "GIT_DIR": str(store),
         "GIT_WORK_TREE": str(workspace),
         "GIT_INDEX_FILE": str(index),
-        "GIT_OBJECT_DIRECTORY": str(Path(common) / "objects"),
+        "GIT_OBJECT_DIRECTORY": str(objects),
     }
     theirs = Git(program, workspace, {"GIT_DIR": folder, "GIT_WORK_TREE": str(workspace)}, limit, inherited)
     return Repository(workspace, Path(common), theirs, Git(program, workspace, own, limit, inherited), index)
+
+
+def _object_folders(objects: Path) -> list[Path]:
+    """Return where objects are written: the folder, and each folder in it that is a symbolic link, resolved."""
+    with os.scandir(objects) as entries:
+        links = sorted(entry.path for entry in entries if entry.is_symlink())
+    return [Path(each).resolve() for each in (objects, *links)]
 
 
 def _check_same(noted: Path, repository: str, *, first: bool) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -105,13 +106,24 @@ async def test_a_file_that_became_a_folder_or_a_link_is_a_change(bench, repo):
     assert git(repo, "cat-file", "-p", f"{second.id}:src") == "/etc"
 
 
+COMMANDS = (
+    *("filter.evil.smudge", "merge.evil.driver", "uploadpack.packObjectsHook", "core.gitProxy", "core.askPass"),
+    *("credential.helper", "trailer.x.command", "trailer.x.cmd", "alias.ls-files", "alias.rev-parse"),
+    *("alias.update-index", "gpg.ssh.program", "interactive.diffFilter", "sequence.editor", "init.templateDir"),
+)
+"""Other settings of a repository that name a program, or a folder of programs."""
+
+
 async def test_nothing_of_the_repository_is_run(bench, repo):
     """Hooks, filters, monitors and commands in the configuration, as a tool in a sandbox could have written them."""
     marker = bench.folder / "it_ran"
     command = f"touch {marker}; cat"
     hooks = repo / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
-    for hook in ("reference-transaction", "post-index-change", "pre-commit", "post-commit", "pre-auto-gc"):
+    for hook in (
+        *("reference-transaction", "post-index-change", "pre-commit", "post-commit", "pre-auto-gc", "post-checkout"),
+        "fsmonitor-watchman",
+    ):
         (hooks / hook).write_text(f"#!/bin/sh\ntouch {marker}\n")
         (hooks / hook).chmod(0o755)
     (repo / ".gitattributes").write_text("* filter=evil diff=evil ident working-tree-encoding=UTF-16\n")
@@ -133,6 +145,15 @@ async def test_nothing_of_the_repository_is_run(bench, repo):
         "core.autocrlf": "true",
         "hook.evil.command": command,
         "hook.evil.event": "reference-transaction",
+        **dict.fromkeys(COMMANDS, command),
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::sh -c touch% {marker}",
+        "remote.origin.uploadpack": command,
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+        "trace2.eventTarget": str(marker),
     }.items():
         git(repo, "config", key, value)
     nested = repo / "nested"
@@ -159,17 +180,59 @@ async def test_a_ref_is_never_written_through_a_link(bench, repo):
     assert list(outside.iterdir()) == []
 
 
-async def test_no_object_is_written_into_another_repository_that_a_tool_has_put_in_place(bench, repo):
-    first = await take(bench)
+async def test_objects_that_are_missing_are_not_fetched(bench, repo):
+    """A tool makes the repository a partial clone whose other side is a command, and removes objects."""
+    marker = bench.folder / "it_ran"
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::sh -c touch% {marker}",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+    }
+    await take(bench)
+    for key, value in settings.items():
+        git(repo, "config", key, value)
+    for folder in (repo / ".git" / "objects").glob("??"):
+        shutil.rmtree(folder)
+    (repo / "new").write_text("another")
+    taken = await take(bench, "s2")
+    assert taken.id
+    assert not marker.exists()
+
+
+def other_repository(bench, repo, place):
+    """Let a tool put another repository, or its objects, in place of the workspace's, and return the other one."""
     other = bench.folder / "other"
     other.mkdir()
     git(other, "init", "-q")
-    (repo / ".git").rename(bench.folder / "kept")
-    (repo / ".git").write_text(f"gitdir: {other / '.git'}\n")
+    objects = repo / ".git" / "objects"
+    if place == "the folder":
+        (repo / ".git").rename(bench.folder / "kept")
+        (repo / ".git").write_text(f"gitdir: {other / '.git'}\n")
+    elif place == "the common folder":
+        (repo / ".git" / "commondir").write_text(f"{other / '.git'}\n")
+    elif place == "the objects":
+        shutil.copytree(objects, other / ".git" / "objects", dirs_exist_ok=True)
+        objects.rename(bench.folder / "kept")
+        objects.symlink_to(other / ".git" / "objects")
+    else:
+        for name in {f"{number:02x}" for number in range(256)} - {each.name for each in objects.iterdir()}:
+            (other / ".git" / "objects" / name).mkdir()
+            (objects / name).symlink_to(other / ".git" / "objects" / name)
+    return other
+
+
+@pytest.mark.parametrize("place", ["the folder", "the common folder", "the objects", "a folder of objects"])
+async def test_no_object_is_written_into_another_repository_that_a_tool_has_put_in_place(bench, repo, place):
+    first = await take(bench)
+    other = other_repository(bench, repo, place)
+    before = sorted(other.rglob("*"))
     (repo / "secret").write_text("secret")
     taken = await take(bench, "s2", first.id)
     assert taken.notice == "no commit was made: the workspace has another repository than at the start of the run"
-    assert git(other, "count-objects") == "0 objects, 0 kilobytes"
+    assert sorted(other.rglob("*")) == before
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".git/config", ".git/info/exclude"])
@@ -180,11 +243,20 @@ async def test_a_pipe_in_the_place_of_a_file_that_git_reads_is_refused_at_once(b
     assert taken.notice == f"no commit was made: {name} is not a regular file"
 
 
-async def test_a_repository_that_makes_git_wait_costs_one_time_limit_for_all_commands(bench, repo, monkeypatch):
+@pytest.mark.parametrize(
+    ("pipe", "settings", "command"),
+    [("src/.gitignore", "", "ls-files"), ("pipe", "[include]\n\tpath = ../pipe\n", "rev-parse")],
+    ids=["a list of ignored files", "an included configuration"],
+)
+async def test_a_repository_that_makes_git_wait_costs_one_time_limit_for_all_commands(
+    bench, repo, monkeypatch, pipe, settings, command
+):
     monkeypatch.setattr(git_commands, "SECONDS", 0.5)
-    os.mkfifo(repo / "src" / ".gitignore")
+    os.mkfifo(repo / pipe)
+    with (repo / ".git" / "config").open("a") as config:
+        config.write(settings)
     taken = await take(bench)
-    assert taken.notice == "no commit was made: git took longer than 0.5 s, at last for ls-files"
+    assert taken.notice == f"no commit was made: git took longer than 0.5 s, at last for {command}"
     assert taken.id.startswith("listing:")
 
 
@@ -195,6 +267,16 @@ async def test_large_and_special_files_are_left_out_and_named(bench, repo, monke
     taken = await take(bench)
     assert "large" in taken.left_out
     assert "large" not in git(repo, "ls-tree", "-r", "--name-only", taken.id)
+
+
+async def test_a_user_may_keep_the_objects_elsewhere(bench, repo):
+    elsewhere = bench.folder / "elsewhere"
+    (repo / ".git" / "objects").rename(elsewhere)
+    (repo / ".git" / "objects").symlink_to(elsewhere)
+    first = await take(bench)
+    (repo / "new").write_text("another")
+    second = await take(bench, "s2", first.id)
+    assert (second.notice, second.changed) == ("", ("new",))
 
 
 async def test_objects_that_were_removed_as_unused_are_written_again(bench, repo):

@@ -26,6 +26,15 @@ class _Line(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+class Opening(BaseModel):
+    """What the first line says in any version."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    line: Literal["archive"]
+    version: int
+
+
 class Beginning(_Line):
     """The first line."""
 

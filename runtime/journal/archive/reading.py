@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, assert_never
 
-import orjson
+from pydantic import ValidationError
 
 from runtime.core.errors import JournalDamaged, RunNotFound, UsageProblem
 from runtime.core.events import Codec
@@ -22,6 +22,7 @@ from runtime.journal.archive.lines import (
     End,
     Line,
     Message,
+    Opening,
     Run,
     RunEnd,
     Text,
@@ -249,12 +250,10 @@ def _parsed(where: str, written: bytes) -> Line:
 def _begun(path: Path, written: bytes) -> Line:
     """Return the first line. Raises `UsageProblem` for another file, `JournalNewer` for a later version."""
     try:
-        first = orjson.loads(written)
-    except ValueError:
-        first = None
-    if not isinstance(first, dict) or first.get("line") != "archive" or not isinstance(first.get("version"), int):
-        raise _no_archive(path)
-    check_version(str(path), first["version"])
+        opening = Opening.model_validate_json(written)
+    except ValidationError:
+        raise _no_archive(path) from None
+    check_version(str(path), opening.version)
     return _parsed(f"{path}, line 1", written)
 
 
