@@ -1,4 +1,4 @@
-"""Long and nested numbers, units, formulas, pages and tables: each is read or refused, in little work, and none raises."""
+"""Long and nested numbers, units, formulas, pages and tables: each is read or refused with little work."""
 
 import time
 
@@ -18,7 +18,7 @@ SECONDS = 2.0
 """The most processor time that one text may cost."""
 NUMBERS = (
     *("1e999999999", "9" * 10_000, "1." * 5000, "1 000 " * 3000, "1,000," * 3000, "1-" * 5000, "±" * 9000),
-    *("5 " + "m/" * 4000, "٣" * 4000, "½" * 4000, "²" * 4000, "1 per " * 3000, "(" * 9000, "1’000" * 5000),
+    *("5 " + "m/" * 4000, "٣" * 4000, "½" * 4000, "²" * 4000, "1 per " * 3000, "(" * 9000, "1\u2019000" * 5000),
     *("5 " + "(" * 49 + "m" + ")" * 49, "NaN", "inf", "-0", "1e308 km", "1" + "0" * 400, "0x" + "f" * 3000),
     *("1_000" * 3000, "\u202e5\u2066", "5 million " * 2000, "between " * 2000 + "5", "EUR " * 3000 + "5"),
     *("5 " + "milli" * 3000, " " * 60_000 + "5", "12:30:" * 5000, "1.1.2020" * 4000, "5 m^-12", "5 m**(9**9)"),

@@ -152,3 +152,46 @@ def test_what_was_refused_without_need_is_taken(replan, tmp_path, text, wanted):
         "acquire", tmp_path / "one.yaml", "One", "--docs", tmp_path / "docs", "-m", "rules", "--no-input", "--json"
     )
     assert fields(json.loads(done.stdout))["a.b"]["value"] == pytest.approx(value), done.stdout
+
+
+HUGE = "5 quettaparsec^12"
+"""A quantity whose unit is well formed, and too large for any number."""
+MARKET = ["market_size", "Sheds", "-m", "rules", "--set", "core.region=Chile", "--set", "core.currency=EUR"]
+
+
+def test_a_unit_that_no_number_holds_ends_no_run_whoever_writes_it(replan, tmp_path):
+    """As S3 found: from the command line, a document, an answer, and after each of them at a resume."""
+    refused = replan("acquire", *MARKET, "--set", f"market.annual_spend={HUGE}", "--no-input")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "quettaparsec^12" in refused.stderr
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text(
+        f"# Chile\n\nIn Chile the annual spend per customer is {HUGE}. It is 20 yottaparsec^9.\n"
+    )
+    (docs / "b.csv").write_text("region,annual spend per customer [Yly^9],unit\nChile,12,quettaparsec^12\n")
+    waiting = replan("acquire", *MARKET, "--docs", docs, "--set", "market.customers=500", "--no-input", "--json")
+    assert waiting.exit_code == 6, waiting.stderr
+    run = json.loads(waiting.stdout)["run_id"]
+    asked = set()
+    for _ in range(3):
+        (question,) = json.loads(replan("questions", run, "--json").stdout)["questions"]
+        asked.add(question["id"])
+        assert replan("answer", question["id"], HUGE).exit_code in (0, 2)
+        resumed = replan("resume", run, "--no-input")
+        assert resumed.exit_code in (3, 6), resumed.stderr
+        assert "internal error" not in resumed.stderr
+        assert replan("show", run).exit_code == 0
+        if resumed.exit_code == 3:
+            break
+
+
+def test_a_unit_of_a_model_that_no_number_holds_ends_no_run(replan, tmp_path):
+    """The unit of the quote counts."""
+    value = ("van.price", "52,400", "yottaparsec^9", "EUR 52,400 per van", "dealer_offer_2026.md")
+    result = acquired(replan, tmp_path, *REST, model=scripted(tmp_path, value), exit_code=6)
+    assert (fields(result)["van.price"]["value"], fields(result)["van.price"]["unit"]) == (52_400, "EUR/van")
+    run = result["run_id"]
+    resumed = replan("resume", run, "--no-input")
+    assert (resumed.exit_code, "internal error" in resumed.stderr) == (6, False)
+    assert replan("show", run).exit_code == 0

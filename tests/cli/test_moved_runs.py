@@ -1,4 +1,4 @@
-"""`journal copy` there and back: no view shows a moved run as one that waits, and the newer journal keeps driving it."""
+"""`journal copy` there and back: no view shows a moved run as one that waits, and one journal keeps driving it."""
 
 import json
 
@@ -47,7 +47,12 @@ def test_every_view_shows_a_moved_run_as_moved(replan, asked):
     place = second
     assert json.loads(replan("questions", "--json").stdout)["questions"] == []
     assert run not in replan("questions").stdout
-    for command in (("questions", run), ("resume", run, "--no-input"), ("answer", f"{run}/q1", "Yes"), ("tell", run, "x")):
+    for command in (
+        ("questions", run),
+        ("resume", run, "--no-input"),
+        ("answer", f"{run}/q1", "Yes"),
+        ("tell", run, "x"),
+    ):
         refused = replan(*command)
         assert refused.exit_code == 8, refused.output
         assert place in refused.stderr

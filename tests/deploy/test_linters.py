@@ -4,17 +4,21 @@
 REPLAN_REQUIRE_LINTERS, as on a build machine, one that is missing is a failure.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 
 import pytest
+import yaml
+from jsonschema.validators import validator_for
 
 from tests.deploy.test_files import UNIT_FILE
 from tests.docs.blocks import ROOT
 
 FOLDER = ROOT / "build" / "linters"
+COMPOSE_SCHEMA = FOLDER / "check_jsonschema" / "builtin_schemas" / "vendor" / "compose-spec.json"
 PATH = os.pathsep.join([str(FOLDER / "bin"), os.environ["PATH"]])
 
 
@@ -42,6 +46,17 @@ def test_compose_lint_finds_nothing_in_the_compose_file_but_what_is_accepted_wit
     required((FOLDER / "compose_lint").is_dir(), "compose-lint")
     options = ("--fail-on", "low", "--strict-config", "--config", ".ci/compose-lint.yml", "--no-env", "--quiet")
     call(sys.executable, "-m", "compose_lint", "check", *options, "compose.yaml")
+
+
+def test_the_compose_file_fits_the_schema_of_the_specification():
+    required(COMPOSE_SCHEMA.is_file(), "check-jsonschema")
+    schema = json.loads(COMPOSE_SCHEMA.read_text(encoding="utf-8"))
+    checks = validator_for(schema)(schema)
+    document = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    assert [error.message for error in checks.iter_errors(document)] == []
+    service = document["services"]["web"]
+    for wrong in ({"prots": ["8430"]}, {"restart": True}, {"depends_on": {"db": {"condition": "service_hale"}}}):
+        assert not checks.is_valid({"services": {"web": {**service, **wrong}}}), wrong
 
 
 def test_systemd_finds_no_mistake_in_the_unit(tmp_path):

@@ -4,12 +4,14 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import httpx2
 import pytest
 import trio
 from click.testing import CliRunner
+from mcp.shared.exceptions import MCPError
 
 from replan.cli.commands.mcp import mcp
 from replan.cli.options import Invocation
@@ -162,6 +164,52 @@ async def test_a_bug_is_one_line_without_its_text(tmp_path, monkeypatch):
         monkeypatch.setattr("replan.mcp.server.answered", _with(broken))
         async with home.client() as client:
             assert await refused(client, "status", id="x") == "internal error; the log has the details"
+
+
+HEAVY = (
+    (
+        "acquire",
+        {"profile": "market_size", "goal": "x", "model": "rules", "given": {"core.region": "5 quettaparsec^12"}},
+    ),
+    ("status", {"id": "a\u0000b"}),
+    ("check_plan", {"plan": "[" * 100_000}),
+    ("check_plan", {"plan": json.dumps({"steps": [1] * 200_000})}),
+    ("answer", {"question": "x/../q1", "answer": "y" * 10}),
+    ("nonesuch", {}),
+    ("plan", {"problem": "x", "plugins": "os"}),
+    ("wait", {"id": "x", "seconds": 1e308}),
+    ("wait", {"id": "x", "seconds": -1}),
+)
+ADDRESSES = ("file:///etc/passwd", "replan://runs/..%2f..%2fx/plan", "replan://runs/%00/result", "http://127.0.0.1:1/")
+
+
+async def test_no_argument_and_no_address_is_a_bug_or_much_work(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
+        for tool, arguments in HEAVY:
+            began = time.process_time()
+            try:
+                text = (await client.call_tool(tool, arguments)).content[0].text
+            except MCPError as error:
+                text = str(error)
+            assert "internal error" not in text, (tool, text)
+            assert "Traceback" not in text
+            assert time.process_time() - began < 8
+        for address in ADDRESSES:
+            with pytest.raises(MCPError) as caught:
+                await client.read_resource(address)
+            assert "internal error" not in str(caught.value).lower()
+
+
+async def test_no_message_is_a_bug(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch, hosts=False) as home:
+        token = f"Bearer {home.house.token()}"
+        for content in (
+            b'[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]',
+            b"\xff",
+            b'{"jsonrpc":"2.0","id":1e999}',
+            b"",
+        ):
+            assert (await post(home, token, content=content)).status_code in (400, 415, 422)
 
 
 def _with(handler):

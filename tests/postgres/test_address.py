@@ -1,9 +1,16 @@
 """What a connection to a database demands of the server, from its URL and the environment (S4)."""
 
+import socket
+import struct
+import threading
+from contextlib import suppress
+
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from runtime.journal.postgres.address import parse_address
+from runtime.journal.postgres.connecting import connect
 
 
 def demanded(url):
@@ -48,3 +55,34 @@ def test_roots_of_the_user_come_before_those_of_the_system(tmp_path):
     (tmp_path / ".postgresql").mkdir()
     (tmp_path / ".postgresql" / "root.crt").write_text("", encoding="utf-8")
     assert demanded("postgresql://replan@db/journal")[:2] == ("verify-full", None)
+
+
+def asking_for_the_password(listener, got):
+    """Play a server that has no TLS and wants the password in clear text; `got` gets what it is told then."""
+    connection, _ = listener.accept()
+    connection.settimeout(5)
+    with connection, suppress(OSError):
+        while True:
+            (size,) = struct.unpack("!I", connection.recv(4))
+            (code,) = struct.unpack("!I", connection.recv(size - 4)[:4])
+            if code in (80877103, 80877104):  # The client asks for TLS, or for GSS.
+                connection.sendall(b"N")
+                continue
+            connection.sendall(b"R" + struct.pack("!II", 8, 3))
+            got.append(connection.recv(1000))
+            return
+
+
+@pytest.mark.parametrize(("setting", "told"), [("", False), ("?require_auth=password", True)], ids=["", "asked for"])
+def test_a_server_that_asks_for_the_password_in_clear_text_does_not_get_it(setting, told):
+    """Unless the URL says so: else the test shows nothing."""
+    got = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=asking_for_the_password, args=(listener, got))
+        thread.start()
+        url = f"postgresql://app:PASSw0rdZ@127.0.0.1:{listener.getsockname()[1]}/replan{setting}"
+        with pytest.raises(psycopg.OperationalError) as caught:
+            connect(parse_address(url))
+        thread.join()
+    assert any(b"PASSw0rdZ" in each for each in got) is told
+    assert "PASSw0rdZ" not in str(caught.value)

@@ -243,14 +243,15 @@ async def test_a_pipe_in_the_place_of_a_file_that_git_reads_is_refused_at_once(b
     assert taken.notice == f"no commit was made: {name} is not a regular file"
 
 
-@pytest.mark.parametrize(
-    ("pipe", "settings", "command"),
-    [("src/.gitignore", "", "ls-files"), ("pipe", "[include]\n\tpath = ../pipe\n", "rev-parse")],
-    ids=["a list of ignored files", "an included configuration"],
-)
-async def test_a_repository_that_makes_git_wait_costs_one_time_limit_for_all_commands(
-    bench, repo, monkeypatch, pipe, settings, command
-):
+WAITS = {
+    "a list of ignored files": ("src/.gitignore", "", "ls-files"),
+    "an included configuration": ("pipe", "[include]\n\tpath = ../pipe\n", "rev-parse"),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+async def test_a_repository_that_makes_git_wait_costs_one_time_limit_for_all_commands(bench, repo, monkeypatch, name):
+    pipe, settings, command = WAITS[name]
     monkeypatch.setattr(git_commands, "SECONDS", 0.5)
     os.mkfifo(repo / pipe)
     with (repo / ".git" / "config").open("a") as config:

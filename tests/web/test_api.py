@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -235,6 +236,44 @@ async def test_a_wrong_body_is_refused_with_its_place(tmp_path, body, place):
         error = answer.json()["error"]
         assert error["kind"] == "UsageProblem"
         assert place in error["place"]
+        assert not await web.reader_rows()
+
+
+HEAVY = (
+    *(
+        b'{"problem":' + b"[" * 100_000,
+        b'{"problem":"x","problem":"y"}',
+        b'{"problem":"\xff"}',
+        b'{"problem":"\\u0000"}',
+    ),
+    *(b'{"problem": 1e999999999}', b'{"max_calls": 1e400, "problem":"x"}'),
+    *(b'{"max_calls": ' + b"9" * 5000 + b', "problem":"x"}', b'{"problem":"x","max_cost_usd":NaN}'),
+    b'{"problem":"x","deadline":1e10,"active_time":1e-300,"model":"plans"}',
+    *(b'{"problem":"x","workflow":"../../etc/passwd"}', b'{"problem":"x","model":"scripted:/etc/passwd"}'),
+    b'{"problem":"x","attachments":[{"name":"../../x","content":"aGk="}]}',
+    b'{"problem":"x","attachments":[{"name":"a\\r\\nb\\u202e.txt","content":"aGk="}]}',
+    b'{"problem":"' + b"((((((((((a+)+)+)+)+)+)+" * 9000 + b'","model":"rules"}',
+)
+
+
+@pytest.mark.parametrize("body", HEAVY, ids=range(len(HEAVY)))
+async def test_no_body_is_a_bug_or_much_work(tmp_path, body):
+    async with api(tmp_path, hosts=False) as (web, program):
+        headers = {**program.headers, "content-type": "application/json", "idempotency-key": "k"}
+        began = time.process_time()
+        answer = await web.client.post("/api/runs", content=body, headers=headers)
+        assert answer.status_code in (201, 422), answer.text
+        assert time.process_time() - began < 5
+
+
+async def test_a_unit_that_no_number_holds_is_refused_in_an_acquisition(tmp_path):
+    """With the values that a program gives, as in a reply of a model (S3)."""
+    async with api(tmp_path, hosts=False) as (web, program):
+        given = {"core.region": "Chile", "core.currency": "EUR", "market.annual_spend": "5 quettaparsec^12"}
+        order = {"profile": "market_size", "goal": "Sheds", "model": "rules", "given": given}
+        answer = await program.post("/api/acquisitions", order)
+        assert answer.status_code == 422
+        assert "quettaparsec^12" in answer.json()["error"]["message"]
         assert not await web.reader_rows()
 
 

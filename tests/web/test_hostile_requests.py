@@ -190,6 +190,52 @@ async def test_only_plain_http_is_spoken(tmp_path):
         assert (await web.browser.get("/")).status_code == 200
 
 
+SMUGGLED = {
+    "two lengths": "POST /sign-in HTTP/1.1\r\n{host}Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+    "an unknown coding": "POST /sign-in HTTP/1.1\r\n{host}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "a space before the colon": "POST /sign-in HTTP/1.1\r\n{host}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    "a length and a coding": "POST /sign-in HTTP/1.1\r\n{host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+    "0\r\n\r\nGET /runs HTTP/1.1\r\n{host}{cookie}\r\n",
+    "a whole address": "GET http://evil.example/ HTTP/1.1\r\n{host}\r\n",
+    "a second host, folded": "GET / HTTP/1.1\r\n Host: evil.example\r\n{host}\r\n",
+    "line feeds alone": "GET / HTTP/1.1\nHost: evil.example\n\n",
+    "a folded header": "GET / HTTP/1.1\r\n{host}X: a\r\n\tb: c\r\n\r\n",
+    "a NUL": "GET /\x00 HTTP/1.1\r\n{host}\r\n",
+    "a tunnel": "CONNECT evil.example:80 HTTP/1.1\r\nHost: evil.example:80\r\n\r\n",
+    "TLS": "\x16\x03\x01\x02\x00\x01",
+}
+
+
+@pytest.mark.parametrize("name", SMUGGLED)
+async def test_no_request_carries_another_one_or_is_a_bug(tmp_path, name):
+    async with served(tmp_path, hosts=False) as web:
+        cookie = "; ".join(f"{name}={value}" for name, value in web.browser.cookies.items())
+        text = SMUGGLED[name].format(host=f"Host: {web.host}\r\n", cookie=f"Cookie: {cookie}\r\n")
+        received = await raw(web, text.encode("latin-1"), seconds=2)
+        answers = [each[:3] for each in received.split(b"HTTP/1.1 ")[1:]]
+        assert not [each for each in answers[1:] if each == b"200"], received
+        assert b"500" not in answers
+        assert b"Traceback" not in received
+        assert (await web.browser.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "X-Method-Override", "_method"])
+async def test_no_header_changes_the_method(tmp_path, name):
+    async with served(tmp_path, hosts=False) as web:
+        assert (await web.browser.get("/sign-out", headers={name: "POST"})).status_code in (404, 405)
+        assert (await web.browser.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])
+async def test_other_methods_do_nothing(tmp_path, method):
+    async with served(tmp_path, hosts=False) as web:
+        for path in ("/runs", "/sign-out", "/api/runs"):
+            answer = await web.browser.request(method, path)
+            assert answer.status_code in (401, 403, 404, 405), path
+            assert "access-control-allow-origin" not in answer.headers
+        assert (await web.browser.get("/")).status_code == 200
+
+
 async def test_every_response_has_the_headers_that_protect_it(tmp_path):
     async with served(tmp_path) as web:
         for path in ("/", "/sign-in", "/no-such-page", "/static/replan.css", "/questions/x/q1"):
