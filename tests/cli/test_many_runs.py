@@ -1,14 +1,17 @@
 """Commands about one run do not read the rows of all runs: those of a large journal take seconds."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from replan.cli.reading import FIRST_ROWS, newest_run
+from replan.runs.asked import all_questions
 from replan.runs.linked_runs import made_from
 from replan.runs.run_ids import ALL, run_named
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound
+from runtime.core.machine import Summary
 from runtime.journal.memory import open_memory
 from tests.contracts.toy_events import CODEC, counted
 
@@ -71,3 +74,21 @@ async def test_executions_of_a_plan_are_found_by_their_title():
         assert await made_from(Reader(), "k7m2x9qa") == []
         [which] = journal.asked
         assert which.title_start == "plan k7m2x9qa: "
+
+
+async def test_questions_are_listed_from_the_rows_of_the_runs_that_ask_and_no_run_is_read():
+    """As R2 found: 1,000 of 20,000 runs were folded for it."""
+    asks = json.dumps([{"id": "q1", "text": "Which version?", "asked": "2026-11-24T00:00:00Z"}])
+    async with open_memory(CODEC, SystemClock()) as opened:
+        for number in range(3):
+            await opened.create(f"asks{number}", "", facts=counted(1), summary=Summary("waiting", "q1", 1.0, asks=asks))
+        await opened.create("works", "", facts=counted(1))
+
+        class Reader:
+            journal = Counting(opened)
+
+        asked = await all_questions(Reader(), oldest=True)
+        assert [each["text"] for each in asked.questions] == ["Which version?"] * 3
+        assert asked.problems == ()
+        [which] = Reader.journal.asked
+        assert which.asks is True
