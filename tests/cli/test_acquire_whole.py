@@ -160,7 +160,7 @@ MARKET = ["market_size", "Sheds", "-m", "rules", "--set", "core.region=Chile", "
 
 
 def test_a_unit_that_no_number_holds_ends_no_run_whoever_writes_it(replan, tmp_path):
-    """As S3 found: from the command line, a document, an answer, and after each of them at a resume."""
+    """From the command line, a document, an answer, and after each of them at a resume."""
     refused = replan("acquire", *MARKET, "--set", f"market.annual_spend={HUGE}", "--no-input")
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
     assert "quettaparsec^12" in refused.stderr

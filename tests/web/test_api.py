@@ -267,7 +267,7 @@ async def test_no_body_is_a_bug_or_much_work(tmp_path, body):
 
 
 async def test_a_unit_that_no_number_holds_is_refused_in_an_acquisition(tmp_path):
-    """With the values that a program gives, as in a reply of a model (S3)."""
+    """With the values that a program gives, as in a reply of a model."""
     async with api(tmp_path, hosts=False) as (web, program):
         given = {"core.region": "Chile", "core.currency": "EUR", "market.annual_spend": "5 quettaparsec^12"}
         order = {"profile": "market_size", "goal": "Sheds", "model": "rules", "given": given}
