@@ -158,9 +158,10 @@ def find_repository(
 
 def _object_folders(objects: Path) -> list[Path]:
     """Return where objects are written: the folder, and each folder in it that is a symbolic link, resolved."""
+    folders = [objects]
     with os.scandir(objects) as entries:
-        links = sorted(entry.path for entry in entries if entry.is_symlink())
-    return [Path(each).resolve() for each in (objects, *links)]
+        folders += sorted(Path(entry.path) for entry in entries if entry.is_symlink())
+    return [each.resolve() for each in folders]
 
 
 def _check_same(noted: Path, repository: str, *, first: bool) -> None:
