@@ -32,8 +32,6 @@ GOALS_MS = {
     **{(plan, 20_000, "medium"): 1000 for plan in ("chain", "deleting_chain", "random_graph")},
     ("recoveries", 100, "expansive"): 100,
 }
-SHOWN = (20, 3_000, 20_000)
-"""The sizes of the rows on the page, in addition to rows with a goal."""
 RUNS_MAX = 25
 EXPANSIVE_MAX = 3_000
 """The largest plan for the expansive guard, which is meant for plans that people read."""
@@ -164,7 +162,7 @@ def measured(make, count):
 
 
 def tables(results, *, every=False):
-    """Return the results as Markdown: all rows, or those with a goal and the sizes `SHOWN`."""
+    """Return the results as Markdown: all rows, or those with a goal."""
     rows = [
         (
             row["plan"].replace("_", " "),
@@ -175,7 +173,7 @@ def tables(results, *, every=False):
             verdict(row["ms"], row["goal_ms"]),
         )
         for row in results["rows"]
-        if every or row["goal_ms"] or (row["steps"] in SHOWN and row["level"] == "medium")
+        if every or row["goal_ms"]
     ]
     heads = ("plan", "steps", "guard", "ms", "ms to parse", "goal")
     return f"Milliseconds of processor time for a guard, the best of several runs:\n\n{table(heads, rows)}"

@@ -22,8 +22,6 @@ SETS = ("development", "held_out", "external")
 PAGE = ROOT / "docs" / "explanation" / "rules-model.md"
 START, END = "<!-- the measured table -->", "<!-- end of the measured table -->"
 
-HOUR, HOUR_END = "<!-- the first hour -->", "<!-- end of the first hour -->"
-
 
 @dataclass(frozen=True)
 class Judged:
@@ -129,22 +127,6 @@ def report(results):
     return "\n".join(rows)
 
 
-def first_hour():
-    """Return the twelve texts of the review of a first hour with what the author makes of them, as a Markdown table."""
-    rows = ["| text | what comes out |", "|---|---|"]
-    for row in (row for row in statements("first_hour") if row["of"] == "table"):
-        result = judge({**row, "kind": row["expect"], "language": "english"}).result
-        [line, *more] = row["text"].splitlines()
-        shown = line if len(line) <= 110 else f"{line[:110].rpartition(' ')[0]} …"
-        rows.append(f"| {shown}{' …' if more and shown == line else ''} | {result.replace('_', ' ')} |")
-    return "\n".join(rows)
-
-
-def written(start, end):
-    """Return a block of the page."""
-    return PAGE.read_text(encoding="utf-8").partition(start)[2].partition(end)[0].strip()
-
-
 def misses(results):
     """Yield a line for every wrong kind, question and lost item."""
     for result in results:
@@ -159,7 +141,7 @@ def misses(results):
 
 def published():
     """Return the measured block as the documentation holds it."""
-    return written(START, END)
+    return PAGE.read_text(encoding="utf-8").partition(START)[2].partition(END)[0].strip()
 
 
 def main():
@@ -176,10 +158,9 @@ def main():
             print("\n".join(misses(results)), "\n")
     if arguments.write:
         table = report([judge(statement) for statement in statements("held_out")])
-        for start, end, block in ((START, END, table), (HOUR, HOUR_END, first_hour())):
-            text = PAGE.read_text(encoding="utf-8")
-            head, tail = text.partition(start)[0], text.partition(end)[2]
-            PAGE.write_text(f"{head}{start}\n\n{block}\n\n{end}{tail}", encoding="utf-8")
+        text = PAGE.read_text(encoding="utf-8")
+        head, tail = text.partition(START)[0], text.partition(END)[2]
+        PAGE.write_text(f"{head}{START}\n\n{table}\n\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
