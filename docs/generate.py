@@ -9,7 +9,7 @@ each number that is a link to a table of an experiment; a test compares them, so
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ sys.path[:0] = [str(ROOT), str(DOCS)]
 from page_parts import (  # noqa: E402
     demands,
     dependencies,
+    events,
     experiments,
     functions,
     http_api,
@@ -40,11 +41,10 @@ from actors.config.diagram import mermaid  # noqa: E402
 from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
 from actors.config.policy_loader import load_policy  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
-from actors.execution.events import EVENTS as EXECUTION_EVENTS  # noqa: E402
-from actors.files.field_docs import describe_models, field_docs  # noqa: E402
+from actors.files.field_docs import describe_models  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
-from actors.planning.events import EVENTS, Outcome  # noqa: E402
+from actors.planning.events import Outcome  # noqa: E402
 from actors.planning.machine import PlanningMachine  # noqa: E402
 from actors.policy.belief_table import BeliefTable  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
@@ -56,7 +56,6 @@ from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # no
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
 from runtime.core.crash_points import LABELS  # noqa: E402
-from runtime.core.events import Event  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
 
@@ -64,17 +63,12 @@ MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<cl
 
 
 def findings() -> str:
-    """Return one table of finding codes per family."""
-    meanings, parts = read("meanings.yaml")["findings"], []
-    codes = [str(member) for member in (*ReplyCode, *Code)]
-    for family in dict.fromkeys(name.split(".")[0] for name in codes):
-        rows = [
-            (f"`{name}`", meanings[name]["by"], meanings[name]["means"])
-            for name in codes
-            if name.split(".")[0] == family
-        ]
-        parts.append(f"### {family}\n\n{table(('Code', 'From', 'Meaning'), rows)}")
-    return "\n\n".join(parts)
+    """Return the codes of findings, each with what reports it where that is not every guard."""
+    meanings, rows = read("meanings.yaml")["findings"], []
+    for name in (str(member) for member in (*ReplyCode, *Code)):
+        reporter, meaning = meanings[name]["by"], meanings[name]["means"]
+        rows.append(f"- `{name}`{'' if reporter == 'every guard' else f' ({reporter})'}: {meaning}")
+    return "\n".join(rows)
 
 
 def _meanings(section: str, values: Iterable[object], head: str) -> str:
@@ -104,17 +98,19 @@ def _fires(row: Row) -> str:
     return ("; ".join(causes) or "anything else") + delay
 
 
-def keys(model: type[BaseModel]) -> str:
-    """Return the keys of a model of configuration: type, default and meaning, as editors show them."""
+def keys(model: type[BaseModel], without: Container[str] = ()) -> str:
+    """Return the keys of a model of configuration, as editors show them, `without` those that are listed elsewhere."""
     describe_models()
     schema = model.model_json_schema()
     rows = []
     for name, field in model.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        shown = "required" if field.is_required() else f"`{json.dumps(default, default=dict)}`"
+        if name in without:
+            continue
         kind = _type(schema["properties"][name], schema.get("$defs", {}))
-        rows.append((f"`{name}`", kind, shown, field.description or ""))
-    return table(("Key", "Type", "Default", "Meaning"), rows)
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        shown = "" if default in (None, "", (), {}, frozenset()) else f", default `{json.dumps(default, default=dict)}`"
+        rows.append(f"- `{name}` ({kind}{', required' if field.is_required() else shown}): {field.description or ''}")
+    return "\n".join(rows)
 
 
 def _type(shape: Mapping[str, Any], others: Mapping[str, Any]) -> str:
@@ -130,7 +126,7 @@ def _type(shape: Mapping[str, Any], others: Mapping[str, Any]) -> str:
     kind = {"array": "list", "object": "mapping", "integer": "whole number", "string": "text"}
     name = str(shape.get("type"))
     low, high = shape.get("minimum"), shape.get("maximum")
-    span = f" {low:,g} to {high:,g}" if low is not None and high is not None else ""
+    span = f" {low:,.16g} to {high:,.16g}" if low is not None and high is not None else ""
     return kind.get(name, name) + span
 
 
@@ -161,30 +157,6 @@ def limits() -> str:
         for name, spec in LIMITS.items()
     ]
     return table(("Limit", "What it limits", "Value", "At most"), rows)
-
-
-def events() -> str:
-    """Return every event: its kind, its meaning and its fields, each with the docstring below it."""
-    return _event_table(EVENTS)
-
-
-def _event_table(members: Sequence[type[Event]]) -> str:
-    parts = []
-    for event in members:
-        meaning, described = " ".join((event.__doc__ or "").split()), field_docs(event)
-        fields = [
-            f"`{name}`{' (text by hash)' if name in event.texts else ''}: {described[name]}"
-            for name in event.model_fields
-            if name != "kind"
-        ]
-        parts.append((f"`{event.model_fields['kind'].default}`", meaning, "<br>".join(fields)))
-    return table(("Kind", "Meaning", "Fields"), parts)
-
-
-def execution_events() -> str:
-    """Return the events that only executions have, as `events` does."""
-    kinds = {event.model_fields["kind"].default for event in EVENTS}
-    return _event_table([event for event in EXECUTION_EVENTS if event.model_fields["kind"].default not in kinds])
 
 
 def faults() -> str:
@@ -226,8 +198,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "demands": demands.demands,
     **dependencies.PARTS,
     "limits": limits,
-    "events": events,
-    "execution-events": execution_events,
+    **events.PARTS,
     "exit-codes": lambda: table(
         ("Code", "Meaning"), ((int(exit_code), meaning) for exit_code, meaning in MEANING.items())
     ),

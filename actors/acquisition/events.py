@@ -34,7 +34,7 @@ class AcquisitionStarted(Started):
     goal: StorableText
     """The text of the user's goal."""
     pinned: str
-    """The JSON of everything that later decisions use (`actors.acquisition.config`)."""
+    """The JSON of everything that later decisions use."""
     given: dict[str, FieldValue] = Field(default_factory=dict)
     """The values that the user gave at the start, by path."""
     source: StorableText = ""

@@ -52,7 +52,7 @@ class ExecutionStarted(Started):
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
     kind: Literal["execution_started"] = "execution_started"
     pinned: str
-    """The JSON of everything that later decisions use (`actors.execution.config`)."""
+    """The JSON of everything that later decisions use."""
     plan_of: str = ""
     """The id of the planning run that made the plan; empty where it comes from a file."""
 
@@ -101,7 +101,7 @@ class ProofRequested(Event):
     node: str
     """The node of the proof."""
     guard: str
-    """The name of the guard."""
+    """The name of the guard; for a composite its kind."""
 
     @property
     def request_id(self) -> str:
@@ -118,7 +118,7 @@ class ProofReached(TimedEvent):
     elapsed: Seconds
     """The seconds that the guard took."""
     verdict: Verdict
-    """Whether the plan may be executed, and the findings."""
+    """Whether it passed, the score and the findings."""
 
 
 class AttemptDecided(Event):
@@ -126,19 +126,19 @@ class AttemptDecided(Event):
 
     kind: Literal["attempt_decided"] = "attempt_decided"
     node: str
-    """The attempt that failed."""
+    """The id of the attempt."""
     again: bool
     """Whether the step is attempted again; if not, the remaining attempts are skipped."""
     level: BacktrackLevel
-    """What the row of the policy says."""
+    """How far back the search goes."""
     rule: str
-    """The id of the row that matched."""
+    """The id of the policy's row, or the name of the built-in rule."""
     code: str
-    """The code of the finding that matched, or else of the first one."""
+    """The code of the finding that matched, else of the first one; empty for none."""
     known: bool = True
     """Whether the row names the finding or one of its tags; False for a row that matches everything (S110)."""
     delay_seconds: Seconds = 0.0
-    """The back-off before the next attempt, in seconds."""
+    """The seconds of back-off before a retry; 0 for none."""
 
 
 class StepSettled(Event):
@@ -168,11 +168,11 @@ class TroubleDecided(Event):
     step: str = ""
     """The step that it happened at; empty for none."""
     level: BacktrackLevel
-    """How far back the execution goes."""
+    """How far back the search goes."""
     rule: str
     """The id of the policy's row, or `user` for a person's word, or `budget` where nothing else is left."""
     code: str = ""
-    """The code of the finding that matched, or else of the first one."""
+    """The code of the finding that matched, else of the first one; empty for none."""
     findings: tuple[Finding, ...] = ()
     """What was found."""
     question_id: str | None = None
@@ -182,7 +182,7 @@ class TroubleDecided(Event):
     constraints: tuple[Mapping[str, Any], ...] = ()
     """Where the user has changed the requirements: what was read in that which every plan keeps to, as JSON objects."""
     delay_seconds: Seconds = 0.0
-    """The back-off before a local retry, in seconds."""
+    """The seconds of back-off before a retry; 0 for none."""
 
 
 class PlanRevised(Event):
@@ -193,13 +193,13 @@ class PlanRevised(Event):
     revision: int
     """The number of the revision that begins."""
     level: BacktrackLevel
-    """How far back the replan went."""
+    """How far back the search goes."""
     plan: str
     """The new plan, as JSON."""
     assurance: str | None
     """The assurance that the guard measured; None where it measures none."""
     why: str
-    """What made the replan necessary, in one line."""
+    """The reason, in one line for people."""
 
 
 ExecutionEvent = (

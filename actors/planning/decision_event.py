@@ -17,19 +17,19 @@ class Decided(Event):
 
     kind: Literal["decided"] = "decided"
     node: str
-    """The id of the rejected attempt."""
+    """The id of the attempt."""
     level: BacktrackLevel = BacktrackLevel.LOCAL_RETRY
     """How far back the search goes."""
     targets: tuple[str, ...] = ()
     """The steps that a replan redoes."""
     rule: str
-    """The policy's row, or the built-in rule, that was applied."""
+    """The id of the policy's row, or the name of the built-in rule."""
     code: str = ""
-    """The code of the finding that matched, or else of the first error; empty where the verdict has none."""
+    """The code of the finding that matched, else of the first one; empty for none."""
     wanted: tuple[str, ...] | None = None
     """The targets that the row asked for, where the budgets allowed others only."""
     delay_seconds: float = 0.0
-    """The seconds before a retry; 0 for any other decision."""
+    """The seconds of back-off before a retry; 0 for none."""
     classified: Cause | None = None
     """The classifier's code that selected the row; None where no classifier did."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)

@@ -58,7 +58,7 @@ class RunStarted(Started):
     specification: StorableText
     """The text of the user's problem."""
     pinned: str
-    """The JSON of everything that later decisions use (`actors.planning.config`)."""
+    """The JSON of everything that later decisions use."""
     source: StorableText = ""
     """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
@@ -76,9 +76,9 @@ class JudgementRequested(Event):
 
     kind: Literal["judgement_requested"] = "judgement_requested"
     node: str
-    """The id of the attempt whose artifact is judged."""
+    """The id of the attempt."""
     guard: str
-    """The name of the step's guard; for a composite its kind."""
+    """The name of the guard; for a composite its kind."""
 
     @property
     def request_id(self) -> str:
@@ -96,15 +96,15 @@ class VerdictReached(TimedEvent):
 
     kind: Literal["verdict_reached"] = "verdict_reached"
     node: str
-    """The id of the attempt whose artifact was judged."""
+    """The id of the attempt."""
     elapsed: Seconds
     """The seconds that the guard took; 0 for a person's verdict and for a reply whose end is missing."""
     verdict: Verdict
-    """Whether the artifact passed, its score, and the findings."""
+    """Whether it passed, the score and the findings."""
 
     @property
     def request_id(self) -> str:
-        """The id of the request that it answers."""
+        """The id of the request."""
         return judgement_id(self.node)
 
 
@@ -136,7 +136,7 @@ class BranchOpened(Event):
 
     kind: Literal["branch_opened"] = "branch_opened"
     branch: int
-    """The number of the new branch, one above the last."""
+    """The number of the branch."""
     parent: int | None = None
     """The number of the branch on whose artifacts it opens; None where it begins with none."""
     kept: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class BranchPruned(Event):
 
     kind: Literal["branch_pruned"] = "branch_pruned"
     branch: int
-    """The number of the branch that ended."""
+    """The number of the branch."""
     cause: PruneCause
     """The reason, as a code."""
     why: str

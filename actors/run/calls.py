@@ -34,7 +34,7 @@ class CallRequested(Event):
     """
 
     node: str
-    """The node that the call is about, named as the kind of agent likes (`actors.run.ids`)."""
+    """The node that the call is about."""
     try_number: int = 1
     """The number of this try, from 1."""
     prompt_hash: str
@@ -75,7 +75,7 @@ class Replied(TimedEvent):
 
     texts: ClassVar[tuple[str, ...]] = ("content",)
     request_id: str
-    """The id of the request that it answers."""
+    """The id of the request."""
     elapsed: Seconds
     """The seconds from sending the request to the end of the reply."""
     content: str
@@ -120,7 +120,7 @@ class CallFailed(TimedEvent):
     added_fields: ClassVar[tuple[str, ...]] = ("unpaid",)
     kind: Literal["generation_failed"] = "generation_failed"
     request_id: str
-    """The id of the request that was tried."""
+    """The id of the request."""
     elapsed: Seconds
     """The seconds from sending the request to the fault; 0 where it was not sent."""
     fault: Fault
@@ -160,7 +160,7 @@ class Settled(TimedEvent):
 
     kind: Literal["settled"] = "settled"
     request_id: str
-    """The id of the withdrawn request."""
+    """The id of the request."""
     used: Amount
     """What the reply used; it replaces the reservation that was charged as unknown."""
 

@@ -17,7 +17,7 @@ class TimedEvent(Event):
     at: Seconds
     """The time, in UTC seconds since 1970."""
     mono: float | None = None
-    """The driver's monotonic seconds since its claim; None where no driver told it, as in a simulation."""
+    """The driver's monotonic seconds since its claim; None without a driver."""
 
 
 class Started(TimedEvent):

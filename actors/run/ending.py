@@ -34,7 +34,7 @@ class RunFinished(Event):
     outcome: str
     """One of `Outcome`, or of the kind's own outcomes."""
     why: str
-    """The reason of the outcome, in one line for people."""
+    """The reason, in one line for people."""
     cause: Cause = ""
     """The cause from outside; empty after a decision of the machine."""
     at: Seconds | None = None

@@ -36,7 +36,7 @@ class ClarificationRequested(AskedForm, Event):
     added_fields: ClassVar[tuple[str, ...]] = ("for_people",)
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
-    """The id of the question, unique within the run."""
+    """The id of the question."""
     node: str
     """The subject of the question, as the kind of agent names it."""
     why: str

@@ -58,7 +58,7 @@ class ToolStarted(TimedEvent):
 
     kind: Literal["tool_started"] = "tool_started"
     request_id: str
-    """The request id of the call."""
+    """The id of the request."""
     process: str = ""
     """The name of the leader of its process group (`runtime.process.identity`); empty for code in the driver's own."""
 
@@ -80,7 +80,7 @@ class ToolFinished(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("output",)
     kind: Literal["tool_finished"] = "tool_finished"
     request_id: str
-    """The request id of the call."""
+    """The id of the request."""
     elapsed: Seconds = 0.0
     """How long it took, in seconds; 0 where a person reports it."""
     outcome: ToolOutcome
@@ -98,7 +98,7 @@ class ToolCheckRequested(Event):
 
     kind: Literal["tool_check_requested"] = "tool_check_requested"
     call: str
-    """The request id of the call."""
+    """The id of the request."""
     process: str
     """The name of the leader of its process group."""
 
@@ -113,7 +113,7 @@ class ToolProcessEnded(TimedEvent):
 
     kind: Literal["tool_process_ended"] = "tool_process_ended"
     call: str
-    """The request id of the call."""
+    """The id of the request."""
     certain: bool
     """Whether nothing of it runs any more; False where it cannot be seen from here, as on another machine."""
 
@@ -137,7 +137,7 @@ class Begun(Message):
     """The actor's message that a call is about to begin; it begins once this is recorded."""
 
     request_id: str
-    """The request id of the call."""
+    """The id of the request."""
     at: float
     """When, in UTC seconds since 1970."""
     process: str = ""
@@ -149,7 +149,7 @@ class Ended(Message):
     """The actor's message that a call ended."""
 
     request_id: str
-    """The request id of the call."""
+    """The id of the request."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float

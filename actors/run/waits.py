@@ -61,7 +61,7 @@ class WaitEnded(TimedEvent):
 
     kind: Literal["wait_ended"] = "wait_ended"
     request_id: str
-    """The request id of the wait."""
+    """The id of the request."""
 
 
 Waits = Mapping[str, WaitRequested]

@@ -1,39 +1,114 @@
-"""The tables of every question that shipped parts can ask, drawn from the functions that ask them."""
+"""The lists of every question that shipped parts can ask, drawn from the functions that ask them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from actors.values.answers import TEXT, expected_answer
 from actors.values.question_form import WITHOUT, one_line
-from page_parts.markdown import table
+from page_parts.markdown import code
 from tests.support.every_question import Drawn, every_question
+
+PROFILE = "Acquisition, profile"
+"""How the name of a part begins that asks for the fields of one profile."""
+WANTED = " is wanted of a person"
+"""The end of the name of a situation in which a person is asked for the value of a field."""
+USED_UP = ", with no visit and no replan left"
+"""The end of the name of a situation in which fewer answers are offered than before."""
 
 
 def asked() -> str:
-    """Return one table of questions for each part that asks."""
+    """Return one list of questions for each part that asks: first what its answers do, then the questions."""
     parts: dict[str, list[Drawn]] = {}
     for drawn in every_question():
-        parts.setdefault(drawn.part, []).append(drawn)
-    head = ("When it is asked", "Question", "Answers, and what each does", "Without an answer")
-    return "\n\n".join(f"## {part}\n\n{table(head, _rows(listed))}" for part, listed in parts.items())
+        parts.setdefault(_part(drawn), []).append(drawn)
+    return "\n\n".join(f"## {part}\n\n{_list(_once(listed))}" for part, listed in parts.items())
 
 
-def _rows(listed: list[Drawn]) -> Iterator[tuple[str, ...]]:
+def _part(drawn: Drawn) -> str:
+    """Return the heading: what is asked in every profile in the same situation has one of its own."""
+    of_any = drawn.part.startswith(PROFILE) and not drawn.when.startswith("`")
+    return "Acquisition, every profile" if of_any else drawn.part
+
+
+def _once(listed: Sequence[Drawn]) -> list[Drawn]:
+    """Return the first question of each situation."""
+    first: dict[str, Drawn] = {}
     for drawn in listed:
-        otherwise = drawn.form.otherwise.removeprefix(WITHOUT)
-        yield drawn.when, _question(drawn), _answers(drawn), f"{otherwise[:1].upper()}{otherwise[1:]}"
+        first.setdefault(drawn.when, drawn)
+    return list(first.values())
 
 
-def _question(drawn: Drawn) -> str:
-    shown = drawn.form.shown
-    return f"{drawn.form.text}<br>Below it: {one_line(shown)}" if shown else drawn.form.text
+def _list(listed: Sequence[Drawn]) -> str:
+    does = _does(listed)
+    fewer = [drawn for drawn in listed if drawn.when.endswith(USED_UP)]
+    shown = [drawn for drawn in listed if drawn not in fewer]
+    answers = "\n".join(f"- `{value}`: {what}" for value, what in does.items())
+    blocks = [f"These answers do the same wherever they are offered:\n\n{answers}"] if does else []
+    blocks += [_left_out(shown, fewer)] if fewer else []
+    groups: dict[tuple[str, str], list[Drawn]] = {}
+    for drawn in shown:
+        answers = "" if drawn.part.startswith(PROFILE) else f"*Answers:* {_answered(drawn, does)} "
+        groups.setdefault((answers, _otherwise(drawn)), []).append(drawn)
+    for (answers, otherwise), group in groups.items():
+        blocks.append(f"{answers}*Without one:* {otherwise}\n\n{_rows(group, with_answers=not answers)}")
+    return "\n\n".join(blocks)
 
 
-def _answers(drawn: Drawn) -> str:
+def _rows(group: Sequence[Drawn], *, with_answers: bool) -> str:
+    """Return the questions of a group, those of one text once; `with_answers` for a group whose answers differ."""
+    texts: dict[str, list[str]] = {}
+    for drawn in group:
+        form = drawn.form
+        below = f" *Below it:* {one_line(form.shown)}" if form.shown else ""
+        answers = f" {_answered(drawn, {})}" if with_answers else ""
+        texts.setdefault(f"**{form.text}**{below}{answers}", []).append(drawn.when.removesuffix(WANTED))
+    return "\n".join(f"- {'; '.join(situations)}: {text}" for text, situations in texts.items())
+
+
+def _does(listed: Sequence[Drawn]) -> dict[str, str]:
+    """Return the answers that several questions offer with the same effect, each with it."""
+    counted = Counter((choice.value, choice.does) for drawn in listed for choice in drawn.form.choices)
+    several = {pair for pair, times in counted.items() if times > 1}
+    effects = Counter(value for value, _ in counted)
+    return {value: what for value, what in counted if (value, what) in several and effects[value] == 1}
+
+
+def _left_out(shown: Sequence[Drawn], fewer: Sequence[Drawn]) -> str:
+    """Return which answers are not offered once all visits and replans are used up."""
+    full = {drawn.when: _values(drawn) for drawn in shown}
+    missing = {
+        value: None
+        for drawn in fewer
+        for value in full[drawn.when.removesuffix(USED_UP)]
+        if value not in _values(drawn)
+    }
+    assert all(not missing.keys() & {*_values(drawn)} for drawn in fewer)
+    return f"Where no visit and no replan is left, {code(missing)} are not offered."
+
+
+def _values(drawn: Drawn) -> list[str]:
+    return [choice.value for choice in drawn.form.choices]
+
+
+def _otherwise(drawn: Drawn) -> str:
+    text = drawn.form.otherwise.removeprefix(WITHOUT)
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def _answered(drawn: Drawn, does: Mapping[str, str]) -> str:
+    """Return the answers; those whose effect is listed above are only named, and a passage below stands for itself."""
     form = drawn.form
     if not form.choices:
-        return "any text" if form.answer_schema == TEXT else expected_answer(form.answer_schema)
-    offered = " ".join(f"`{choice.value}`: {choice.does}" for choice in form.choices)
-    return f"{offered} Or any other text." if form.answer_schema == TEXT else offered
+        return "any text." if form.answer_schema == TEXT else f"{expected_answer(form.answer_schema)}."
+    known = code(choice.value for choice in form.choices if choice.value in does)
+    effects: dict[str, dict[str, None]] = {}
+    for choice in form.choices:
+        if choice.value not in does:
+            name = "a passage below" if choice.value in form.shown else f"`{choice.value}`"
+            effects.setdefault(choice.does, {})[name] = None
+    parts = [f"{known}."] if known else []
+    parts += [f"{', '.join(names)}: {what}" for what, names in effects.items()]
+    return " ".join((*parts, "Or any other text.") if form.answer_schema == TEXT else parts)
 
 
 PARTS: Mapping[str, Callable[[], str]] = {"asked": asked}

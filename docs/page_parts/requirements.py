@@ -1,4 +1,4 @@
-"""The table of the requirements: the state of each, and the tests that name its number."""
+"""The list of the requirements: the state of each, and the tests that name its number."""
 
 import ast
 import re
@@ -8,24 +8,25 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from page_parts.markdown import ROOT, read, table
+from page_parts.markdown import ROOT, read
 
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
-GENERAL = "tests/histories/test_histories.py::test_a_history_happens_as_it_says"
+GENERAL = "tests/histories/test_histories.py::test_a_history_has_its_transcript"
 """The test that runs all histories. It is listed last, since the histories are more specific."""
-SHOWN_MAX = 5
-"""The largest number of tests that a row of the requirements lists."""
+SHOWN_MAX = 2
+"""The largest number of tests that the page names for a requirement."""
 
 
 def requirements() -> str:
-    """Return every requirement with what is done instead, what is missing, its state and the tests that check it."""
+    """Return every requirement with what is done instead, what is missing, and the first of its tests."""
     by_number, rows = named_tests(), []
     for number, entry in read("requirements.yaml").items():
-        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *by_number.get(number, ())]), key=GENERAL.__eq__)
+        named = [test for each in numbers(number) for test in by_number.get(each, ())]
+        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *named]), key=GENERAL.__eq__)
         notes = [f" **{key.capitalize()}:** {entry[key]}" for key in ("instead", "missing") if key in entry]
-        shown = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])
-        rows.append((number, requirement_state(entry), entry["says"] + "".join(notes), shown))
-    return table(("Number", "State", "Requirement", "Tests"), rows)
+        shown = ", ".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])
+        rows.append(f"- **{number}** {entry['says']}{''.join(notes)} {shown}")
+    return "\n".join(rows)
 
 
 def requirement_state(entry: Mapping[str, Any]) -> str:
@@ -88,4 +89,4 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "requirement-counts": requirement_counts,
     "requirements": requirements,
 }
-"""The sentence and the table by the name in the mark."""
+"""The sentence and the list by the name in the mark."""
