@@ -1,6 +1,6 @@
 """The parts of the page about the HTTP API, and its OpenAPI document."""
 
-from page_parts.markdown import table
+from page_parts.markdown import arguments
 from replan.web.api_openapi import addressed, openapi
 from replan.web.api_routes import openapi_text
 
@@ -9,24 +9,15 @@ FILE = "reference/openapi.json"
 
 
 def operations() -> str:
-    """Return the table of operations."""
-    return table(
-        ("Operation", "Scope", "What it does"),
-        ((f"`{at.method} {at.path}`", f"`{each.scope}`", each.summary) for each, at in addressed()),
-    )
-
-
-def sent() -> str:
-    """Return the table of the keys of each body that is sent."""
+    """Return the list of operations, each with the keys of the body that is sent."""
     schemas, rows = openapi()["components"]["schemas"], []
-    for _, address in addressed():
-        if address.body is not None:
-            keys = schemas[address.body.__name__].get("properties", {})
-            needed = schemas[address.body.__name__].get("required", [])
-            names = ", ".join(f"`{key}`{' (needed)' if key in needed else ''}" for key in keys) or "none"
-            rows.append((f"`{address.path}`", names))
-    return table(("Body of", "Keys"), rows)
+    for each, at in addressed():
+        schema = schemas[at.body.__name__] if at.body is not None else {}
+        takes = arguments(schema.get("properties", {}), schema.get("required", []))
+        body = f" *Body:* {takes}." if at.body is not None else ""
+        rows.append(f"- `{at.method} {at.path}` (`{each.scope}`): {each.summary}{body}")
+    return "\n".join(rows)
 
 
-PARTS = {"http-operations": operations, "http-bodies": sent}
+PARTS = {"http-operations": operations}
 DOCUMENTS = {FILE: openapi_text}

@@ -1,26 +1,25 @@
 """The parts of the page about the MCP server."""
 
-from page_parts.markdown import table
+from page_parts.markdown import arguments
 from replan.mcp.resources import RESOURCES, TEMPLATES
 from replan.mcp.toolbox import offered
 
 
 def tools() -> str:
-    """Return the table of tools."""
+    """Return the list of tools."""
     rows = []
     for operation, tool in offered(allow_execute=True).values():
         schema = tool.takes.model_json_schema()
-        needed = schema.get("required", [])
-        names = ", ".join(f"`{key}`{' (needed)' if key in needed else ''}" for key in schema["properties"])
-        rows.append((f"`{tool.name}`", f"`{operation.scope}`", tool.description, names))
-    return table(("Tool", "Scope", "What it does", "Arguments"), rows)
+        takes = arguments(schema["properties"], schema.get("required", []))
+        rows.append(f"- `{tool.name}` (`{operation.scope}`): {tool.description} *Takes* {takes}.")
+    return "\n".join(rows)
 
 
 def resources() -> str:
-    """Return the table of resources."""
-    rows = [(f"`{each.uri}`", each.description or "") for each in RESOURCES]
-    rows += [(f"`{each.uri_template}`", each.description or "") for each in TEMPLATES]
-    return table(("Resource", "What it is"), rows)
+    """Return the list of resources."""
+    rows = [f"- `{each.uri}`: {each.description or ''}" for each in RESOURCES]
+    rows += [f"- `{each.uri_template}`: {each.description or ''}" for each in TEMPLATES]
+    return "\n".join(rows)
 
 
 PARTS = {"mcp-tools": tools, "mcp-resources": resources}

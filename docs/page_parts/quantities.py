@@ -1,11 +1,12 @@
-"""The table of written quantities, as the reference shows it: the one that the tests of the reader go through."""
+"""The lists of written quantities: from the table that the tests of the reader go through, the first of each unit."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import yaml
 
-from page_parts.markdown import ROOT, table
+from page_parts.markdown import ROOT, code
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "de": "German", "fr": "French", "es": "Spanish"}
 REASONS: Mapping[str, str] = {
@@ -15,30 +16,43 @@ REASONS: Mapping[str, str] = {
 }
 
 
-def _rows(*, taken: bool) -> str:
+@cache
+def _phrases() -> Mapping[str, list[list[Any]]]:
     data = yaml.safe_load((ROOT / "tests" / "quantities" / "phrases.yaml").read_text(encoding="utf-8"))
-    head = ("Language", "Phrase", "Unit of the field", "Value" if taken else "Why nothing is taken")
-    return table(head, _cells(data["phrases"], taken=taken))
+    phrases: Mapping[str, list[list[Any]]] = data["phrases"]
+    return phrases
 
 
-def _cells(phrases: Mapping[str, Any], *, taken: bool) -> Iterator[tuple[str, str, str, str]]:
-    for language, rows in phrases.items():
-        for phrase, unit, value in rows:
-            if isinstance(value, str) != taken:
-                shown = f"`{phrase}`", f"`{unit}`" if unit else "none"
-                yield LANGUAGES[language], *shown, _value(value)
+def taken() -> str:
+    """Return of each language the first phrase for each unit of a field, with the value that is taken."""
+    return "\n".join(f"- {LANGUAGES[language]}: {', '.join(_taken(rows))}" for language, rows in _phrases().items())
+
+
+def _taken(rows: list[list[Any]]) -> Iterator[str]:
+    units = set()
+    for phrase, unit, value in rows:
+        if not isinstance(value, str) and unit not in units:
+            units.add(unit)
+            yield f"`{phrase}` ({_value(value)}{f' {unit}' if unit else ''})"
+
+
+def refused() -> str:
+    """Return of each reason and language the phrases of which nothing is taken."""
+    parts = []
+    for reason, words in REASONS.items():
+        languages = {
+            language: [phrase for phrase, _, value in rows if value == reason] for language, rows in _phrases().items()
+        }
+        rows = [f"  - {LANGUAGES[language]}: {code(listed)}" for language, listed in languages.items() if listed]
+        parts.append("\n".join((f"- {words}:", *rows)))
+    return "\n".join(parts)
 
 
 def _value(value: object) -> str:
-    if isinstance(value, str):
-        return REASONS[value]
     if isinstance(value, list):
         return f"{value[0]:,.14g} to {value[1]:,.14g}"
     return f"{value:,.14g}"
 
 
-PARTS: Mapping[str, Callable[[], str]] = {
-    "quantities-taken": lambda: _rows(taken=True),
-    "quantities-refused": lambda: _rows(taken=False),
-}
+PARTS: Mapping[str, Callable[[], str]] = {"quantities-taken": taken, "quantities-refused": refused}
 """The parts of the page by name."""

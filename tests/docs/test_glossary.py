@@ -9,16 +9,18 @@ import pytest
 from tests.docs.blocks import FENCE, ROOT, pages
 
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
-ROW = re.compile(r"^\| (?P<term>[^|]+) \| [^|]+ \| (?P<code>[^|]+) \| (?P<excluded>[^|]*)\|$", re.MULTILINE)
+ROW = re.compile(r"^- \*\*(?P<term>[^*]+)\*\* \((?P<code>`\w+`)\): .*?(?P<excluded> Not: .*)?$", re.MULTILINE)
 INVISIBLE = re.compile(r"<!-- (generated|measured):.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
 """Parts of a page that are not its own prose: generated parts, code, and targets of links."""
 PACKAGES = ("runtime", "actors", "replan", "tests/shell")
 
 
 def rows():
-    """Return the glossary's rows without the heads of its tables."""
-    matches = [match.groupdict() for match in ROW.finditer(GLOSSARY.read_text(encoding="utf-8"))]
-    return [row for row in matches if row["code"].startswith("`")]
+    """Return the glossary's rows; every item of its lists is one."""
+    text = GLOSSARY.read_text(encoding="utf-8")
+    matches = [match.groupdict(default="") for match in ROW.finditer(text)]
+    assert len(matches) == len(re.findall(r"^- ", text, re.MULTILINE))
+    return matches
 
 
 @cache
