@@ -71,21 +71,21 @@ def findings() -> str:
     return "\n".join(rows)
 
 
-def _meanings(section: str, values: Iterable[object], head: str) -> str:
+def _meanings(section: str, values: Iterable[object]) -> str:
     meanings = read("meanings.yaml")[section]
-    return table((head, "Meaning"), ((f"`{value}`", meanings[str(value)]) for value in values))
+    return "\n".join(f"- `{value}`: {meanings[str(value)]}" for value in values)
 
 
 def policy() -> str:
     """Return the default rule table, row by row."""
-    rows = load_policy("default", ROOT).rows
-    return table(
-        ("#", "Row", "Fires on", "Level", "Target", "Why"),
-        (
-            (place, f"`{row.id}`", _fires(row), f"`{row.level}`", f"`{row.target}`", row.why)
-            for place, row in enumerate(rows, 1)
-        ),
+    return "\n".join(
+        f"{place}. `{row.id}`: {_fires(row)} → {_answer(row)}. {row.why}"
+        for place, row in enumerate(load_policy("default", ROOT).rows, 1)
     )
+
+
+def _answer(row: Row) -> str:
+    return f"`{row.level}`" if row.target == "self" else f"`{row.level}` to `{row.target}`"
 
 
 def _fires(row: Row) -> str:
@@ -109,7 +109,8 @@ def keys(model: type[BaseModel], without: Container[str] = ()) -> str:
         kind = _type(schema["properties"][name], schema.get("$defs", {}))
         default = None if field.is_required() else field.get_default(call_default_factory=True)
         shown = "" if default in (None, "", (), {}, frozenset()) else f", default `{json.dumps(default, default=dict)}`"
-        rows.append(f"- `{name}` ({kind}{', required' if field.is_required() else shown}): {field.description or ''}")
+        meaning = " ".join((field.description or "").split())
+        rows.append(f"- `{name}` ({kind}{', required' if field.is_required() else shown}): {meaning}")
     return "\n".join(rows)
 
 
@@ -123,7 +124,7 @@ def _type(shape: Mapping[str, Any], others: Mapping[str, Any]) -> str:
     either = shape.get("anyOf") or shape.get("oneOf")
     if either:
         return " or ".join(dict.fromkeys(_type(item, others) for item in either if item.get("type") != "null"))
-    kind = {"array": "list", "object": "mapping", "integer": "whole number", "string": "text"}
+    kind = {"array": "list", "object": "mapping", "string": "text"}
     name = str(shape.get("type"))
     low, high = shape.get("minimum"), shape.get("maximum")
     span = f" {low:,.16g} to {high:,.16g}" if low is not None and high is not None else ""
@@ -131,32 +132,29 @@ def _type(shape: Mapping[str, Any], others: Mapping[str, Any]) -> str:
 
 
 def workflows() -> str:
-    """Return the shipped workflows: what each costs, and its drawing by the product's own graph function."""
-    rows, drawings = [], []
+    """Return the shipped workflows with the calls of each, and the drawing of the default one."""
+    rows = []
     for name in shipped_workflows(ROOT):
         workflow, _, _ = read_workflow(name, ROOT)
         graph = graph_of(workflow)
         # A linear search never makes a second visit, whatever the budgets say.
         worst = linear_calls(graph) if workflow.search == "linear" else worst_case_calls(graph)
-        rows.append((f"`{name}`", workflow.description, happy_calls(graph), worst, workflow.max_total_calls))
-        drawings.append(f"### {name}\n\n```mermaid\n{mermaid(workflow)}```")
-    head = ("Workflow", "What it does", "Calls if all passes", "Worst case", "Cap")
-    return "\n\n".join((table(head, rows), *drawings))
+        rows.append((f"`{name}`", workflow.description, happy_calls(graph), worst))
+    default, _, _ = read_workflow("search", ROOT)
+    head = ("Workflow", "What it does", "At best", "Worst case")
+    return f"{table(head, rows)}\n\n```mermaid\n{mermaid(default)}```"
 
 
 def limits() -> str:
     """Return the limits of a run: names, what each limits, and its bounds."""
-    units = {"count": "whole number", "dollars": "dollars", "time": "length of time", "chance": "0 to 1"}
-    rows = [
-        (
-            f"`{name}`, `{flag(name)}`",
-            spec.help,
-            units.get(spec.unit, "true or false"),
-            "" if spec.unit in ("switch", "chance") else f"{spec.most:,}{' s' if spec.unit == 'time' else ''}",
+    units = {"count": "integer", "dollars": "dollars", "time": "length of time", "chance": "0 to 1"}
+    rows = []
+    for name, spec in LIMITS.items():
+        most = (
+            "" if spec.unit in ("switch", "chance") else f", at most {spec.most:,}{' s' if spec.unit == 'time' else ''}"
         )
-        for name, spec in LIMITS.items()
-    ]
-    return table(("Limit", "What it limits", "Value", "At most"), rows)
+        rows.append(f"- `{name}`, `{flag(name)}` ({units.get(spec.unit, 'true or false')}{most}): {spec.help}")
+    return "\n".join(rows)
 
 
 def faults() -> str:
@@ -194,7 +192,7 @@ def planted() -> str:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
-    "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
+    "crash-points": lambda: _meanings("crash_points", LABELS),
     "demands": demands.demands,
     **dependencies.PARTS,
     "limits": limits,
@@ -209,9 +207,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **functions.PARTS,
     **http_api.PARTS,
     **mcp.PARTS,
-    "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
+    "levels": lambda: _meanings("levels", BacktrackLevel),
     "machine-rules": machine_rules,
-    "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
+    "outcomes": lambda: _meanings("outcomes", Outcome),
     "planted-bugs": planted,
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
@@ -225,7 +223,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "section-keys": lambda: keys(Sections),
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),
-    "tags": lambda: _meanings("tags", ReasonTag, "Tag"),
+    "tags": lambda: _meanings("tags", ReasonTag),
     "workflow-keys": lambda: keys(Workflow),
     "workflows": workflows,
 }
