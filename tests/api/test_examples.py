@@ -157,8 +157,8 @@ def test_a_web_service_reports_wrong_requests(monkeypatch):
     asyncio.run(main())
 
 
-def test_the_page_shows_the_programs_as_they_are():
+def test_the_page_shows_the_script_as_it_is_and_links_the_service():
     page = (ROOT / "docs" / "how-to" / "use-asyncio.md").read_text(encoding="utf-8")
-    for name in ("script/plan.py", "web_service/service.py"):
-        text = (EXAMPLES / name).read_text(encoding="utf-8")
-        assert f"cat > {Path(name).name} <<'EOF'\n{text}EOF\n" in page
+    text = (EXAMPLES / "script" / "plan.py").read_text(encoding="utf-8")
+    assert f"cat > plan.py <<'EOF'\n{text}EOF\n" in page
+    assert "(../examples/web_service/service.py)" in page
