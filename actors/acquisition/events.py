@@ -38,7 +38,7 @@ class AcquisitionStarted(Started):
     given: dict[str, FieldValue] = Field(default_factory=dict)
     """The values that the user gave at the start, by path."""
     source: StorableText = ""
-    """Where the profile was found: a shipped name or a file's path; empty if nowhere."""
+    """Where the profile was found: a shipped name or a file's path."""
 
 
 class ValueTold(TimedEvent):
@@ -60,11 +60,11 @@ class Routed(Event):
     outcome: str
     """The node's outcome, which the table turns into the next node."""
     to: str
-    """The next node. It is stored, so that a later release with another table reads the same path."""
+    """The next node."""
     reason: str
-    """Why, in one line."""
+    """The reason, in one line for people."""
     decision_origin: Origin
-    """Who has made the decision that is in force after the node."""
+    """Who has made the decision that is in force then."""
     writes: Writes = NOTHING
     """What the node changed of the planner's state."""
 

@@ -34,7 +34,7 @@ class ExecutionConfig(Value):
     level: str
     """The guard that has proved it: `plan_minimal`, `plan_medium` or `plan_expansive`."""
     assurance: str | None
-    """The assurance that the guard measured; None where it measures none."""
+    """The assurance that the guard measured."""
     required_assurance: str
     """The weakest assurance of a plan that a replan brings."""
     r_max: int

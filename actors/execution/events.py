@@ -54,7 +54,7 @@ class ExecutionStarted(Started):
     pinned: str
     """The JSON of everything that later decisions use."""
     plan_of: str = ""
-    """The id of the planning run that made the plan; empty where it comes from a file."""
+    """The id of the planning run that made the plan, if one did."""
 
 
 class FileRequested(CallRequested):
@@ -128,7 +128,7 @@ class AttemptDecided(Event):
     node: str
     """The id of the attempt."""
     again: bool
-    """Whether the step is attempted again; if not, the remaining attempts are skipped."""
+    """Whether the step is attempted again."""
     level: BacktrackLevel
     """How far back the search goes."""
     rule: str
@@ -136,7 +136,7 @@ class AttemptDecided(Event):
     code: str
     """The code of the finding that matched, else of the first one; empty for none."""
     known: bool = True
-    """Whether the row names the finding or one of its tags; False for a row that matches everything (S110)."""
+    """Whether the row names the finding or one of its tags (S110)."""
     delay_seconds: Seconds = 0.0
     """The seconds of back-off before a retry; 0 for none."""
 
@@ -148,13 +148,13 @@ class StepSettled(Event):
     step: str
     """The step's id in the plan."""
     node: str
-    """The last attempt of the visit; empty where a person has settled the step by hand."""
+    """The last attempt of the visit; empty after a person's word."""
     outcome: StepOutcome
     """How it ended."""
     handed_over: bool = False
-    """Whether the plan does not say what follows, so that the policy decides."""
+    """Whether the policy decides what follows."""
     late: bool = False
-    """Whether a replan was decided before: the tokens change, and the trace does not."""
+    """Whether a replan was decided before: only the tokens change."""
     findings: tuple[Finding, ...] = ()
     """Why it failed."""
 
@@ -176,11 +176,11 @@ class TroubleDecided(Event):
     findings: tuple[Finding, ...] = ()
     """What was found."""
     question_id: str | None = None
-    """The question that a person has answered; None for a decision of the policy."""
+    """The question that a person has answered, if one has."""
     asks: bool = False
     """Whether a person is asked before anything follows."""
     constraints: tuple[Mapping[str, Any], ...] = ()
-    """Where the user has changed the requirements: what was read in that which every plan keeps to, as JSON objects."""
+    """What every plan keeps to from now on, where the user has changed it."""
     delay_seconds: Seconds = 0.0
     """The seconds of back-off before a retry; 0 for none."""
 
@@ -197,7 +197,7 @@ class PlanRevised(Event):
     plan: str
     """The new plan, as JSON."""
     assurance: str | None
-    """The assurance that the guard measured; None where it measures none."""
+    """The assurance that the guard measured."""
     why: str
     """The reason, in one line for people."""
 

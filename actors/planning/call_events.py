@@ -55,7 +55,7 @@ class ArtifactProduced(Replied):
 
     kind: Literal["artifact_produced"] = "artifact_produced"
     repeats: str | None = None
-    """The id of an earlier attempt of the step with the same content; None if there is none."""
+    """The id of an earlier attempt of the step with the same content."""
 
 
 class FailureClassified(Replied):
@@ -63,4 +63,4 @@ class FailureClassified(Replied):
 
     kind: Literal["failure_classified"] = "failure_classified"
     cause: Cause | None = None
-    """The cause; None where the reply was no code of the set."""
+    """The cause, if the reply was a code of the set."""

@@ -27,13 +27,13 @@ class Decided(Event):
     code: str = ""
     """The code of the finding that matched, else of the first one; empty for none."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the row asked for, where the budgets allowed others only."""
+    """The targets that the row asked for, where others were allowed."""
     delay_seconds: float = 0.0
     """The seconds of back-off before a retry; 0 for none."""
     classified: Cause | None = None
-    """The classifier's code that selected the row; None where no classifier did."""
+    """The classifier's code that selected the row."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
-    """What a belief policy went by; None where a row decided."""
+    """What a belief policy went by."""
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":

@@ -60,15 +60,15 @@ class RunStarted(Started):
     pinned: str
     """The JSON of everything that later decisions use."""
     source: StorableText = ""
-    """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
+    """Where the workflow was found: a shipped name or a file's path."""
     given: tuple[str, ...] = ()
-    """The keys of the workflow to which options gave a value other than the file's."""
+    """The keys of the workflow that options have set."""
     attachments: StorableText = Field(default="", exclude_if=lambda attachments: not attachments)
-    """The JSON of the files that the user attached, and of the list of the repository's files; empty without any."""
+    """The JSON of the attached files, and of the list of the repository's."""
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
-    """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
+    """The plug-ins of files of the user's own, each with the hash of its file."""
     given_facts: Given | None = Field(default=None, exclude_if=lambda facts: facts is None)
-    """The facts that a planning run of an execution is given; null for a run that finds them itself."""
+    """The facts that a planning run of an execution is given."""
 
 
 class JudgementRequested(Event):
@@ -98,7 +98,7 @@ class VerdictReached(TimedEvent):
     node: str
     """The id of the attempt."""
     elapsed: Seconds
-    """The seconds that the guard took; 0 for a person's verdict and for a reply whose end is missing."""
+    """The seconds that the guard took."""
     verdict: Verdict
     """Whether it passed, the score and the findings."""
 
@@ -123,9 +123,9 @@ class Revised(Event):
     tags: tuple[ReasonTag, ...] = ()
     """The reason, as tags of the findings."""
     new_round: bool = False
-    """Whether an answer or a changed requirement caused it, so that all counts are reset."""
+    """Whether it opens a round, so that all counts are reset."""
     branch: int | None = 0
-    """The branch that goes back; None is every branch, after a changed requirement."""
+    """The branch that goes back; None is every branch."""
 
 
 class BranchOpened(Event):
@@ -138,7 +138,7 @@ class BranchOpened(Event):
     branch: int
     """The number of the branch."""
     parent: int | None = None
-    """The number of the branch on whose artifacts it opens; None where it begins with none."""
+    """The number of the branch on whose artifacts it opens."""
     kept: tuple[str, ...] = ()
     """The steps whose artifacts it builds on."""
     anew: bool = False
@@ -176,9 +176,9 @@ class RunFinished(ending.RunFinished):
     outcome: Outcome
     """How it ended; only `success` has a plan."""
     branch: int = 0
-    """The number of the branch that brought the plan, or else that got furthest."""
+    """The branch that brought the plan, or else that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
-    """The question that the run needed an answer to and may not ask; null for every other end."""
+    """The question that the run may not ask, and needed an answer to."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

@@ -50,7 +50,7 @@ class Decision(Value):
     classified: Cause | None = None
     """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None
-    """What a belief policy went by; None where a row decided."""
+    """What a belief policy went by."""
 
     @property
     def not_worth_it(self) -> bool:

@@ -150,7 +150,7 @@ class UseTool:
     arguments: str = "{}"
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
-    """Whether a second call does no harm, so that it may be made again after a crash."""
+    """Whether it may be made again after a crash."""
     timeout_seconds: float = 60.0
     """The time limit of the call, in seconds."""
 

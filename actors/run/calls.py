@@ -38,13 +38,13 @@ class CallRequested(Event):
     try_number: int = 1
     """The number of this try, from 1."""
     prompt_hash: str
-    """The first 128 bits of the hash of the rendered prompt, in hex."""
+    """The first 128 bits of the hash of the prompt, in hex."""
     calls: int = 1
-    """Calls that are reserved: more than one where a run of its own answers."""
+    """Reserved calls: more than one where a run of its own answers."""
     tokens_max: int = 0
-    """Tokens that are reserved, input and output together; 0 where no model is called."""
+    """Reserved tokens, input and output together."""
     micro_usd_max: int = 0
-    """Micro-dollars that are reserved; 0 where the model is free or its price is unknown."""
+    """Reserved micro-dollars; 0 where the price is unknown."""
     timeout_seconds: Seconds | None = None
     """The time limit in seconds, where it is not the configured one: longer after a try that took too long,
     shorter where less active time is left."""
@@ -79,21 +79,21 @@ class Replied(TimedEvent):
     elapsed: Seconds
     """The seconds from sending the request to the end of the reply."""
     content: str
-    """The reply's text, unchanged but for characters that cannot be stored."""
+    """The reply's text."""
     usage: Usage | None = None
-    """The tokens that the provider reports; None where it reported none."""
+    """The tokens that the provider reports, if it does."""
     calls: int = 1
-    """Calls that are charged: more than one where a run of its own answered."""
+    """Charged calls: more than one where a run of its own answered."""
     tokens: int | None = None
-    """Tokens that are charged; None where they are those of `usage`."""
+    """Charged tokens; None where they are those of `usage`."""
     micro_usd: int = 0
-    """Micro-dollars that are charged; 0 where the model is free or its price is unknown."""
+    """Charged micro-dollars; 0 where the price is unknown."""
     model: str = ""
-    """The model's name, as the provider reports it; empty where it reports none."""
+    """The model's name, as the provider reports it."""
     mode: str = "text"
-    """How the model was asked for structure: `json_schema`, `json_object` or `text`."""
+    """How structure was asked for: `json_schema`, `json_object` or `text`."""
     finish_reason: str = "stop"
-    """Why the model stopped, in OpenAI's words: `stop`, or `length` where the reply is cut off."""
+    """Why the model stopped: `stop`, or `length` where the reply is cut off."""
 
     @property
     def node(self) -> str:
@@ -122,13 +122,13 @@ class CallFailed(TimedEvent):
     request_id: str
     """The id of the request."""
     elapsed: Seconds
-    """The seconds from sending the request to the fault; 0 where it was not sent."""
+    """The seconds from sending the request to the fault."""
     fault: Fault
-    """The kind of fault, which decides about a further try, and its message for people."""
+    """The kind of fault, and its message for people."""
     used: Amount | None = None
     """The usage of a child run until it gave its provider up, in runs of earlier releases."""
     unpaid: bool = False
-    """Whether the status says that nothing was charged, where the kind of the fault does not."""
+    """Whether the status says that nothing was charged."""
 
     @property
     def refunded(self) -> bool:
@@ -150,7 +150,7 @@ class CallReissued(Event):
     """An open call of an earlier driver is asked for again. A kind's own subclass says what its calls are."""
 
     replaces: str
-    """The id of the earlier driver's request; it stays charged as unknown."""
+    """The id of the earlier driver's request."""
     again: CallRequested
     """The request that takes its place, with the next try number."""
 
@@ -162,7 +162,7 @@ class Settled(TimedEvent):
     request_id: str
     """The id of the request."""
     used: Amount
-    """What the reply used; it replaces the reservation that was charged as unknown."""
+    """What the reply used, in place of the reservation."""
 
 
 FRAMING_TOKENS = 64

@@ -38,7 +38,7 @@ class RunFinished(Event):
     cause: Cause = ""
     """The cause from outside; empty after a decision of the machine."""
     at: Seconds | None = None
-    """The time of an end from outside, in UTC seconds since 1970; None after a decision of the machine."""
+    """The time of an end from outside, in UTC seconds since 1970."""
     mono: float | None = None
     """As of a timed event."""
 

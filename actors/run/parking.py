@@ -26,9 +26,9 @@ class RunResumed(TimedEvent):
     added_fields: ClassVar[tuple[str, ...]] = ("at_once",)
     kind: Literal["run_resumed"] = "run_resumed"
     epoch: int
-    """The number of the driver's lease, higher than that of every driver before it."""
+    """The number of the driver's lease."""
     at_once: bool = False
-    """Whether a person asked for it: the next tries do not wait."""
+    """Whether a person asked, so that the next tries do not wait."""
 
 
 class RunParked(TimedEvent):
@@ -37,11 +37,11 @@ class RunParked(TimedEvent):
     added_fields: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-    """Whether any driver of this home goes on with it; else a person has to resume it."""
+    """Whether any driver goes on with it; else a person resumes it."""
     why: str = ""
-    """The reason, in one line; empty where a person wished it."""
+    """The reason, in one line for people."""
     cause: Halt = ""
-    """The cause that only a person can remove; empty where the driver was asked to leave."""
+    """The cause that only a person can remove, if there is one."""
 
 
 def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:

@@ -44,9 +44,9 @@ class ClarificationRequested(AskedForm, Event):
     blocks: tuple[str, ...]
     """The parts of the run that wait for the answer."""
     review: bool = False
-    """Whether the node's artifact is to be approved or rejected: the answer is a verdict, not a requirement."""
+    """Whether the node's artifact is to be approved or rejected."""
     for_people: bool = False
-    """Whether it asks for an approval, or for another decision that no program may make; see `people_only`."""
+    """Whether no program may answer it; see `people_only`."""
 
     @property
     def step(self) -> str:

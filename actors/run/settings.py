@@ -36,19 +36,19 @@ class SettingsChanged(TimedEvent):
     precedes_takeover: ClassVar[bool] = True
     kind: Literal["settings_changed"] = "settings_changed"
     limits: Limits | None = None
-    """All limits from now on; None where they stay as they are."""
+    """All limits from now on, if they change."""
     model: str | None = None
-    """The model from now on, as after `--model`; None where it stays."""
+    """The model from now on, as after `--model`, if it changes."""
     price: Price | None = None
-    """The price of that model; None where it is unknown."""
+    """The price of that model, if it is known."""
     call_seconds: float | None = Field(default=None, gt=0)
-    """The usual time limit of a call to the server of the new model; None where the model stays."""
+    """The usual time limit of a call to the new model's server."""
     timeout_seconds: float | None = Field(default=None, gt=0)
-    """The time limit of a call from now on; None where it stays, or follows the new model's server."""
+    """The time limit of a call from now on, if it is set."""
     output_tokens_max: int | None = Field(default=None, ge=1)
-    """The token limit of a reply from now on; None where it stays."""
+    """The token limit of a reply from now on, if it changes."""
     strict: bool = False
-    """Whether plans that leave a demand of the text in no step are rejected from now on; False where that stays."""
+    """Whether plans that leave a demand in no step are rejected from now on."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits | None) -> dict[str, Any] | None:

@@ -35,17 +35,17 @@ class ToolRequested(Event):
     texts: ClassVar[tuple[str, ...]] = ("arguments",)
     kind: Literal["tool_requested"] = "tool_requested"
     node: str
-    """The purpose of the call, as the kind of agent names it."""
+    """The purpose of the call."""
     tool: str
     """The tool's name; its actor has the address `tool:NAME`."""
     arguments: str
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
-    """Whether a second call does no harm, so that it may be made again after a crash."""
+    """Whether it may be made again after a crash."""
     timeout_seconds: Seconds
     """The time limit of the call, in seconds."""
     try_number: int = 1
-    """The number of this call for the node, from 1; later ones follow a crash."""
+    """The number of this call for the node, from 1."""
 
     @property
     def request_id(self) -> str:
@@ -60,7 +60,7 @@ class ToolStarted(TimedEvent):
     request_id: str
     """The id of the request."""
     process: str = ""
-    """The name of the leader of its process group (`runtime.process.identity`); empty for code in the driver's own."""
+    """The name of the leader of its process group; empty for code in the driver's."""
 
 
 class ToolOutcome(StrEnum):
@@ -82,15 +82,15 @@ class ToolFinished(TimedEvent):
     request_id: str
     """The id of the request."""
     elapsed: Seconds = 0.0
-    """How long it took, in seconds; 0 where a person reports it."""
+    """How long it took, in seconds."""
     outcome: ToolOutcome
-    """How it ended; `unknown` where nobody can tell whether it ran."""
+    """How it ended."""
     output: str = ""
-    """The output, at most `runtime.process.group.OUTPUT_BYTES_MAX` bytes."""
+    """The output, cut to the tool's limit."""
     reason: str = ""
-    """The reason of a failure or of an unknown outcome, in one line; empty after a success."""
+    """The reason, in one line for people."""
     question_id: str | None = None
-    """The question by which a person reported the outcome; None for the tool's own report."""
+    """The question by which a person reported the outcome."""
 
 
 class ToolCheckRequested(Event):
@@ -115,7 +115,7 @@ class ToolProcessEnded(TimedEvent):
     call: str
     """The id of the request."""
     certain: bool
-    """Whether nothing of it runs any more; False where it cannot be seen from here, as on another machine."""
+    """Whether nothing of it runs any more, as far as can be seen."""
 
 
 class ToolReissued(Event):
@@ -171,7 +171,7 @@ class Checked(Message):
     at: float
     """When, in UTC seconds since 1970."""
     certain: bool
-    """Whether nothing of it runs any more; False where it cannot be seen from here, as on another machine."""
+    """Whether nothing of it runs any more, as far as can be seen."""
 
 
 ToolMessage = Begun | Ended | Checked

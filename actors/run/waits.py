@@ -35,15 +35,15 @@ class WaitRequested(Event):
     added_fields: ClassVar[tuple[str, ...]] = ("fault",)
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
-    """The delayed call or node, after a prefix and a colon; or the name of a wait of the run's own."""
+    """The delayed call or node after a prefix, or the name of the wait."""
     until: Seconds
     """The end of the wait, in UTC seconds since 1970."""
     why: str
     """The awaited event, in a few words."""
     node: str | None = None
-    """The work that follows a back-off; None for a wait of the run's own, which keeps no process."""
+    """The work that follows a back-off; None for another wait."""
     fault: Fault | None = None
-    """The provider's latest fault, where it is waited for."""
+    """The provider's latest fault."""
 
     @property
     def call(self) -> str:

@@ -35,11 +35,11 @@ class Inquiry(Value):
     """What is asked, without what depends on it: a guard's finding has one if a person can answer it."""
 
     text: str
-    """The question: one sentence on one line, in plain words, that ends in a question mark."""
+    """The question: one sentence that ends in a question mark."""
     shown: str = ""
-    """What the question is about, as it is shown below it: a passage, a finding, or the words of a model."""
+    """What is shown below the question: a passage, a finding, or the words of a model."""
     choices: tuple[Choice, ...] = ()
-    """The answers and what each does: all of them where they are finite, else those that are offered beside others."""
+    """The answers that are offered, and what each does."""
     answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
     """A JSON Schema for the answer."""
 
@@ -66,9 +66,9 @@ class AskedForm(Inquiry):
     """A question as people see it, with what depends on it and what happens without an answer."""
 
     about: str
-    """What the question is about and what waits for the answer, in sentences."""
+    """What the question is about and what waits for it, in sentences."""
     otherwise: str
-    """What happens without an answer, where it is declined or expires: a sentence that begins `Without an answer,`."""
+    """What happens without an answer: a sentence that begins so."""
 
     @model_validator(mode="after")
     def _check_form(self) -> Self:

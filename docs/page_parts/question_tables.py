@@ -45,24 +45,26 @@ def _list(listed: Sequence[Drawn]) -> str:
     answers = "\n".join(f"- `{value}`: {what}" for value, what in does.items())
     blocks = [f"These answers do the same wherever they are offered:\n\n{answers}"] if does else []
     blocks += [_left_out(shown, fewer)] if fewer else []
-    groups: dict[tuple[str, str], list[Drawn]] = {}
-    for drawn in shown:
-        answers = "" if drawn.part.startswith(PROFILE) else f"*Answers:* {_answered(drawn, does)} "
-        groups.setdefault((answers, _otherwise(drawn)), []).append(drawn)
-    for (answers, otherwise), group in groups.items():
-        blocks.append(f"{answers}*Without one:* {otherwise}\n\n{_rows(group, with_answers=not answers)}")
+    for otherwise in dict.fromkeys(_otherwise(drawn) for drawn in shown):
+        groups: dict[str, list[Drawn]] = {}
+        for drawn in shown:
+            if _otherwise(drawn) == otherwise:
+                groups.setdefault("" if drawn.part.startswith(PROFILE) else _answered(drawn, does), []).append(drawn)
+        rows = "\n".join(_rows(group, answers) for answers, group in groups.items())
+        blocks.append(f"*Without an answer:* {otherwise}\n\n{rows}")
     return "\n\n".join(blocks)
 
 
-def _rows(group: Sequence[Drawn], *, with_answers: bool) -> str:
-    """Return the questions of a group, those of one text once; `with_answers` for a group whose answers differ."""
+def _rows(group: Sequence[Drawn], answers: str) -> str:
+    """Return the questions of a group below their `answers`, those of one text once; without, each has its own."""
     texts: dict[str, list[str]] = {}
     for drawn in group:
         form = drawn.form
         below = f" *Below it:* {one_line(form.shown)}" if form.shown else ""
-        answers = f" {_answered(drawn, {})}" if with_answers else ""
-        texts.setdefault(f"**{form.text}**{below}{answers}", []).append(drawn.when.removesuffix(WANTED))
-    return "\n".join(f"- {'; '.join(situations)}: {text}" for text, situations in texts.items())
+        own = "" if answers else f" {_answered(drawn, {})}"
+        texts.setdefault(f"**{form.text}**{below}{own}", []).append(drawn.when.removesuffix(WANTED))
+    rows = [f"- {'; '.join(situations)}: {text}" for text, situations in texts.items()]
+    return "\n".join((f"- *Answers:* {answers}", *(f"  {row}" for row in rows)) if answers else rows)
 
 
 def _does(listed: Sequence[Drawn]) -> dict[str, str]:

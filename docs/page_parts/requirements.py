@@ -13,8 +13,8 @@ from page_parts.markdown import ROOT, read
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
 GENERAL = "tests/histories/test_histories.py::test_a_history_has_its_transcript"
 """The test that runs all histories. It is listed last, since the histories are more specific."""
-SHOWN_MAX = 2
-"""The largest number of tests that the page names for a requirement."""
+SHOWN_MAX = 1
+"""How many tests the page names for a requirement."""
 
 
 def requirements() -> str:
