@@ -25,7 +25,6 @@ from page_parts import (  # noqa: E402
     dependencies,
     events,
     experiments,
-    functions,
     http_api,
     mcp,
     quantities,
@@ -48,7 +47,7 @@ from actors.planning.events import Outcome  # noqa: E402
 from actors.planning.machine import PlanningMachine  # noqa: E402
 from actors.policy.belief_table import BeliefTable  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
-from actors.prompting.book import PromptEntry, Sections  # noqa: E402
+from actors.prompting.book import PromptEntry  # noqa: E402
 from actors.run.limits import LIMITS, flag  # noqa: E402
 from actors.run.outage import follows  # noqa: E402
 from actors.run.questions import MOVES, Status  # noqa: E402
@@ -204,7 +203,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "findings": findings,
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
     **experiments.PARTS,
-    **functions.PARTS,
     **http_api.PARTS,
     **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel),
@@ -220,7 +218,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **question_tables.PARTS,
     "row-keys": lambda: keys(Row),
     "belief-keys": lambda: keys(BeliefTable),
-    "section-keys": lambda: keys(Sections),
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),
     "tags": lambda: _meanings("tags", ReasonTag),

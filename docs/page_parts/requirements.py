@@ -1,4 +1,4 @@
-"""The list of the requirements: the state of each, and the tests that name its number."""
+"""The lists of the requirements: the state of each, and the tests that name its number."""
 
 import ast
 import re
@@ -13,20 +13,29 @@ from page_parts.markdown import ROOT, read
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
 GENERAL = "tests/histories/test_histories.py::test_a_history_has_its_transcript"
 """The test that runs all histories. It is listed last, since the histories are more specific."""
-SHOWN_MAX = 1
-"""How many tests the page names for a requirement."""
 
 
-def requirements() -> str:
-    """Return every requirement with what is done instead, what is missing, and the first of its tests."""
-    by_number, rows = named_tests(), []
-    for number, entry in read("requirements.yaml").items():
-        named = [test for each in numbers(number) for test in by_number.get(each, ())]
-        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *named]), key=GENERAL.__eq__)
-        notes = [f" **{key.capitalize()}:** {entry[key]}" for key in ("instead", "missing") if key in entry]
-        shown = ", ".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])
-        rows.append(f"- **{number}** {entry['says']}{''.join(notes)} {shown}")
+def differences() -> str:
+    """Return the requirements that are not met as stated: what is done instead, or what is missing, and a test."""
+    rows = []
+    for key, entry in read("requirements.yaml").items():
+        notes = [f" **{note.capitalize()}:** {entry[note]}" for note in ("instead", "missing") if note in entry]
+        if notes:
+            rows.append(f"- **{key}** {entry['says']}{''.join(notes)} {_test(key, entry)}")
     return "\n".join(rows)
+
+
+def met() -> str:
+    """Return a test of each requirement that is met as stated."""
+    entries = read("requirements.yaml").items()
+    return "\n".join(f"- {key} {_test(key, entry)}" for key, entry in entries if requirement_state(entry) == "met")
+
+
+def _test(key: str, entry: Mapping[str, Any]) -> str:
+    """Return the first test of a requirement, as a path below `tests/`; the one that runs all histories comes last."""
+    named = [test for number in numbers(key) for test in named_tests().get(number, ())]
+    tests = sorted([*entry.get("tests", ()), *named], key=GENERAL.__eq__)
+    return f"`{tests[0].removeprefix('tests/')}`"
 
 
 def requirement_state(entry: Mapping[str, Any]) -> str:
@@ -87,6 +96,7 @@ def tests_in(path: Path) -> list[tuple[str, str]]:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "requirement-counts": requirement_counts,
-    "requirements": requirements,
+    "requirements-met": met,
+    "requirement-differences": differences,
 }
-"""The sentence and the list by the name in the mark."""
+"""The sentence and the lists by the name in the mark."""
