@@ -67,7 +67,7 @@ def _group(members: Sequence[type[Event]], listed: dict[str, set[str]]) -> Itera
         own = [name for name in _own(event) if name not in listed.get(kind, ())]
         fields = _described(event, own)
         if kind not in listed:
-            yield f"- `{kind}`{_shared(event)}: {_line(event.__doc__ or '')}{fields}"
+            yield f"- `{kind}`{_shared(event)}: {_first_sentence(event)}{fields}"
         elif own:
             yield f"- `{kind}` has in addition:{fields}"
         elif not _belongs_to_every_run(event):
@@ -107,6 +107,11 @@ def _fields(event: type[Event], names: Sequence[str]) -> str:
     return "\n".join(
         f"  - `{name}`{' (text)' if name in event.texts else ''}: {_line(described[name])}" for name in names
     )
+
+
+def _first_sentence(event: type[Event]) -> str:
+    first, _, rest = _line(event.__doc__ or "").partition(". ")
+    return f"{first}." if rest else first
 
 
 def _line(text: str) -> str:

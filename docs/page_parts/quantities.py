@@ -24,16 +24,20 @@ def _phrases() -> Mapping[str, list[list[Any]]]:
 
 
 def taken() -> str:
-    """Return of each language the first phrase for each unit of a field, with the value that is taken."""
-    return "\n".join(f"- {LANGUAGES[language]}: {', '.join(_taken(rows))}" for language, rows in _phrases().items())
+    """Return of each language the first phrase for each unit of a field, for English with the value that is taken."""
+    return "\n".join(
+        f"- {LANGUAGES[language]}: {', '.join(_taken(rows, values=language == 'en'))}"
+        for language, rows in _phrases().items()
+    )
 
 
-def _taken(rows: list[list[Any]]) -> Iterator[str]:
+def _taken(rows: list[list[Any]], *, values: bool) -> Iterator[str]:
     units = set()
     for phrase, unit, value in rows:
         if not isinstance(value, str) and unit not in units:
             units.add(unit)
-            yield f"`{phrase}` ({_value(value)}{f' {unit}' if unit else ''})"
+            shown = f" ({_value(value)}{f' {unit}' if unit else ''})" if values else ""
+            yield f"`{phrase}`{shown}"
 
 
 def refused() -> str:

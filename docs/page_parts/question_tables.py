@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from actors.values.answers import TEXT, expected_answer
-from actors.values.question_form import WITHOUT, one_line
+from actors.values.question_form import WITHOUT
 from page_parts.markdown import code
 from tests.support.every_question import Drawn, every_question
 
@@ -56,13 +56,10 @@ def _list(listed: Sequence[Drawn]) -> str:
 
 
 def _rows(group: Sequence[Drawn], answers: str) -> str:
-    """Return the questions of a group below their `answers`, those of one text once; without, each has its own."""
+    """Return the questions of a group below their `answers`, those of one text once; fields of profiles have none."""
     texts: dict[str, list[str]] = {}
     for drawn in group:
-        form = drawn.form
-        below = f" *Below it:* {one_line(form.shown)}" if form.shown else ""
-        own = "" if answers else f" {_answered(drawn, {})}"
-        texts.setdefault(f"**{form.text}**{below}{own}", []).append(drawn.when.removesuffix(WANTED))
+        texts.setdefault(f"**{drawn.form.text}**", []).append(drawn.when.removesuffix(WANTED))
     rows = [f"- {'; '.join(situations)}: {text}" for text, situations in texts.items()]
     return "\n".join((f"- *Answers:* {answers}", *(f"  {row}" for row in rows)) if answers else rows)
 
