@@ -38,7 +38,7 @@ from replan.runs.prepare import prepare_run  # noqa: E402
 from replan.setup.data_files import data_root  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
 from replan.setup.settings import Choice, UserConfig  # noqa: E402
-from runtime.core.cost import Usage  # noqa: E402
+from runtime.core.ledger import Usage  # noqa: E402
 from runtime.models.port import Reply  # noqa: E402
 
 GOALS = {"memory_mib": 50, "cpu_percent": 0.5, "wake_ms": 20, "start_s": 2}

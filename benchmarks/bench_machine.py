@@ -14,14 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from actors.planning.call_events import GenerationRequested
-from actors.planning.events import EVENTS, RunStarted
+from actors.planning.events import EVENTS, GenerationRequested, RunStarted
 from actors.planning.machine import PlanningMachine
 from actors.run.messages import Generated, Judged
 from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
-from runtime.core.cost import Usage
 from runtime.core.events import Codec
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import settle
 from runtime.models.port import Reply
 

@@ -31,7 +31,7 @@ from benchmarks.web_home import ANALYSIS, ASKING, RECON, STRATEGY, WORKFLOW, env
 from replan.runs.home import open_home  # noqa: E402
 from replan.service.access import with_token  # noqa: E402
 from replan.service.store import Store  # noqa: E402
-from runtime.core.cost import Usage  # noqa: E402
+from runtime.core.ledger import Usage  # noqa: E402
 from runtime.models.port import Reply  # noqa: E402
 from tests.support.postgres import other_user, running_server  # noqa: E402
 

@@ -24,7 +24,7 @@ from replan.runs.prepare import prepare_run, setup_for
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import Choice, UserConfig
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.port import Reply
 
 SEARCH, EXECUTION, LIVE = "longsearch", "longexecution", "liverun"

@@ -15,8 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import trio
 
-from actors.config.loader import load_workflow
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy, load_workflow
 from actors.config.workflow import Workflow
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
@@ -30,8 +29,7 @@ from benchmarks.worker import serve
 from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
 from runtime.core.clock import SystemClock
-from runtime.core.cost import Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Usage
 from runtime.drive.changes import Polling, WakeSignal
 from runtime.drive.options import Admission, Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor

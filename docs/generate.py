@@ -37,8 +37,11 @@ from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
 from actors.config.diagram import mermaid  # noqa: E402
-from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
-from actors.config.policy_loader import load_policy  # noqa: E402
+from actors.config.loader import (  # noqa: E402
+    load_policy,
+    read_workflow,
+    shipped_workflows,
+)
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.files.field_docs import describe_models  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402

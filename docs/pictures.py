@@ -25,8 +25,11 @@ from actors.acquisition.prepare import AcquisitionInput  # noqa: E402
 from actors.planning.prepare import RunOptions  # noqa: E402
 from actors.run.result import RunResult  # noqa: E402
 from replan.runs.acquiring import prepare_to_acquire  # noqa: E402
-from replan.runs.executing import ExecutionOptions, prepare_to_execute  # noqa: E402
-from replan.runs.execution_plans import read_plan_file  # noqa: E402
+from replan.runs.executing import (  # noqa: E402
+    ExecutionOptions,
+    prepare_to_execute,
+    read_plan_file,
+)
 from replan.runs.home import open_home  # noqa: E402
 from replan.runs.prepare import prepare  # noqa: E402
 from replan.runs.shipped_examples import example_named  # noqa: E402

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from replan.api.check import check
     from replan.api.executing import Done, ado, aexecute, do, execute, start_execution
     from replan.api.handle import Run
-    from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
-    from replan.api.limits import alimits, limits
+    from replan.api.inbox import aanswer, adecline, alimits, answer, atell, decline, limits, tell
     from replan.api.options import MEMORY
     from replan.api.runs import aresume, asolve, drive, resume, solve, start
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
@@ -127,7 +126,7 @@ _HOMES = {
     "admit": "replan.api.admit",
     "ado": "replan.api.executing",
     "aexecute": "replan.api.executing",
-    "alimits": "replan.api.limits",
+    "alimits": "replan.api.inbox",
     "answer": "replan.api.inbox",
     "aresume": "replan.api.runs",
     "aruns": "replan.api.stored",
@@ -143,7 +142,7 @@ _HOMES = {
     "execute": "replan.api.executing",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
-    "limits": "replan.api.limits",
+    "limits": "replan.api.inbox",
     "resume": "replan.api.runs",
     "runs": "replan.api.stored",
     "show": "replan.api.stored",

@@ -29,12 +29,12 @@ def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspec
     """Open a journal to check it, in one snapshot; None where there is none. Raises as the journal's opening does."""
     path = _path(url)
     if path is None:
-        from runtime.journal.postgres import inspection as postgres  # noqa: PLC0415 -- of an extra, after its check
+        from runtime.journal.postgres import raw as postgres  # noqa: PLC0415 -- of an extra, after its check
 
         with postgres.open_inspection(_address(url)) as found:
             yield found
         return
-    from runtime.journal.sqlite import inspection as sqlite  # noqa: PLC0415 -- as above
+    from runtime.journal.sqlite import raw as sqlite  # noqa: PLC0415 -- as above
 
     if not path.exists():
         yield None

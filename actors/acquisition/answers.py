@@ -1,15 +1,19 @@
-"""Answers of the user about fields: the schema of the question, and the value that an answer gives. Pure."""
+"""The questions of an acquisition about the values of fields, and the value that an answer gives. Pure."""
 
 import re
 from typing import Any
 
+from actors.acquisition.field_question import field_question
+from actors.acquisition.gate_policy import BLOCKED
+from actors.acquisition.planner_state import PlannerDecision
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
 from actors.acquisition.values import FieldValue, Via
 from actors.quantities.currencies import CODES
 from actors.quantities.quantity import Quantity, Refusal
 from actors.quantities.unit_forms import without_counted
-from actors.values.answers import QUANTITY, choice, read_quantity
+from actors.values.answers import QUANTITY, choice, kind_of, options_of, read_quantity
+from actors.values.question_form import AskedForm, Inquiry, in_words_of, inquiry, one_line, with_frame
 
 TEXT_MAX = 500
 """Characters of the value of a text field."""
@@ -89,3 +93,65 @@ def out_of_bounds(spec: FieldSpec, read: Quantity) -> str:
     if spec.maximum is not None and read.high > spec.maximum:
         return f"{read.text} is above {spec.maximum:g} {read.unit}".rstrip()
     return ""
+
+
+def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm:
+    """Return the question that a decision asks, in the form that people see."""
+    path = decision.target_field
+    return with_frame(_inquiry(schema, decision), about=_about(schema, path), otherwise=_otherwise(schema, path))
+
+
+def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
+    """Return the program's question, or the words of the model or the profile in the program's frame."""
+    path = decision.target_field
+    blocked, asked = _parts(decision.question)
+    own, wanted = field_question(schema, path), answer_schema(schema, path)
+    subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
+    meanings = {value: f"The value is {value}." for value in options_of(wanted)} if kind_of(wanted) == "choice" else {}
+    of_model = bool(asked) and asked != own
+    if of_model or not own.endswith("?"):
+        who, words = ("The model", asked) if of_model else ("The profile", own)
+        return in_words_of(who, subject, words, does=_TAKEN, schema=wanted, meanings=meanings, above=blocked)
+    return inquiry(own, shown=blocked, choices=meanings or None, schema=wanted)
+
+
+def _parts(question: str) -> tuple[str, str]:
+    """Return what blocks the calculation, as far as a decision's question says it, and the question."""
+    if not question.startswith(BLOCKED):
+        return "", question.strip()
+    blocked, _, asked = question.partition("\n")
+    return blocked, asked.strip()
+
+
+_TAKEN = "The value is taken as answered."
+
+
+def _about(schema: Schema, path: str) -> str:
+    """Return which value is asked for, and what depends on it."""
+    spec = schema.fields[path]
+    label = f"It is about the value '{one_line(spec.label, 200)}' ({path})"
+    if path in schema.profile.bootstrap:
+        return f"{label}, which all searches need first."
+    needs = _results(schema, path)
+    if needs:
+        more = f" and {len(needs) - 3} more" if len(needs) > 3 else ""
+        return f"{label}. The result depends on it: {', '.join(needs[:3])}{more}."
+    return f"{label}, which is a part of the result."
+
+
+def _results(schema: Schema, path: str) -> list[str]:
+    calculator = schema.profile.calculator
+    if calculator is None:
+        return []
+    return [one_line(result.label, 100) for result in calculator.results.values() if path in result.formula]
+
+
+def _otherwise(schema: Schema, path: str) -> str:
+    spec: FieldSpec = schema.fields[path]
+    if spec.default is not None:
+        return f"its default {spec.default} is assumed."
+    if path in schema.profile.bootstrap:
+        return "the run ends incomplete, since nothing can be searched for."
+    if spec.required:
+        return "the value stays open, and the run ends incomplete."
+    return "the value stays open, and the run goes on."

@@ -5,18 +5,63 @@ Each result is calculated twice: from the chosen values, and from their ranges. 
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from actors.acquisition.checks import holds, names_of
-from actors.acquisition.formula_inputs import Known, known_numbers
 from actors.acquisition.planner_state import Calculation, CalculationError, CalculationStep
 from actors.acquisition.profile import Check
-from actors.acquisition.schema import Schema, names_in
+from actors.acquisition.schema import Schema, names_in, schema_of
+from actors.acquisition.state import State
+from actors.acquisition.values import bounds_of, of_period
 from actors.quantities import calculator
 from actors.quantities.calculator import Blocked, FormulaCycle, calculation_order
+from actors.quantities.checks import check_holds, parse_check
 from actors.quantities.formula import FormulaUnreadable
 from actors.quantities.measures import BlockCode
 from actors.quantities.quantity import Quantity
 from runtime.core.events import text_hash
+
+
+class Known(NamedTuple):
+    """A number that formulas may use."""
+
+    exact: Quantity
+    """The chosen value."""
+    range: Quantity
+    """The range that it may lie in."""
+
+
+def known_numbers(schema: Schema) -> dict[str, Known]:
+    """Return the numbers of all fields that have one, by path."""
+    found = {}
+    for path, spec in schema.fields.items():
+        value = schema.value(path)
+        if value is None or isinstance(value.value, str):
+            continue
+        low, high = bounds_of(value, of_period(spec, schema.planner.values[path]))
+        exact = Quantity(low=value.value, high=value.value, unit=value.unit)
+        found[path] = Known(exact, Quantity(low=low, high=high, unit=value.unit))
+    return found
+
+
+def holds(schema: Schema, check: Check, known: Mapping[str, Known]) -> bool | None:
+    """Tell whether a check holds of the chosen values; None where it cannot be told, as without a value."""
+    values = {name: each.exact for name, each in known.items()}
+    match check_holds(check.check, values, schema.units):
+        case "yes":
+            return True
+        case "no":
+            return False
+        case _:
+            return None
+
+
+def names_of(check: Check) -> tuple[str, ...]:
+    """Return the names in a check, each once; none in one that cannot be read."""
+    try:
+        return parse_check(check.check).names
+    except FormulaUnreadable:
+        return ()
+
 
 HASH_LENGTH = 32
 """Hexadecimal digits of the hash of a calculation's inputs."""
@@ -122,3 +167,9 @@ def _broken(schema: Schema, check: Check, known: Mapping[str, Known]) -> Calcula
         return None
     fields = tuple(dict.fromkeys(path for name in names_of(check) for path in _fields_behind(schema, name)))
     return CalculationError(code="precondition", fields=fields, message=f"{check.why} ({check.check})")
+
+
+def is_blocked(state: State) -> bool:
+    """Tell whether the latest calculation is blocked, and no value has changed since."""
+    calculation = state.planner.calculation
+    return calculation.status == "blocked" and calculation.inputs_hash == inputs_hash(schema_of(state))

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
-from actors.acquisition.calculation import evaluated
-from actors.acquisition.formula_inputs import known_numbers
+from actors.acquisition.calculation import evaluated, known_numbers
 from actors.acquisition.next_task import questions_left, searches_left
+from actors.acquisition.planner_state import Writes, apply
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import Schema
 from actors.acquisition.state import State
 from actors.acquisition.values import FieldValue, Values
-from actors.acquisition.writes import Writes, apply
 from actors.quantities.calculator import Blocked
 from runtime.core.copies import changed
 

@@ -10,8 +10,8 @@ from actors.acquisition.profile import Profile
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
 from actors.run.settings import SettingsChanged, for_calls
-from runtime.core.cost import Price
 from runtime.core.events import Value
+from runtime.core.ledger import Price
 
 
 class RunConfig(Value):

@@ -4,23 +4,68 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from actors.acquisition.call_events import (
-    DecisionRequested,
-    DecompositionRequested,
-    ObservationRequested,
-    ReflectionRequested,
-    ReplyReceived,
-    RequestReissued,
-)
-from actors.acquisition.decision import Origin
+from actors.acquisition.planner_state import NOTHING, Origin, Writes
 from actors.acquisition.values import FieldValue
-from actors.acquisition.writes import NOTHING, Writes
-from actors.run.clock import Started, TimedEvent
+from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.texts import StorableText
 from actors.run.tools import ToolEvent
+from actors.run.waits import Started, TimedEvent
 from runtime.core.events import Event
+
+PLAN = "plan"
+OBSERVE = "observe"
+DECOMPOSE = "decompose"
+REFLECT = "reflect"
+PURPOSES = (PLAN, OBSERVE, DECOMPOSE, REFLECT)
+"""The purposes of calls: the part of a call's name before the slash, and the keys of the prompts file."""
+
+
+class DecisionRequested(CallRequested):
+    """A model was asked what to do next; the node is `plan/vVISIT.aATTEMPT`."""
+
+    kind: Literal["decision_requested"] = "decision_requested"
+
+
+class ObservationRequested(CallRequested):
+    """A model was asked which values some passages state; the node is `observe/vVISIT.aATTEMPT`."""
+
+    kind: Literal["observation_requested"] = "observation_requested"
+    path: str
+    """The path of the field that was searched for."""
+
+
+class DecompositionRequested(CallRequested):
+    """A model was asked for the components of a field; the node is `decompose/vNUMBER.aATTEMPT`."""
+
+    kind: Literal["decomposition_requested"] = "decomposition_requested"
+    path: str
+    """The path of the field that is to be composed."""
+
+
+class ReflectionRequested(CallRequested):
+    """A model was asked to review where the run stands; the node is `reflect/vVISIT.aATTEMPT`."""
+
+    kind: Literal["reflection_requested"] = "reflection_requested"
+
+
+AcquisitionCall = DecisionRequested | ObservationRequested | DecompositionRequested | ReflectionRequested
+
+
+class RequestReissued(CallReissued):
+    """An open request of an earlier driver is asked again; the first try stays charged as unknown."""
+
+    kind: Literal["request_reissued"] = "request_reissued"
+    again: AcquisitionCall
+    """The request that takes its place, with the next try number."""
+
+
+class ReplyReceived(Replied):
+    """A model replied to a call; the node of the graph that asked reads the reply."""
+
+    kind: Literal["reply_received"] = "reply_received"
+
 
 INCOMPLETE = "incomplete"
 """The outcome of a run that ended without all that its profile requires."""

@@ -2,21 +2,23 @@
 
 from collections.abc import Callable
 
-from actors.acquisition.call_events import (
+from actors.acquisition.config import read_config
+from actors.acquisition.events import (
     AcquisitionCall,
+    AcquisitionEvent,
+    AcquisitionStarted,
     DecisionRequested,
     DecompositionRequested,
     ObservationRequested,
     ReflectionRequested,
     ReplyReceived,
+    Routed,
+    ValueTold,
 )
-from actors.acquisition.config import read_config
-from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed, ValueTold
 from actors.acquisition.graph import END
-from actors.acquisition.planner_state import Calculation, PlannerState
+from actors.acquisition.planner_state import Calculation, PlannerState, Writes, apply
 from actors.acquisition.search_output import passages_of
 from actors.acquisition.state import ReplyText, State, Visited
-from actors.acquisition.writes import Writes, apply
 from actors.run.evolve import CommonEvent
 from actors.run.ids import call_of, step_of
 from actors.run.inbox import RequirementTold

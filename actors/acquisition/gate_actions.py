@@ -1,24 +1,40 @@
-"""The gates of the nodes that act: search, observe, ask_user, observe_user, calculate, reflect. Pure.
-
-Each reads what its action has brought. It returns None until that is there.
-"""
+"""The gates of the nodes: each decides where a run goes next, and what it writes. Pure."""
 
 from actors.acquisition.answers import answer_value
 from actors.acquisition.calculation import calculate as calculated
-from actors.acquisition.calculation import inputs_hash
-from actors.acquisition.call_events import OBSERVE, REFLECT
-from actors.acquisition.graph import Hop
+from actors.acquisition.calculation import holds, inputs_hash, is_blocked, known_numbers
+from actors.acquisition.composing import composed
+from actors.acquisition.events import OBSERVE, PLAN, REFLECT
+from actors.acquisition.graph import Gate, Hop
+from actors.acquisition.next_task import (
+    chance_finds,
+    first_task,
+    missing_fields,
+    next_acquisition_task,
+    open_components,
+    optional_fields,
+    questions_left,
+)
 from actors.acquisition.observation import read_observation
-from actors.acquisition.planner_state import Reflection, SearchMade
-from actors.acquisition.replies import ATTEMPTS, Unusable, read_reflection, replies_for
-from actors.acquisition.schema import schema_of
+from actors.acquisition.planner_state import PlannerDecision, Reflection, SearchMade, Writes, apply
+from actors.acquisition.replies import (
+    ATTEMPTS,
+    Unusable,
+    last_problem,
+    proposed,
+    read_decision,
+    read_reflection,
+    replies_for,
+    wanted,
+)
+from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.search_output import read_output
 from actors.acquisition.state import State
 from actors.acquisition.values import FieldValue
-from actors.acquisition.writes import Writes
 from actors.run.questions import Status
 from actors.run.tools import ToolOutcome
 from actors.values.format import counted
+from runtime.core.copies import changed
 
 
 def search(state: State) -> Hop | None:
@@ -106,3 +122,135 @@ def reflect(state: State) -> Hop | None:
         return None
     why = f"no reply of the model could be used: {review.message}"
     return Hop("unreadable", why, Writes(reflections=(Reflection(inputs_hash=inputs),)))
+
+
+def enter_iteration(state: State) -> Hop:
+    """Count one more pass, and end the run where it is aborted or has made all of its passes (S52 to S56)."""
+    number = state.planner.iterations + 1
+    writes = Writes(iterations=number)
+    if state.planner.status == "aborted":
+        return Hop("aborted", "the run is aborted: a required value cannot be had", writes)
+    most = state.config.profile.caps.iterations
+    if number > most:
+        return Hop("iterations_exceeded", f"{most} passes through the graph are the most", writes)
+    return Hop("continue", f"planning step {number}", writes)
+
+
+def finish(state: State) -> Hop:
+    """Leave the graph; what the run came to is said by its end."""
+    return Hop("end", state.path[-1].reason if state.path else "nothing is left")
+
+
+def require_node(path: str) -> str:
+    """Return the name of the node that asks for a bootstrap field, by the last part of its path."""
+    return f"require_{path.rpartition('.')[2]}"
+
+
+def missing_outcome(path: str) -> str:
+    """Return the outcome of `prepare_schema` where a bootstrap field has no value."""
+    return f"{path.rpartition('.')[2]}_missing"
+
+
+def prepare_schema(state: State) -> Hop | None:
+    """Bring the schema up to date, then end the run or go on (S57 to S61). None while a decomposition is awaited.
+
+    The order: the cap of calculations, a calculation that is current, a stop condition, the bootstrap fields.
+    """
+    writes = Writes(decompositions=proposed(state))
+    after = changed(state, planner=apply(state.planner, writes))
+    values = composed(after, schema_of(after))
+    writes = writes.model_copy(update={"composed": values})
+    after = changed(state, planner=apply(state.planner, writes))
+    schema, calculation = schema_of(after), after.planner.calculation
+    most = after.config.profile.caps.calculations
+    if calculation.count >= most:
+        return Hop("calculator_cap", f"{most} calculations are the most", writes)
+    if calculation.status == "succeeded" and calculation.inputs_hash == inputs_hash(schema):
+        return Hop("already_current", "the calculation is current", writes)
+    stop = _stop_condition(schema)
+    if stop:
+        return Hop("stopped", stop, writes)
+    for path in after.config.profile.bootstrap:
+        if schema.value(path) is None:
+            return Hop(missing_outcome(path), f"{path} has no value", writes)
+    if wanted(after) is not None:
+        return None
+    changes = ", ".join(sorted({*writes.composed, *writes.decompositions}))
+    return Hop("ready", f"brought up to date: {changes}" if changes else "up to date", writes)
+
+
+def _stop_condition(schema: Schema) -> str:
+    """Return why the run ends early; empty where no stop condition holds."""
+    conditions = schema.profile.stop_when
+    known = known_numbers(schema) if conditions else {}
+    return next((f"{each.why} ({each.check})" for each in conditions if holds(schema, each, known)), "")
+
+
+def require_field(path: str) -> Gate:
+    """Return the gate that asks the user for a bootstrap field, or aborts where nothing is left to ask (S62, S63)."""
+
+    def gate(state: State) -> Hop:
+        if questions_left(state, path):
+            decision = PlannerDecision(action="ask_user", target_field=path, reasoning=f"{path} is needed first")
+            return Hop(
+                "ask", f"{path} is asked of the user", Writes(decision=decision, decision_origin="deterministic")
+            )
+        why = f"{path} is needed first, and the user has given no answer"
+        decision = PlannerDecision(action="finish", target_field=path, reasoning=why)
+        return Hop("exhausted", why, Writes(decision=decision, decision_origin="deterministic", status="aborted"))
+
+    return gate
+
+
+ALL_COLLECTED = "All raw inputs collected."
+"""The reason of the decision to finish that follows where nothing is left to acquire."""
+
+
+def acquisition_gate(state: State) -> Hop:
+    """Select the next task where rules can, finish where nothing is left, else leave it to the model (S64 to S67)."""
+    planner, blocked = state.planner, is_blocked(state)
+    if blocked and planner.reflections and planner.reflections[-1].finish:
+        return _all_collected("a review proposes to finish with what there is")
+    if blocked and (task := next_acquisition_task(state)) is not None:
+        return _task(task, f"the calculation is blocked: {task.reasoning}")
+    schema = schema_of(state)
+    missing, others = [*missing_fields(schema)], [*open_components(schema), *optional_fields(schema)]
+    if first_task(state, schema, missing) is not None:
+        return Hop("undecided", f"no value yet: {', '.join(missing)}")
+    if (task := first_task(state, schema, others)) is not None:
+        return _task(task, task.reasoning)
+    lost = [path for path in (*missing, *others) if schema.fields[path].required]
+    if lost:  # Nothing is left to do for them: `retry_gate` ends the run.
+        why = f"nothing else can supply {lost[0]}"
+        return _task(PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why), why)
+    if (task := first_task(state, schema, chance_finds(state, schema))) is not None:
+        return _task(task, f"{task.target_field} was found by another search only")
+    return _all_collected(ALL_COLLECTED)
+
+
+def _task(decision: PlannerDecision, reason: str) -> Hop:
+    return Hop("task", reason, Writes(decision=decision, decision_origin="deterministic"))
+
+
+def _all_collected(reason: str) -> Hop:
+    decision = PlannerDecision(action="finish", reasoning=reason)
+    return Hop("all_collected", reason, Writes(decision=decision, decision_origin="deterministic"))
+
+
+def plan(state: State) -> Hop | None:
+    """Take the model's decision; finish in its place where no reply can be used (S68, S69). None while one is awaited.
+
+    It knows no cap, no bootstrap field and no calculator: what corrects a decision comes after it.
+    """
+    given = replies_for(state, PLAN)
+    if not given:
+        return None
+    decision = read_decision(given[-1], schema_of(state))
+    if isinstance(decision, PlannerDecision):
+        reason = f"the model decides: {decision.action} {decision.target_field}".rstrip()
+        return Hop("decided", reason, Writes(decision=decision, decision_origin="llm"))
+    if len(given) < ATTEMPTS:
+        return None
+    why = f"no reply of the model could be used: {last_problem(decision)}"
+    decision = PlannerDecision(action="finish", reasoning=why)
+    return Hop("failed", why, Writes(decision=decision, decision_origin="llm_error"))

@@ -1,9 +1,6 @@
 """The gates that correct and route a decision: `normalize_decision`, `retry_gate` and `maybe_calculate`. Pure."""
 
-from actors.acquisition.blocked_calculation import is_blocked
-from actors.acquisition.calculation import inputs_hash
-from actors.acquisition.decision import PlannerDecision
-from actors.acquisition.decompositions import proposed, wanted
+from actors.acquisition.calculation import inputs_hash, is_blocked
 from actors.acquisition.field_question import field_question
 from actors.acquisition.graph import Hop
 from actors.acquisition.next_task import (
@@ -15,10 +12,10 @@ from actors.acquisition.next_task import (
     searches_left,
     was_made,
 )
-from actors.acquisition.planner_state import Calculation
+from actors.acquisition.planner_state import Calculation, PlannerDecision, Writes, apply
+from actors.acquisition.replies import proposed, wanted
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import State
-from actors.acquisition.writes import Writes, apply
 from actors.values.question_form import one_line
 from runtime.core.copies import changed
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from actors.acquisition.writes import NOTHING, Writes
+from actors.acquisition.planner_state import NOTHING, Writes
 
 if TYPE_CHECKING:
     from actors.acquisition.state import State

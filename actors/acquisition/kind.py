@@ -51,8 +51,8 @@ def _correction(state: State, text: str) -> Mapping[str, Any] | None:
 
 
 def _diagram(name: str, root: Path) -> str | None:
-    from actors.acquisition.mermaid import graph_mermaid  # noqa: PLC0415 -- most commands draw none
-    from actors.acquisition.profile_files import is_profile, load_profile  # noqa: PLC0415 -- as above
+    from actors.acquisition.path_tree import graph_mermaid  # noqa: PLC0415 -- most commands draw none
+    from actors.acquisition.profile_check import is_profile, load_profile  # noqa: PLC0415 -- as above
     from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
 
     return graph_mermaid(graph_for(load_profile(name, root).profile)) if is_profile(name, root) else None

@@ -6,8 +6,13 @@ Reading a run only folds it, so what decides and asks is imported when a run is 
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from actors.acquisition.call_events import AcquisitionCall, ReplyReceived, RequestReissued
-from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted
+from actors.acquisition.events import (
+    AcquisitionCall,
+    AcquisitionEvent,
+    AcquisitionStarted,
+    ReplyReceived,
+    RequestReissued,
+)
 from actors.acquisition.evolve import applied, started
 from actors.acquisition.state import State
 from actors.run.calls import ReplyFields

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from actors.acquisition.decision import PlannerDecision
+from actors.acquisition.planner_state import PlannerDecision
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import State
 

@@ -5,19 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.acquisition.answers import answer_value
-from actors.acquisition.call_events import PURPOSES
 from actors.acquisition.config import RunConfig
-from actors.acquisition.events import AcquisitionStarted
+from actors.acquisition.events import PURPOSES, AcquisitionStarted
 from actors.acquisition.planner_state import PlannerState
 from actors.acquisition.profile import Profile
-from actors.acquisition.profile_check import unused_fields
-from actors.acquisition.profile_files import load_profile
+from actors.acquisition.profile_check import load_profile, unused_fields
 from actors.acquisition.schema import Schema
 from actors.acquisition.values import FieldValue
 from actors.config.model_spec import Scripted, parse_model_spec
 from actors.files.suggestions import nearest
-from actors.prompting.book import PromptBook
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import PromptBook, load_prompts
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, checked_limits, ledger_limits
 from actors.values.format import title_of

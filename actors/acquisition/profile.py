@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 
 TEXT_MAX = 500
 """Characters of one text of a profile."""

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.acquisition.call_events import DECOMPOSE, OBSERVE, PLAN, REFLECT
-from actors.acquisition.decompositions import read_decomposition
+from actors.acquisition.events import DECOMPOSE, OBSERVE, PLAN, REFLECT
 from actors.acquisition.next_task import query_for, questions_left, searches_left
 from actors.acquisition.observation import read_observation
-from actors.acquisition.replies import Unusable, read_decision, read_reflection, replies_for
+from actors.acquisition.replies import Unusable, read_decision, read_decomposition, read_reflection, replies_for
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import ReplyText, State
 from actors.prompting.render import Rendered, render

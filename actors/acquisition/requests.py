@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from functools import partial
 
-from actors.acquisition.acquisition_question import acquisition_question
-from actors.acquisition.call_events import (
+from actors.acquisition.answers import acquisition_question
+from actors.acquisition.events import (
     DECOMPOSE,
     OBSERVE,
     PLAN,
@@ -16,10 +16,8 @@ from actors.acquisition.call_events import (
     ObservationRequested,
     ReflectionRequested,
 )
-from actors.acquisition.decompositions import NODES, wanted
 from actors.acquisition.prompt import material, rendered
-from actors.acquisition.replies import ATTEMPTS, replies_for
-from actors.acquisition.reply_schemas import SCHEMAS, schema_bytes
+from actors.acquisition.replies import ATTEMPTS, NODES, SCHEMAS, replies_for, schema_bytes, wanted
 from actors.acquisition.schema import schema_of
 from actors.acquisition.search_output import PASSAGES_MAX
 from actors.acquisition.state import State

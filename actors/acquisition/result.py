@@ -1,6 +1,6 @@
-"""The result of an acquisition run: the filled schema, the calculation with every step, and the path. Pure."""
+"""The result of an acquisition run: as a value, as lines for people, and as Markdown. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,11 @@ from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import State, Visited
 from actors.acquisition.values import FieldValue, Spread, Values, chosen, of_period, spread
-from actors.run.result import RunResult, RunView, result_fields
+from actors.quantities.quantity import rounded
+from actors.run.advice import advice
+from actors.run.result import RunResult, RunView, heading, message_lines, question_lines, result_fields, used
+from actors.values.lines import BLANK, Line, indented, line
+from runtime.logs.terminal_text import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +153,183 @@ def filled_fields(state: State) -> tuple[FilledField, ...]:
             )
         )
     return tuple(found)
+
+
+VIA = {
+    "user": "your answer",
+    "given": "given at the start",
+    "default": "assumed: the profile's default",
+    "computed": "computed",
+}
+"""How a value came that no document states, in words."""
+REJECTIONS_SHOWN = 5
+"""Values that were not taken and that the lines of a field without a value show."""
+QUOTE_SHOWN = 160
+"""Characters of a quote that the lines show; `--json` has all of it."""
+
+
+def amount(value: float, low: float | None, high: float | None, unit: str) -> str:
+    """Return a number with its range and unit, rounded for people, such as `1,200 (1,000 to 1,500) EUR/year`."""
+    reach = ""
+    if low is not None and high is not None and low < high:
+        reach = f" ({rounded(low)} to {rounded(high)})"
+    return f"{rounded(value)}{reach} {unit}".rstrip()
+
+
+def value_text(value: FieldValue) -> str:
+    """Return a value for people."""
+    if isinstance(value.value, str):
+        return value.value
+    return amount(value.value, value.low, value.high, value.unit)
+
+
+def outcome_lines(result: Result, program: str = "replan") -> list[Line]:
+    """Return the whole report; `program` is how the user calls this program."""
+    rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
+    rows += [*question_lines(result, program), *message_lines(result)]
+    if result.fields:
+        rows += [BLANK, line("Fields", "bold"), *(row for each in result.fields for row in field_lines(each))]
+    rows += [*calculation_lines(result.calculation)]
+    if result.caveats:
+        rows += [BLANK, line("Caveats", "bold"), *(indented(text, "yellow") for text in result.caveats)]
+    rows += [BLANK, used(result)]
+    if result.status == "finished" or result.cause:
+        rows += [line(f"Next: {step}.", "cyan") for step in _next(result, program)]
+    return rows
+
+
+def _next(result: Result, program: str) -> Iterator[str]:
+    common = advice(result, program)
+    if common:
+        yield common
+    elif result.outcome == "incomplete":
+        run = result.run_id
+        tell = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
+        yield f"{tell} tries again with fresh attempts; `{program} show {run} --tree` shows the path"
+
+
+def field_lines(field: FilledField) -> Iterator[Line]:
+    """Yield a field with its value, its source and quote, and the values that differ."""
+    if field.value is None:
+        yield indented(f"{field.path}: no value ({_attempts(field)})", "red" if field.spec.required else "dim")
+        yield from _rejected(field)
+        return
+    sure = f", confidence {field.value.confidence:.2f}" if field.value.via == "search" else ""
+    source = VIA.get(field.value.via, field.value.source)
+    of_year = f", for {field.value.period}" if field.value.period else ""
+    yield indented(f"{field.path}: {value_text(field.value)}  [{source}{of_year}{sure}]")
+    if field.value.via == "search":
+        yield indented(f"“{field.value.quote[:QUOTE_SHOWN]}”", "dim", columns=6)
+    if field.disagree and field.spread is not None:
+        reach = f"{rounded(field.spread.low)} to {rounded(field.spread.high)}"
+        rule = f"chosen by the rule `{field.spec.choose}`" if field.value.via == "search" else "your value counts"
+        text = f"{field.spread.sources} sources disagree: {reach}; {rule}"
+        yield indented(text, "yellow", columns=6)
+    if text := period_text(field):
+        yield indented(text, "yellow", columns=6)
+
+
+def period_text(field: FilledField) -> str:
+    """Return which years sources state values for, and which count; empty where they state one at most."""
+    if len(field.periods) < 2 or field.value is None or field.value.via != "search":
+        return ""
+    rule = {"latest": "the latest counts", "any": "all count"}.get(field.spec.period, f"{field.spec.period} counts")
+    return f"stated for {', '.join(sorted(field.periods))}; {rule}"
+
+
+def _rejected(field: FilledField) -> Iterator[Line]:
+    """Yield the values that were observed and not taken, each once, with the reason and how many times it came."""
+    for each in field.rejections[:REJECTIONS_SHOWN]:
+        times = f" ({each.count} times)" if each.count > 1 else ""
+        yield indented(f"not taken: {each.message}{times}", "dim", columns=6)
+
+
+def _attempts(field: FilledField) -> str:
+    not_taken = f", {len(field.rejections)} values not taken" if field.rejections else ""
+    return f"{field.searches} searches, {field.questions} questions{not_taken}"
+
+
+def calculation_lines(calculation: Calculation) -> Iterator[Line]:
+    """Yield the steps of a calculation, and why others are missing."""
+    if calculation.status == "none":
+        return
+    yield BLANK
+    yield line("Calculation" if calculation.status == "succeeded" else "Calculation (blocked)", "bold")
+    for step in calculation.steps:
+        yield indented(f"{step.label}: {amount(step.value, step.low, step.high, step.unit)}", "green")
+        yield indented(f"{step.name} = {step.formula}", "dim", columns=6)
+    for error in calculation.errors:
+        yield indented(f"{error.result or 'precondition'}: {error.message}", "red")
+
+
+def markdown(result: Result) -> str:
+    """Return the report; texts of documents, users and models stand in it as data."""
+    rows = [
+        f"# {_text(result.goal)}",
+        "",
+        f"Profile `{result.profile}`, run `{result.run_id}`: {result.outcome or result.status}.",
+    ]
+    if result.why:
+        rows += ["", _text(result.why)]
+    rows += _calculation(result)
+    if result.calculation.errors:
+        rows += ["", *(f"- not calculated: {_text(error.message)}" for error in result.calculation.errors)]
+    rows += ["", "## Values", "", "| Field | Value | Source | Confidence |", "| --- | --- | --- | --- |"]
+    rows += [_row(each) for each in result.fields]
+    rows += [*_quotes(result), *_list("Caveats", result.caveats)]
+    return "\n".join(rows) + "\n"
+
+
+def _calculation(result: Result) -> Iterator[str]:
+    if not result.calculation.steps:
+        return
+    yield from ("", "## Calculation", "")
+    yield from ("| Result | Value | Low | High | Unit | Formula |", "| --- | --- | --- | --- | --- | --- |")
+    for step in result.calculation.steps:
+        numbers = " | ".join(amount(each, None, None, "") for each in (step.value, step.low, step.high))
+        yield f"| {_cell(step.label)} | {numbers} | {_cell(step.unit)} | `{_cell(step.formula)}` |"
+
+
+def _row(field: FilledField) -> str:
+    if field.value is None:
+        return f"| {_cell(field.spec.label)} (`{field.path}`) | missing | | |"
+    source, sure = VIA.get(field.value.via, field.value.source), f"{field.value.confidence:.2f}"
+    label = f"{_cell(field.spec.label)} (`{field.path}`)"
+    return f"| {label} | {_cell(value_text(field.value))} | {_cell(source)} | {sure} |"
+
+
+def _quotes(result: Result) -> Iterator[str]:
+    quoted = [
+        (each.path, value)
+        for each in result.fields
+        for value in (each.value, *each.others)
+        if value and value.via == "search"
+    ]
+    if quoted:
+        yield from ("", "## Quotes")
+    for path, value in quoted:
+        yield from ("", f"`{path}`, {_text(value.source)}: {_text(value_text(value))}", "", f"> {_text(value.quote)}")
+    for field in result.fields:
+        if field.disagree and field.spread is not None:
+            reach = amount(field.spread.low, None, None, "") + " to " + amount(field.spread.high, None, None, "")
+            yield from (
+                "",
+                f"`{field.path}`: {field.spread.sources} sources disagree, {reach}; rule `{field.spec.choose}`.",
+            )
+        if text := period_text(field):
+            yield from ("", f"`{field.path}`: {_text(text)}.")
+
+
+def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
+    if texts:
+        yield from ("", f"## {title}", "", *(f"- {_text(text)}" for text in texts))
+
+
+def _text(text: str) -> str:
+    """Return a text on one line, with the marks of Markdown and HTML taken as they stand."""
+    line = clean(text, one_line=True)
+    return "".join(f"\\{each}" if each in "\\`*_[]<>#|" else each for each in line)
+
+
+def _cell(text: str) -> str:
+    return clean(text, one_line=True).replace("|", "\\|")

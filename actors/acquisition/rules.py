@@ -5,14 +5,13 @@ from functools import partial
 from typing import Any
 
 from actors.acquisition.calculation import inputs_hash
-from actors.acquisition.call_events import AcquisitionCall
-from actors.acquisition.events import INCOMPLETE, Routed
+from actors.acquisition.events import INCOMPLETE, AcquisitionCall, Routed
 from actors.acquisition.graph import END, Graph
+from actors.acquisition.planner_state import apply, written
 from actors.acquisition.profile import Profile
 from actors.acquisition.requests import next_call, next_try, question_for, search_for
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import State
-from actors.acquisition.writes import apply, written
 from actors.run.ending import Outcome, RunFinished, exhausted
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.texts import storable

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from actors.acquisition.call_events import AcquisitionCall
 from actors.acquisition.config import RunConfig
+from actors.acquisition.events import AcquisitionCall
 from actors.acquisition.planner_state import PlannerState
 from actors.run.calls import OpenCall
 from actors.run.state import NotStarted, RunState

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from actors.acquisition import gate_actions, gate_iteration, gate_policy, gate_schema, gate_selection
-from actors.acquisition.gate_schema import missing_outcome, require_field, require_node
+from actors.acquisition import gate_actions, gate_policy
+from actors.acquisition.gate_actions import missing_outcome, require_field, require_node
 from actors.acquisition.graph import END, Graph, Node
 from actors.acquisition.profile import Profile
 
@@ -23,13 +23,13 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
     nodes = [
         Node(
             "enter_iteration",
-            gate_iteration.enter_iteration,
+            gate_actions.enter_iteration,
             {"continue": "prepare_schema", "aborted": "finish", "iterations_exceeded": "finish"},
             frozenset({"iterations"}),
         ),
         Node(
             "prepare_schema",
-            gate_schema.prepare_schema,
+            gate_actions.prepare_schema,
             {
                 "already_current": "finish",
                 "calculator_cap": "finish",
@@ -51,13 +51,13 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
         ),
         Node(
             "acquisition_gate",
-            gate_selection.acquisition_gate,
+            gate_actions.acquisition_gate,
             {"task": "normalize_decision", "all_collected": "maybe_calculate", "undecided": "plan"},
             DECISION,
         ),
         Node(
             "plan",
-            gate_selection.plan,
+            gate_actions.plan,
             {"decided": "normalize_decision", "failed": "normalize_decision"},
             DECISION,
             "a decision by the model",
@@ -82,7 +82,7 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
             DECISION,
         ),
         *_actions(),
-        Node("finish", gate_iteration.finish, {"end": END}),
+        Node("finish", gate_actions.finish, {"end": END}),
     ]
     return Graph({node.name: node for node in nodes})
 

@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from actors.acquisition.call_events import DecompositionRequested, ObservationRequested
-from actors.acquisition.events import AcquisitionEvent, AcquisitionStarted, Routed, ValueTold
+from actors.acquisition.events import (
+    AcquisitionEvent,
+    AcquisitionStarted,
+    DecompositionRequested,
+    ObservationRequested,
+    Routed,
+    ValueTold,
+)
 from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.path_flow import path_flow
-from actors.acquisition.path_tree import path_tree
-from actors.acquisition.result import Result, result_of
-from actors.acquisition.result_lines import outcome_lines, value_text
+from actors.acquisition.path_tree import path_flow, path_tree
+from actors.acquisition.result import Result, outcome_lines, result_of, value_text
 from actors.acquisition.state import State
 from actors.run import records
 from actors.run.rebuilt_prompt import rebuilt_prompt
@@ -72,13 +76,13 @@ def _progress(state: State, now: float) -> Line:
 
 
 def _report(_: State, result: Result, __: str) -> Document:
-    from actors.acquisition.report import markdown  # noqa: PLC0415 -- most commands show none
+    from actors.acquisition.result import markdown  # noqa: PLC0415 -- most commands show none
 
     return Document(text=markdown(result))
 
 
 def _graph(state: State, _: Result, __: str) -> Document:
-    from actors.acquisition.mermaid import graph_mermaid  # noqa: PLC0415 -- as above
+    from actors.acquisition.path_tree import graph_mermaid  # noqa: PLC0415 -- as above
     from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
 
     return Document(text=graph_mermaid(graph_for(state.config.profile), [(each.node, each.to) for each in state.path]))

@@ -7,7 +7,7 @@ no targets; only to steps with a `backtrack_budget`. Step ids need no escaping, 
 from collections.abc import Iterator
 
 from actors.config.workflow import Workflow
-from actors.guards.composite_spec import Composite
+from actors.guards.composite import Composite
 from actors.search.strategies.notation import SINGLE_BRANCH, read_search
 
 

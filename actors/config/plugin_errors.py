@@ -7,7 +7,7 @@ from actors.guards.port import AnyGuard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.core.errors import root_cause
-from runtime.core.halt import Halt
+from runtime.core.messages import Halt
 
 
 class PlugInFailed(Exception):

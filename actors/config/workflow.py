@@ -11,13 +11,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, WithJsonSchema, model_validator
 
-from actors.config.action_pair import ActionPair, Count, Patience, Positive, Seconds, StepId
-from actors.config.search_key import SEARCH_SCHEMA, canonical_search
-from actors.files.config_model import Config, config_error
-from actors.files.document import Document, KeyPath
+from actors.config.action_pair import (
+    SEARCH_SCHEMA,
+    ActionPair,
+    Count,
+    Patience,
+    Positive,
+    Seconds,
+    StepId,
+    canonical_search,
+)
 from actors.files.suggestions import near, nearest
-from actors.files.validation_errors import usage_problem
-from actors.guards.composite_spec import Composite, Name
+from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.yaml_document import Document, KeyPath
+from actors.guards.composite import Composite, Name
 from actors.search.dag import Dag
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from actors.demands.dates import DATE
 from actors.demands.demand import Demand
-from actors.demands.expressions import any_of, word_set
+from actors.demands.patterns import any_of, word_set
 from actors.demands.verbs import NOUN_VERBS, PLAIN_VERBS
 from actors.values.requirements import RequirementKind
 
@@ -171,3 +171,18 @@ def _apart(one: _Wording, other: _Wording) -> bool:
         for upper, most, unit in high
         for lower, least, unit_low in low
     )
+
+
+_QUOTED = re.compile(r'`[^`]*`|"[^"]*"')
+"""Names of a program and words of others: a placeholder in them is what the sentence is about."""
+_OPEN = re.compile(
+    r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
+    r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
+    r"|(?<!\S)\?{2,}(?!\w)"
+)
+
+
+def open_value(demand: Demand) -> str:
+    """Return the words with which a demand leaves a value open; empty where it leaves none."""
+    found = _OPEN.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), demand.quote))
+    return found[0] if found else ""

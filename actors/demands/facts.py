@@ -2,7 +2,7 @@
 
 import re
 
-from actors.demands.expressions import any_of
+from actors.demands.patterns import any_of
 
 _ABOUT = (
     r"(?:about |around |roughly |nearly |almost |approximately |some |over |more than |up to |between "

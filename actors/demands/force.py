@@ -4,7 +4,6 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
-from actors.demands.expressions import spelled
 from actors.demands.facts import (
     BURDEN,
     BURDENED,
@@ -42,6 +41,7 @@ from actors.demands.patterns import (
     STAYS,
     STRICT,
     WISH,
+    spelled,
 )
 
 NOTE_WORDS_MIN = 3

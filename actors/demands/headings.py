@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from actors.demands.expressions import any_of
+from actors.demands.patterns import any_of
 from actors.values.requirements import RequirementKind
 
 

@@ -3,7 +3,7 @@
 import itertools
 import re
 
-from actors.demands.expressions import any_of, word_set
+from actors.demands.patterns import any_of, word_set
 from actors.demands.verbs import (
     AUXILIARIES,
     CLAUSE_WORDS,

@@ -3,9 +3,8 @@
 import re
 
 from actors.demands.dates import DATE
-from actors.demands.expressions import any_of, spelled
 from actors.demands.instructions import instructs
-from actors.demands.patterns import DATES, NEEDLESS, NO_NOUN
+from actors.demands.patterns import DATES, NEEDLESS, NO_NOUN, any_of, spelled
 from actors.values.requirements import RequirementKind
 
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"

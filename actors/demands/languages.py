@@ -2,7 +2,7 @@
 
 import re
 
-from actors.demands.expressions import word_set
+from actors.demands.patterns import word_set
 
 WORDS_MIN = 4
 """Words of a sentence below which its language cannot be told."""

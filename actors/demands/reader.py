@@ -7,25 +7,30 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from actors.demands.blocks import Block, Form, blocks
-from actors.demands.clauses import clauses
 from actors.demands.demand import DEMANDS_MAX, Demand, Reading
-from actors.demands.expressions import any_of
 from actors.demands.force import Force, force_of
 from actors.demands.headings import Role, is_abstract, is_name, is_of_proposal, role_of
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
 from actors.demands.languages import is_foreign
-from actors.demands.sentence_context import LABEL, UI, VERSION, is_asked, specifies, standing_force, without_label
-from actors.demands.sentences import Sentence, sentence_at, sentences
+from actors.demands.patterns import any_of
+from actors.demands.sentences import Sentence, clauses, sentence_at, sentences
 from actors.demands.statements import (
+    LABEL,
+    UI,
+    VERSION,
     Surroundings,
     announces,
     asks_for_new,
     asks_how,
+    is_asked,
     names,
     plans,
     rules,
     shall_be,
+    specifies,
+    standing_force,
+    without_label,
 )
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 

@@ -1,6 +1,6 @@
 """Verbs of instructions in English texts about software, and the words that tell them from nouns."""
 
-from actors.demands.expressions import word_set
+from actors.demands.patterns import word_set
 
 PLAIN_VERBS = word_set(
     "accept add adopt allow anonymise anonymize append apply assert assign attach avoid be become bring choose",

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from actors.documents.html_text import html_language, html_lines, html_title
-from actors.documents.table_text import table_lines
-from actors.documents.tables import markdown_lines
+from actors.documents.tables import markdown_lines, table_lines
 from actors.quantities.decimal_marks import decimal_mark, language_of
 from actors.quantities.numerals import DecimalMark
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import apsw
 
 from actors.documents.folder import FileStamp, list_folder, read_document
-from actors.documents.passage_splitter import passages_of
-from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage
+from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage, passages_of
 
 TERMS_MAX = 40
 """Terms of a query; further words are not used."""

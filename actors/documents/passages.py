@@ -1,10 +1,11 @@
 """Passages: pieces of documents with their place, and the JSON in which a search is recorded. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
+from actors.documents.folder import Document
 from actors.quantities.numerals import DecimalMark
 
 PASSAGES_MAX = 10
@@ -64,3 +65,61 @@ def search_output(passages: Sequence[Passage], notices: Sequence[str], searched:
 def storable(text: str) -> str:
     """Return a text without zero bytes and halves of surrogate pairs, which no journal stores."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+PASSAGE_CHARACTERS = 900
+"""Characters from which a passage ends at the next paragraph."""
+
+
+def passages_of(document: Document) -> Iterator[Passage]:
+    """Yield the passages of a document in its order."""
+    heading = ""
+    lines: list[tuple[int, str]] = []
+    size = 0
+    under = ""
+
+    def made() -> Passage | None:
+        text = storable("\n".join(line for _, line in lines).strip("\n"))
+        if not text.strip():
+            return None
+        title = document.title if under in {"", document.title} else f"{document.title}: {under}"
+        return Passage(
+            document.name,
+            title[:NAME_CHARACTERS_MAX],
+            text,
+            lines[0][0],
+            lines[-1][0],
+            document.decimal_mark,
+            document.language,
+        )
+
+    for number, line in _short_lines(document):
+        is_heading = line.startswith("#")
+        full = size + len(line) + 1 > PASSAGE_CHARACTERS_MAX
+        ends = (not line.strip() and size >= PASSAGE_CHARACTERS) or (is_heading and size > 0)
+        if (full or ends) and lines:
+            if passage := made():
+                yield passage
+            lines, size = [], 0
+        if is_heading:
+            heading = line.strip("# ")[:200]
+        if not lines:
+            if not line.strip():
+                continue
+            under = heading
+        lines.append((number, line))
+        size += len(line) + 1
+    if lines and (passage := made()):
+        yield passage
+
+
+def _short_lines(document: Document) -> Iterator[tuple[int, str]]:
+    """Yield the lines, one that is too long for a passage in pieces that end between words."""
+    for number, line in document.lines:
+        rest = line
+        while len(rest) >= PASSAGE_CHARACTERS_MAX:
+            cut = rest.rfind(" ", PASSAGE_CHARACTERS, PASSAGE_CHARACTERS_MAX - 1)
+            cut = cut if cut > 0 else PASSAGE_CHARACTERS_MAX - 2
+            yield number, rest[:cut]
+            rest = rest[cut:].lstrip() if cut else ""
+        yield number, rest

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from actors.documents.index import DocumentIndex, open_index
 from actors.documents.passages import PASSAGES_MAX, SearchFault, search_output
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 

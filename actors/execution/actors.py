@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.execution.config import ExecutionConfig
 from actors.execution.machine import PLANNER, PROVER
-from actors.execution.proof import plan_guard
+from actors.execution.replan_rules import plan_guard
 from actors.handlers.handlers import complete, judge, wait
 from actors.handlers.tools import tool_actor
 from actors.planning.children import ChildGenerator

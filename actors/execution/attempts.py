@@ -11,8 +11,10 @@ from actors.execution import faults
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import FileReplied
 from actors.execution.state import Attempt, Phase
-from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.questions import (
+    FAILED,
+    NOT_RUN,
+    SUCCEEDED,
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from actors.execution.ids import node_names
 from actors.planning.config import RunConfig
-from actors.plans.bitsets import bits
+from actors.plans.graph import bits
 from actors.plans.plan import Plan
 from actors.plans.reader import read_draft
 from actors.plans.semantics import Configuration, Program, compile_plan, is_ready
@@ -17,8 +17,8 @@ from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
 from actors.run.settings import SettingsChanged, for_calls
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
-from runtime.core.cost import Price
 from runtime.core.events import Value
+from runtime.core.ledger import Price
 
 Approval = Literal["each", "risky", "none"]
 """Which attempts a person approves first: each one, those that use a risky tool, or none."""

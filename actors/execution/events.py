@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallReissued, CallRequested, Replied
-from actors.run.clock import Started, TimedEvent
 from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
+from actors.run.waits import Started, TimedEvent
 from actors.values.findings import Finding, Verdict
 from runtime.core.events import Event, Seconds
 

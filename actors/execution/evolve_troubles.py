@@ -7,7 +7,6 @@ from typing import Any, assert_never
 
 from actors.execution import faults
 from actors.execution.attempts import Answer
-from actors.execution.choice import signature_of
 from actors.execution.config import ready_plan
 from actors.execution.events import (
     GOALS_FAILED,
@@ -23,7 +22,7 @@ from actors.execution.evolve_steps import begun, constrained, with_configuration
 from actors.execution.goals import goals_of, past_goals, statuses
 from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Attempt, Ending, Replan, Revision, Settled, State, Trouble
-from actors.execution.trouble_rules import reason
+from actors.execution.trouble_rules import reason, signature_of
 from actors.planning.events import Outcome
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
 from actors.plans.constraints import Constraints, constraints_of, with_constraints

@@ -1,11 +1,13 @@
 """What requirements forbid, compared with what steps use and do: tools, changed paths, and tokens. Pure."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
+from actors.demands.reader import read_demands
 from actors.guards.port import Guard, unread_verdict
-from actors.plans.constraints import FORBIDS
+from actors.plans.constraints import FORBIDS, KEPT_KINDS
 from actors.plans.coverage import folded_name
 from actors.plans.formatting import printable
 from actors.plans.plan import Plan, Step
@@ -13,9 +15,8 @@ from actors.plans.reader import read_draft
 from actors.tools.snapshot_texts import touched
 from actors.tools.uses import PersonUse, ToolSet, ToolUse
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.requirements import Requirement, RequirementKind
-from actors.values.verdict_limits import limited
+from actors.values.findings import Code, Finding, ReasonTag, Verdict, limited
+from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 from runtime.core.total_readers import total
 
 PATHS_SHOWN = 5
@@ -218,3 +219,50 @@ def _finding(requirement: Requirement, what: str, step: str) -> Finding:
         where=step,
         tags=(ReasonTag.REQUIREMENT_VIOLATION,),
     )
+
+
+_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+_PATH = re.compile(r"(?<![\w/.:@-])(?:[\w.-]+/[\w./-]*\w/?|[\w-]*\w\.[A-Za-z]\w{0,7})(?![\w:@-])")
+_CHANGES = re.compile(r"\b(?:chang|touch|modif|edit|alter|delet|remov|overwrit|renam|mov|rewrit)\w*", re.IGNORECASE)
+
+
+def constraints_told(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
+    """Return what the user's texts forbid or limit, as far as the program can read them.
+
+    A tool of `tools` is forbidden where a prohibition names it literally, and a path is protected where the text names
+    it literally as something that must not change. Anything else is kept as text.
+    """
+    names = tuple(tools)
+    found: dict[str, Requirement] = {}
+    for text in texts:
+        for demand in read_demands(text, RequirementSource.USER).demands:
+            kind, quote = str(demand.kind), demand.quote
+            if kind in KEPT_KINDS:
+                found[requirement_id(quote)] = Requirement(
+                    id=requirement_id(quote),
+                    kind=kind,
+                    text=quote,
+                    quote=quote,
+                    source=str(RequirementSource.USER),
+                    tools=tuple(_tools_in(quote, names)) if kind == RequirementKind.MUST_AVOID else (),
+                    paths=tuple(_paths_in(quote, kind, names)),
+                )
+    return tuple(found.values())
+
+
+def _tools_in(quote: str, names: Iterable[str]) -> Iterator[str]:
+    text = folded_name(quote)
+    for name in names:
+        if re.search(rf"(?<![\w-]){re.escape(folded_name(name))}(?![\w-])", text):
+            yield name
+
+
+def _paths_in(quote: str, kind: str, tools: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that a prohibition protects: quoted ones, and words with a slash or the ending of a file."""
+    if kind not in FORBIDS or (kind == RequirementKind.MUST_AVOID and not _CHANGES.search(quote)):
+        return
+    quoted = _QUOTED.findall(quote)
+    names = {folded_name(name) for name in tools}
+    for path in dict.fromkeys((*quoted, *_PATH.findall(_QUOTED.sub(" ", quote)))):
+        if not any(sign.isspace() for sign in path) and folded_name(path) not in names:
+            yield path

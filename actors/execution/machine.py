@@ -18,7 +18,7 @@ from actors.execution.events import (
 )
 from actors.execution.evolve import applied, started
 from actors.execution.ids import proof_node
-from actors.execution.replan_brief import replan_brief
+from actors.execution.replan_rules import replan_brief
 from actors.execution.state import ExecutionState, State
 from actors.handlers.briefs import JudgementBrief
 from actors.run.calls import CallRequested, ReplyFields
@@ -28,7 +28,7 @@ from actors.run.messages import Judged
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
 from actors.run.state import NotStarted, RunState
 from actors.values.artifacts import Artifact, Context
-from actors.values.verdict_limits import bounded
+from actors.values.findings import bounded
 from runtime.core.ledger import Limit
 from runtime.core.machine import Work
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from actors.demands.table_lines import table_lines
+from actors.demands.table import table_lines
 from actors.execution.config import ExecutionConfig, ReadyPlan, ready_plan
-from actors.execution.demand_table import conclusion_of, demands_of
+from actors.execution.story import conclusion_of, demands_of
 from actors.plans.contingency import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
 from actors.plans.semantics import after_success, may_overlap, ready_steps
-from actors.tools.use_text import use_text
+from actors.tools.uses import use_text
 from actors.values.format import counted, shortened
 from actors.values.lines import BLANK, Line, Span, indented, line
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy
 from actors.execution.config import Approval, ExecutionConfig
 from actors.execution.events import ExecutionStarted
-from actors.execution.proof import LEVELS, guard_of, prove
+from actors.execution.replan_rules import LEVELS, guard_of, prove
 from actors.planning.config import RunConfig
 from actors.plans.reader import read_plan
 from actors.policy.table import Policy
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.run.kind import Setup
 from actors.tools.uses import ToolSet
 from actors.values.findings import Finding, Verdict

@@ -1,12 +1,30 @@
-"""The rule of a replan: the planning run, the proof of its plan, and the swap. Pure."""
+"""The replan of an execution: the planning run and its brief, the proof of its plan, and the swap. Pure."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from actors.execution.config import ExecutionConfig
 from actors.execution.events import PlanRevised, ProofRequested, ReplanRequested
-from actors.execution.ids import proof_node
+from actors.execution.forbidden import keeping_to_requirements
+from actors.execution.goals import GoalStatus, goals_of, statuses
+from actors.execution.ids import PLANNER_ASKS, proof_node
 from actors.execution.requests import replan_request
-from actors.execution.state import State
+from actors.execution.state import Replan, State
 from actors.execution.step_rules import is_working
+from actors.guards import plan_expansive, plan_medium, plan_minimal
+from actors.guards.port import Guard
+from actors.planning.briefs import ChildBrief, stop_below_of_child
+from actors.planning.replanning import replan_brief as child_brief
+from actors.plans.constraints import requirements_json, with_constraints
+from actors.plans.plan import plan_to_json
+from actors.policy.table import BacktrackLevel
 from actors.run.ending import RunFinished, exhausted
-from runtime.core.ledger import Limit
+from actors.run.questions import Status
+from actors.tools.uses import ToolSet
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Verdict
+from actors.values.given import Given, GivenAnswer
+from runtime.core.ledger import Limit, Limits
 
 
 def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | RunFinished | None:
@@ -34,3 +52,119 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
         assurance=assurance if isinstance(assurance, str) else None,
         why=replan.trouble.why,
     )
+
+
+def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
+    """Return what the planning run of a replan starts with."""
+    replan, planning = state.replan, state.config.planning
+    assert replan is not None, "an open request is that of the replan"
+    assert planning is not None, "only a run that can replan asks for a plan"
+    limits, reserve, seconds_left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
+    return child_brief(
+        state.run.run_id,
+        request.request_id,
+        request.node,
+        problem=problem_text(state),
+        pinned=planning.model_dump_json(),
+        limits=Limits(
+            calls=reserve.calls,
+            tokens=reserve.tokens or None,
+            micro_usd=reserve.micro_usd or None,
+            active_seconds=None if seconds_left is None else max(0.001, seconds_left),
+            deadline=limits.deadline,
+            patience_seconds=limits.patience_seconds,
+            stop_below=stop_below_of_child(limits, planning),
+        ),
+        given=given_facts(state, replan),
+        change=state.run.changes,
+    )
+
+
+def given_facts(state: State, replan: Replan) -> Given:
+    """Return the facts that a new plan starts from: all tokens, and what every plan keeps to.
+
+    In a partial replan the goals and all requirements of the plan are given too.
+    """
+    value: Mapping[str, Any] = plan_to_json(state.plan.plan)
+    keeps, constraints = replan.level is BacktrackLevel.PARTIAL_REPLAN, state.constraints
+    requirements = with_constraints(state.plan.json, constraints).get("requirements")
+    return Given(
+        initial_state=tuple(sorted(state.tokens)),
+        goal_state=tuple(value["goal_state"]) if keeps else None,
+        invariants=tuple(value.get("invariants", ())) if keeps else None,
+        requirements=tuple(requirements) if keeps and isinstance(requirements, list) else None,
+        kept_requirements=() if keeps else requirements_json(constraints.requirements),
+        kept_invariants=() if keeps else constraints.invariants,
+        generators=tuple(sorted(state.config.tools.generators)),
+        guards=tuple(sorted(state.config.tools.guards)),
+        step_generators=state.config.tools.step_names("generator"),
+        step_guards=state.config.tools.step_names("guard"),
+        failure_summary="\n".join(_failure_lines(state, replan)),
+        achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if item.endswith(":ok")),
+        answers=tuple(_answers(state)),
+        asks_nobody=True,
+    )
+
+
+def problem_text(state: State) -> str:
+    """Return the problem for the planning run: the original text, or the goal, and the user's later messages."""
+    plan = state.plan.plan
+    goal = plan.goal or f"Reach the goal: {', '.join(sorted(plan.goal_state))}."
+    said = [f"The user requires: {text}" for text in state.run.texts_of("requirement")]
+    said += [f"The user notes: {text}" for text in state.run.texts_of("note")]
+    return "\n\n".join([state.config.problem or goal, *said])
+
+
+def _answers(state: State) -> Iterator[GivenAnswer]:
+    for question in state.run.questions.values():
+        if question.open or question.status is Status.WITHDRAWN:
+            continue
+        if question.request.node.startswith(PLANNER_ASKS):
+            unanswered = "" if question.answer else str(question.status)
+            yield GivenAnswer(question=question.request.whole, answer=question.answer, unanswered=unanswered)
+
+
+def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
+    trouble = replan.trouble
+    yield f"{trouble.cause}{f' at the step {trouble.step}' if trouble.step else ''}"
+    for finding in trouble.findings:
+        yield f"{finding.code}: {finding.message}"
+    goals = goals_of(state.plan.plan)
+    found = statuses(goals, state.plan.program, state.now, state.tokens)
+    for goal in goals:
+        if found[goal.id] is not GoalStatus.PENDING:
+            yield f"goal {goal.text!r}: {found[goal.id]}"
+    yield f"steps so far: {', '.join(_all_traces(state)) or 'none'}"
+
+
+def _all_traces(state: State) -> Iterator[str]:
+    for revision in state.earlier:
+        yield from revision.trace
+    yield from state.trace
+
+
+LEVELS = {
+    "plan_minimal": plan_minimal.make,
+    "plan_medium": plan_medium.make,
+    "plan_expansive": plan_expansive.make,
+}
+"""The guards that may prove a plan, from the weakest to the strongest."""
+
+
+def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
+    """Return a guard with the names that the tools implement beside the usual ones, and the limits of a run.
+
+    A plan that does what one of its own requirements forbids does not pass; all its names are bound.
+    """
+    proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
+    return keeping_to_requirements(proves, tools)
+
+
+def plan_guard(config: ExecutionConfig) -> Guard:
+    """Return the guard that proves the plans of an execution."""
+    return guard_of(config.level, config.tools, config.required_assurance, config.r_max)
+
+
+def prove(guard: Guard, text: str) -> Verdict:
+    """Return the verdict of a guard on the JSON of a plan."""
+    return guard(Artifact("plan", "plan", text, "plan"), Context(""))

@@ -7,7 +7,6 @@ from typing import Any
 
 from actors.demands.table import DemandTable
 from actors.execution.config import ExecutionConfig
-from actors.execution.demand_table import conclusion_of, demands_of
 from actors.execution.forbidden import not_comparable
 from actors.execution.goals import GoalStatus
 from actors.execution.state import State
@@ -16,6 +15,8 @@ from actors.execution.story import (
     ShownGoal,
     ShownRevision,
     ShownStep,
+    conclusion_of,
+    demands_of,
     run_phase,
     shown_goals,
     shown_revisions,

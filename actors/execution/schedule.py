@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from actors.execution.state import State
-from actors.plans.bitsets import bits
+from actors.plans.graph import bits
 from actors.plans.semantics import Program, may_overlap
 
 SIDE_BY_SIDE_MAX = 32

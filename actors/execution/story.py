@@ -1,16 +1,19 @@
 """What an execution came to, as plain values: steps with their statuses, goals, revisions and the phase. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from actors.execution.config import ReadyPlan
+from actors.demands.conclusion import Conclusion, conclusion
+from actors.demands.table import DemandTable, demand_table
+from actors.demands.user_texts import user_texts
+from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import StepOutcome
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
 from actors.execution.state import Phase, Revision, State
 from actors.plans.contingency import contingent_steps
-from actors.plans.plan import Step
+from actors.plans.plan import Plan, Step
 from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
 
@@ -232,3 +235,24 @@ def run_phase(state: State) -> RunPhase:
     if state.active and all(attempt.phase in checks for attempt in state.active.values()):
         return "validating"
     return "executing"
+
+
+COMPARED_BY = "the execution"
+"""What compares the files that a requirement protects, after each step."""
+
+
+def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
+    """Return the table; `later` is what the user has told the execution. None where nobody has said anything."""
+    if not (config.problem.strip() or later or plan.requirements):
+        return None
+    said = user_texts(config.problem, later)
+    return demand_table(said, plan, paths_compared_by=COMPARED_BY if config.snapshots else "")
+
+
+def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
+    """Return what may be said of a plan that is executed; a plan without any text is as its guard says.
+
+    A plan that states its basis comes from a template, whichever run or file brought it.
+    """
+    facts = {"level": config.level.removeprefix("plan_"), "assurance": assurance}
+    return conclusion(facts, table if table is not None else DemandTable(), reads_text=not plan.basis)

@@ -1,14 +1,18 @@
-"""The questions to a person where the plan does not go on by itself, and what their answers mean. Pure."""
+"""The questions of an execution: about a step, or where the plan does not go on; and what their answers mean. Pure."""
 
 from collections.abc import Mapping
 from typing import assert_never
 
 from actors.execution import faults
+from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, tool_use
 from actors.execution.events import Cause
-from actors.execution.state import State, Trouble
+from actors.execution.state import Attempt, Phase, State, Trouble
 from actors.policy.table import BacktrackLevel
+from actors.run.questions import ClarificationRequested, new_id, outcome_question
+from actors.tools.uses import PersonUse, use_text
+from actors.values.answers import YES_NO
 from actors.values.findings import Finding
-from actors.values.format import counted
+from actors.values.format import counted, shortened
 from actors.values.question_form import AskedForm, Inquiry, asked_form, block, one_line, with_frame
 
 TRY_AGAIN = "try the step again"
@@ -137,3 +141,73 @@ def _what(trouble: Trouble) -> str:
             return "the planner needs an answer"
         case _:
             assert_never(trouble.cause)
+
+
+QUESTION_TEXT_MAX = 2_000
+"""Characters of a plan's or a tool's text that a question shows."""
+_NAME_MAX = 200
+
+
+def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
+    """Return the question whether a step may run."""
+    uses = [use for use in state.plan.uses(state.config.tools, attempt.step) if not isinstance(use, PersonUse)]
+    calls = "\n".join(f"- {shortened(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}" for use in uses)
+    again = f", attempt {attempt.number}" if attempt.number > 1 else ""
+    form = asked_form(
+        f"May {_step(state, attempt)} run{again}?",
+        about=f"It does what is shown below, and nothing of it before the answer. {_waits(attempt)}",
+        shown=f"What it does:\n{calls}",
+        choices={"yes": "The step runs.", "no": "The step is not begun, and counts as refused."},
+        schema=YES_NO,
+        otherwise="the step is not begun, and counts as refused.",
+    )
+    return _question(state, attempt, form, "a person approves it first")
+
+
+def ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
+    """Return the question to a person who does a step, or who checks what it has done."""
+    if attempt.phase is Phase.ACT:
+        form = asked_form(
+            f"Have you done {_step(state, attempt)}, as the instructions below say?",
+            about=f"The plan gives this step to a person. {_waits(attempt)}",
+            shown=shortened(person.instructions, QUESTION_TEXT_MAX),
+            choices={DONE: "The step goes on to its check, or is done.", NOT_DONE: "The attempt counts as failed."},
+            otherwise="the attempt counts as failed.",
+        )
+        return _question(state, attempt, form, "a person does it")
+    form = asked_form(
+        f"Does the result of {_step(state, attempt)} pass, checked as the instructions below say?",
+        about=f"The plan gives this check to a person. {_waits(attempt)}",
+        shown=shortened(person.instructions, QUESTION_TEXT_MAX),
+        choices={HOLDS: "The check passes, and the plan goes on.", HOLDS_NOT: "The attempt counts as failed."},
+        otherwise="the attempt counts as failed.",
+    )
+    return _question(state, attempt, form, "a person checks it")
+
+
+def ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
+    """Return the question what became of a call that broke off."""
+    use = tool_use(state.config, state.plan, attempt)
+    form = outcome_question("" if use is None else use.tool, _step(state, attempt))
+    return _question(state, attempt, form, "the outcome is unknown", node=attempt.question_node)
+
+
+def _question(state: State, attempt: Attempt, form: AskedForm, why: str, *, node: str = "") -> ClarificationRequested:
+    return ClarificationRequested(
+        **form.form,
+        question_id=new_id(state.run.questions),
+        node=node or attempt.at_work,
+        why=f"{attempt.step}: {why}",
+        blocks=(attempt.step,),
+        for_people=True,
+    )
+
+
+def _step(state: State, attempt: Attempt) -> str:
+    name = state.plan.by_id[attempt.step].name
+    title = f" ({one_line(name, _NAME_MAX)})" if name and name != attempt.step else ""
+    return f"the step '{one_line(attempt.step, _NAME_MAX)}'{title}"
+
+
+def _waits(attempt: Attempt) -> str:
+    return f"The step '{one_line(attempt.step, _NAME_MAX)}' waits for the answer, and so do the steps that need it."

@@ -1,24 +1,77 @@
 """The rules for when the plan does not go on by itself: what the policy decides, and what a person says. Pure."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from actors.execution import faults
-from actors.execution.choice import choose, streak
-from actors.execution.constraints_told import constraints_told
 from actors.execution.events import GOALS_FAILED, Cause, StepOutcome, StepSettled, TroubleDecided
-from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses
+from actors.execution.forbidden import PATHS_SHOWN, constraints_told, forbidden_uses
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
-from actors.execution.state import State, Trouble
+from actors.execution.state import Settled, State, Trouble
 from actors.execution.trouble_questions import BY_HAND, LEVELS, question_of
 from actors.execution.workspace_rules import last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json
 from actors.plans.formatting import printable
 from actors.plans.semantics import Configuration, goal_holds, is_ready
-from actors.policy.table import REPLANS, BacktrackLevel
+from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.tools import ToolRequested
 from actors.values.findings import Code, Finding
+
+
+class Choice(NamedTuple):
+    """What a row says."""
+
+    row: Row
+    """The row that matched."""
+    finding: Finding
+    """The finding that matched, or else the first one."""
+    known: bool
+    """Whether the row names the finding, one of its tags or a repetition; False for one that matches everything."""
+
+    @property
+    def level(self) -> BacktrackLevel:
+        """How far back the row goes."""
+        return self.row.level
+
+    def delay_seconds(self, earlier: int) -> float:
+        """Return the back-off before a retry, doubled for each of the earlier ones in a row."""
+        if self.row.level is not BacktrackLevel.LOCAL_RETRY:
+            return 0.0
+        return float(min(BACKOFF_MAX, self.row.backoff_seconds * 2 ** min(earlier, 10)))
+
+
+def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> Choice:
+    """Return what the first matching row says about findings, of which there is at least one.
+
+    `repeated` says that the same failure has come several times in a row.
+    """
+    for row in policy.rows:
+        finding = next((finding for finding in findings if row.matches(finding)), None)
+        if finding is not None or (row.repeated and repeated) or row.always:
+            return Choice(row, finding or findings[0], not row.always)
+    raise AssertionError("a policy's last row matches everything")
+
+
+def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
+    """Return the codes and places of findings: failures with the same ones count as the same failure."""
+    return frozenset((finding.code, finding.where) for finding in findings)
+
+
+def streak(history: Sequence[Settled], step: str, findings: Sequence[Finding]) -> int:
+    """Return how many failures of a step in a row, this one included, have the same codes and places."""
+    current, count = signature_of(findings), 1
+    for past in reversed(history):
+        if past.step != step:
+            continue
+        if past.signature != current:
+            break
+        count += 1
+    return count
+
 
 USER = "user"
 """The rule of a decision that a person has taken."""

@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from actors.demands.table_lines import table_lines, table_texts
-from actors.execution.checklist import checklist_of, step_states
+from actors.demands.table import table_lines, table_texts
 from actors.execution.events import (
     AttemptDecided,
     ExecutionEvent,
@@ -22,12 +21,11 @@ from actors.execution.events import (
 from actors.execution.ids import attempt_node, place_of, tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.result import ExecutionResult, result_of
-from actors.execution.result_lines import TOKENS_MAX, brief_lines, result_lines, step_lines
+from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
 from actors.execution.state import Phase, State
 from actors.execution.story import shown_revisions
 from actors.plans.markdown import plan_checklist, plan_markdown
-from actors.plans.mermaid import plan_mermaid
-from actors.plans.plan_flow import plan_flow
+from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.plans.plan_lines import plan_lines
 from actors.policy.table import BacktrackLevel
 from actors.run import records

@@ -9,7 +9,7 @@ import itertools
 import textwrap
 from functools import cache
 
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from runtime.core.events import Value
 
 NESTING_MAX = 3

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.guards.fields import Fields, check_settings, shown
+from actors.guards.fields import PROBLEM_TYPES, SEVERITIES, Fields, check_settings, shown
 from actors.guards.port import Guard
-from actors.guards.shapes import PROBLEM_TYPES, SEVERITIES
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 

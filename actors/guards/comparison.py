@@ -5,8 +5,7 @@ from typing import Any
 
 from actors.guards.fields import folded
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code, Finding, Verdict
-from actors.values.verdict_limits import limited
+from actors.values.findings import Code, Finding, Verdict, limited
 from runtime.models.replies import Parsed, Unreadable
 
 

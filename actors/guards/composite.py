@@ -3,8 +3,11 @@
 from collections.abc import Awaitable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, assert_never
+from typing import Annotated, Any, Literal, assert_never
 
+from pydantic import Discriminator, StringConstraints, Tag, model_validator
+
+from actors.files.validation_errors import Config, config_error
 from actors.guards.port import AnyGuard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict
@@ -109,3 +112,44 @@ def _each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 def _as_warning(finding: Finding) -> Finding:
     return finding if finding.severity == "warning" else finding.model_copy(update={"severity": "warning"})
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class Composite(Config):
+    """A composite of several guards; exactly one of the keys is given."""
+
+    all_of: tuple[Name, ...] | None = None
+    """All are called, and all must pass."""
+    first_failure: tuple[Name, ...] | None = None
+    """They are called in order until one rejects; all must pass."""
+    majority: tuple[Name, ...] | None = None
+    """All are called, and more than half must pass."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Composite":
+        given = self.model_dump(exclude_none=True)
+        if len(given) != 1 or not next(iter(given.values())):
+            raise config_error("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
+        return self
+
+    @property
+    def kind(self) -> Literal["all_of", "first_failure", "majority"]:
+        """How the verdicts of the members are combined."""
+        if self.all_of is not None:
+            return "all_of"
+        return "first_failure" if self.first_failure is not None else "majority"
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The guards' names, in order."""
+        return self.all_of or self.first_failure or self.majority or ()
+
+
+def _guard_kind(value: Any) -> str:
+    return "composite" if isinstance(value, dict | Composite) else "name"
+
+
+Guard = Annotated[Annotated[Name, Tag("name")] | Annotated[Composite, Tag("composite")], Discriminator(_guard_kind)]
+"""A guard's name or a composite. Discriminated before validation, so that an error message is about the right form."""

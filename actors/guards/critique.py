@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.guards.fields import Fields, check_settings
+from actors.guards.fields import ASSESSMENTS, CRITIQUE_LISTS, Fields, check_settings
 from actors.guards.port import Guard
-from actors.guards.shapes import ASSESSMENTS, CRITIQUE_LISTS
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 

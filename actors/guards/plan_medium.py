@@ -16,13 +16,11 @@ from actors.plans.contingency import contingent_steps, reachable_by_failure
 from actors.plans.exploration import Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, id_list, printable, quoted_list
 from actors.plans.graph import Order
-from actors.plans.nominal import Cause, NominalRun, Unmet
+from actors.plans.nominal import Cause, NominalRun, Unmet, orphans
 from actors.plans.plan import Plan, Step
-from actors.plans.relevance import orphans
 from actors.plans.work import OutOfWork
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code, Finding, Verdict
-from actors.values.verdict_limits import FINDINGS_MAX
+from actors.values.findings import FINDINGS_MAX, Code, Finding, Verdict
 
 _CODES = {
     Cause.NOT_PRODUCED: Code.PRECONDITION_UNSATISFIED,

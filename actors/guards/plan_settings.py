@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from actors.values.findings import Finding, Verdict
-from actors.values.verdict_limits import limited
+from actors.values.findings import Finding, Verdict, limited
 from runtime.core.errors import UsageProblem
 
 GUARD_CATALOG = frozenset(

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from actors.guards.fields import Fields, check_settings, folded, shown
+from actors.guards.fields import RECON_LISTS, Fields, check_settings, folded, shown
 from actors.guards.port import Guard
-from actors.guards.shapes import RECON_LISTS
 from actors.values.artifacts import Artifact, Context, indented_json
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.requirements import requirement_to_json, requirements_in

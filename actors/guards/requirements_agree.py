@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from actors.demands.contradictions import open_value
 from actors.demands.demand import Demand
-from actors.demands.open_values import open_value
 from actors.demands.user_texts import BOTH, NEITHER, READING, demands_of, user_texts_in
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings

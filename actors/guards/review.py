@@ -6,8 +6,7 @@ The person is asked after the other members, and only if the answer can still ch
 from collections.abc import Mapping
 from typing import Any
 
-from actors.guards.composite import combined
-from actors.guards.composite_spec import Composite
+from actors.guards.composite import Composite, combined
 from actors.guards.fields import check_settings
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context

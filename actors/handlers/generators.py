@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from actors.config.plugin_errors import PlugInFailed, attribute_errors
 from actors.handlers.briefs import GenerationBrief
-from actors.prompting.reply_schemas import SCHEMAS
+from actors.prompting.book import SCHEMAS
 from actors.values.artifacts import Context
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.replies import Parsed
 

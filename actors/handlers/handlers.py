@@ -13,8 +13,7 @@ from actors.handlers.generators import Generator
 from actors.run.kind import Probe
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import PROVIDER, WaitRequested
-from actors.values.findings import Verdict
-from actors.values.verdict_limits import bounded
+from actors.values.findings import Verdict, bounded
 from runtime.core.clock import Clock
 from runtime.core.crash_points import reached
 from runtime.core.messages import Woken

@@ -16,8 +16,8 @@ from actors.rules.parsed_request import ParsedRequest, parse_request, template_k
 from actors.rules.plan import template_plan
 from actors.rules.tables import Rules
 from actors.rules.template_files import build_rules, load_templates
-from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Reply
 
 __all__ = ["TemplateSelectorGenerator"]

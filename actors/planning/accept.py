@@ -1,13 +1,18 @@
 """What replies and verdicts mean to a planning run. Pure."""
 
-from actors.planning.call_events import ArtifactProduced, FailureClassified, GenerationRequested, PlanningCall
-from actors.planning.events import VerdictReached
+from actors.planning.events import (
+    ArtifactProduced,
+    FailureClassified,
+    GenerationRequested,
+    PlanningCall,
+    VerdictReached,
+)
 from actors.planning.given_plans import content_made, with_remarks
 from actors.planning.state import State
 from actors.policy.cause import read_cause
 from actors.run.calls import ReplyFields
 from actors.run.messages import Judged
-from actors.values.verdict_limits import bounded
+from actors.values.findings import bounded
 
 
 def replied(state: State, request: PlanningCall, fields: ReplyFields) -> ArtifactProduced | FailureClassified:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actors.planning import question_rules, rules
-from actors.planning.cut_rules import park_for_cut
+from actors.planning.early_ends import park_for_cut
 from actors.planning.events import PlanningEvent, RunFinished
 from actors.planning.state import State
 from actors.planning.strategy_view import change_of, ended, tree_of

@@ -4,18 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.planning.call_events import ArtifactProduced
-from actors.planning.decision_event import Decided
-from actors.planning.events import PlanningEvent, Revised
+from actors.planning.events import ArtifactProduced, Decided, PlanningEvent, Revised
 from actors.planning.state import Node, State
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import Settled
 from actors.run.ids import child_run, node_of
 from actors.values.findings import Finding
-from runtime.core.cost import MICRO
 from runtime.core.events import Record
-from runtime.core.ledger import ZERO, Amount
+from runtime.core.ledger import MICRO, ZERO, Amount
 
 _BUILT_IN_RULES = {
     "linear": "A linear search never goes back.",

@@ -7,19 +7,17 @@ and each id names its branch. Everything else is in the `Branch`, which function
 from collections.abc import Collection
 from typing import TYPE_CHECKING, assert_never
 
-from actors.planning.call_events import (
-    ArtifactProduced,
-    ClassificationRequested,
-    FailureClassified,
-    GenerationRequested,
-    RequestReissued,
-)
-from actors.planning.decision_event import Decided
 from actors.planning.events import (
+    ArtifactProduced,
     BranchOpened,
     BranchPruned,
+    ClassificationRequested,
+    Decided,
+    FailureClassified,
+    GenerationRequested,
     JudgementRequested,
     PlanningEvent,
+    RequestReissued,
     Revised,
     RunFinished,
     RunStarted,

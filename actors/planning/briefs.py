@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
-from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
-from actors.planning.classifier_prompt import failure_context, rendered_failure
 from actors.planning.config import RunConfig
-from actors.planning.events import JudgementRequested
-from actors.planning.prompt_context import context_for, rendered
+from actors.planning.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningCall
+from actors.planning.prompt_context import context_for, failure_context, rendered, rendered_failure
 from actors.planning.state import Branch, PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.run.ids import child_run

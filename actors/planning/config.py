@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
+from actors.config.loader import entry_for
 from actors.config.model_spec import is_deterministic
-from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
 from actors.guards import review
 from actors.policy.belief import BeliefModel
@@ -24,8 +24,8 @@ from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from actors.search.strategies.notation import SINGLE_BRANCH, read_search
-from runtime.core.cost import Price
 from runtime.core.events import Value, text_hash
+from runtime.core.ledger import Price
 
 if TYPE_CHECKING:
     from actors.search.strategies.tree import Strategy

@@ -9,27 +9,143 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from actors.planning.call_events import (
-    ArtifactProduced,
-    ClassificationRequested,
-    FailureClassified,
-    GenerationRequested,
-    RequestReissued,
-)
-from actors.planning.decision_event import Decided
-from actors.planning.ids import judgement_id
-from actors.policy.table import BacktrackLevel
+from actors.planning.ids import classification_id, judgement_id, place_of
+from actors.policy.belief_choice import Weighing
+from actors.policy.cause import Cause
+from actors.policy.decision import Decision
+from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run import ending
-from actors.run.clock import Started, TimedEvent
+from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.evolve import RunEvent
 from actors.run.ids import step_of
 from actors.run.texts import StorableText
-from actors.search.strategies.prune_cause import PruneCause
+from actors.run.waits import Started, TimedEvent
+from actors.search.strategies.tree import PruneCause
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import AskedForm
 from runtime.core.events import Event, Seconds
+
+
+class Decided(Event):
+    """The policy decided what to do about a rejected node. The node's verdict says what failed."""
+
+    kind: Literal["decided"] = "decided"
+    node: str
+    """The id of the rejected attempt."""
+    level: BacktrackLevel = BacktrackLevel.LOCAL_RETRY
+    """How far back the search goes."""
+    targets: tuple[str, ...] = ()
+    """The steps that a replan redoes."""
+    rule: str
+    """The policy's row, or the built-in rule, that was applied."""
+    code: str = ""
+    """The code of the finding that matched, or else of the first error; empty where the verdict has none."""
+    wanted: tuple[str, ...] | None = None
+    """The targets that the row asked for, where the budgets allowed others only."""
+    delay_seconds: float = 0.0
+    """The seconds before a retry; 0 for any other decision."""
+    classified: Cause | None = None
+    """The classifier's code that selected the row; None where no classifier did."""
+    weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
+    """What a belief policy went by; None where a row decided."""
+
+    @classmethod
+    def of(cls, decision: Decision) -> "Decided":
+        """Return the event of a decision."""
+        return cls(
+            node=decision.node,
+            level=decision.level,
+            targets=decision.targets if decision.level in REPLANS else (),
+            rule=decision.rule,
+            code=decision.code,
+            wanted=decision.wanted,
+            delay_seconds=decision.delay_seconds,
+            classified=decision.classified,
+            weighing=decision.weighing,
+        )
+
+    @property
+    def step(self) -> str:
+        """The step whose artifact was rejected."""
+        return step_of(self.node)
+
+    @property
+    def decision(self) -> Decision:
+        """The decision; what is no replan is about the failed step itself, unless it gives up."""
+        own = () if self.level is BacktrackLevel.GIVE_UP else (self.step,)
+        return Decision(
+            step=self.step,
+            node=self.node,
+            level=self.level,
+            targets=self.targets if self.level in REPLANS else own,
+            rule=self.rule,
+            code=self.code,
+            wanted=self.wanted,
+            delay_seconds=self.delay_seconds,
+            classified=self.classified,
+            weighing=self.weighing,
+        )
+
+
+class GenerationRequested(CallRequested):
+    """A step's generator was asked for an artifact; its node is the attempt.
+
+    What the attempt builds on is what was accepted at this place.
+    """
+
+    kind: Literal["generation_requested"] = "generation_requested"
+
+    @property
+    def visit(self) -> int:
+        """The number of the stay at the step, from 1, counted over the whole run."""
+        return place_of(self.node)[0]
+
+    @property
+    def attempt(self) -> int:
+        """The attempt of this visit, from 1; a leaf's counts over visits with the same parents."""
+        return place_of(self.node)[1]
+
+
+class ClassificationRequested(CallRequested):
+    """A model was asked why a node was rejected, before a costly step back."""
+
+    kind: Literal["classification_requested"] = "classification_requested"
+    rule: str
+    """The policy's row that asks for the step back."""
+
+    @property
+    def call(self) -> str:
+        """The call that this request is a try of: the node's second one."""
+        return classification_id(self.node)
+
+
+PlanningCall = GenerationRequested | ClassificationRequested
+
+
+class RequestReissued(CallReissued):
+    """An open request of an earlier driver is asked again; the first try stays charged as unknown."""
+
+    kind: Literal["request_reissued"] = "request_reissued"
+    again: PlanningCall
+    """The request that takes its place, with the next try number."""
+
+
+class ArtifactProduced(Replied):
+    """A generator's reply became the artifact of an attempt, which is judged next."""
+
+    kind: Literal["artifact_produced"] = "artifact_produced"
+    repeats: str | None = None
+    """The id of an earlier attempt of the step with the same content; None if there is none."""
+
+
+class FailureClassified(Replied):
+    """A model said why a node was rejected."""
+
+    kind: Literal["failure_classified"] = "failure_classified"
+    cause: Cause | None = None
+    """The cause; None where the reply was no code of the set."""
 
 
 class Outcome(StrEnum):

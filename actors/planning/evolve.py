@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import assert_never
 
 from actors.guards import review
-from actors.planning import call_state, question_state
 from actors.planning.agreement import came_again
 from actors.planning.branches import (
     branch_about,
@@ -16,33 +15,34 @@ from actors.planning.branches import (
     with_view,
     with_views,
 )
-from actors.planning.call_events import (
-    ArtifactProduced,
-    ClassificationRequested,
-    FailureClassified,
-    GenerationRequested,
-    RequestReissued,
-)
-from actors.planning.call_state import Common
 from actors.planning.config import read_config
-from actors.planning.cut_rules import forgive, with_new_limit
-from actors.planning.decision_event import Decided
+from actors.planning.early_ends import forgive, with_new_limit
 from actors.planning.events import (
+    ArtifactProduced,
     BranchOpened,
     BranchPruned,
+    ClassificationRequested,
+    Decided,
+    FailureClassified,
+    GenerationRequested,
     JudgementRequested,
+    PlanningCall,
     PlanningEvent,
+    RequestReissued,
     Revised,
     RunFinished,
     RunStarted,
     VerdictReached,
 )
+from actors.planning.given_plans import content_made
+from actors.planning.ids import place_of
+from actors.planning.planning_questions import of_verdict
 from actors.planning.prompt_context import explain, rejected_for
-from actors.planning.state import Branch, Node, Revision, State, with_branch
+from actors.planning.state import Branch, Node, PlannedQuestion, Revision, State, with_branch
 from actors.policy.decision import Decision, remembered
 from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
-from actors.run.calls import CallFailed, Settled
+from actors.run.calls import CallFailed, Settled, charged
 from actors.run.evolve import CommonEvent
 from actors.run.inbox import NoteTold, RequirementTold
 from actors.run.parking import RunResumed
@@ -52,13 +52,162 @@ from actors.run.questions import (
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
+    ClosingEvent,
+    Status,
 )
 from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from actors.run.waits import WaitEnded
-from actors.search.progress import Phase, accept, mark, new_round, redo, start
+from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
+from actors.values.artifacts import Artifact
 from actors.values.attachments import read_stored
 from runtime.core.copies import changed, without
+
+Common = RunState[PlanningCall]
+"""The common part of a run; functions take it as it is after the event, beside the state before the event."""
+_NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
+"""The template of new nodes: to set all fields of so large a value one by one takes five times as long."""
+
+
+def requested(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
+    """Return the state after a call was asked for: with a node of its own if it is an attempt's first try."""
+    taken, tries = branch.calls + event.calls, run.calls.tries
+    if tries and event.call in tries:  # A further try of the same call.
+        return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=taken)))
+    if not isinstance(event, GenerationRequested):
+        branches = with_branch(state.branches, changed(branch, calls=taken))
+        return changed(state, run=run, branches=branches, classifications=state.classifications + 1)
+    step, (visit, attempt) = event.step, place_of(event.node)
+    progress, earlier = begin(state.config.graph, branch.progress, step), branch.attempts.get(step, ())
+    node = changed(
+        _NO_NODE,
+        node=event.node,
+        step=step,
+        visit=visit,
+        attempt=attempt,
+        round=state.round,
+        revision=state.revision,
+        branch=branch.number,
+        parents=progress[step].parents or (),
+        previous=earlier[-1] if earlier else None,
+    )
+    attempts = {**branch.attempts, step: (*earlier, event.node)}
+    branch = changed(branch, attempts=attempts, progress=progress, calls=taken)
+    nodes = {**state.nodes, event.node: node}
+    return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes)
+
+
+def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
+    """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown."""
+    branch = changed(branch, calls=branch.calls + event.again.calls)
+    return changed(state, run=run, branches=with_branch(state.branches, branch))
+
+
+def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
+    """Return the state after a reply became an artifact, to be judged next."""
+    node, used = state.nodes[event.node], event.used
+    made = content_made(state, node.step, event.content, event.finish_reason)
+    artifact = Artifact(
+        artifact_id=node.node,
+        step=node.step,
+        content=made.content,
+        node=node.node,
+        previous_attempt_id=node.previous,
+        parents=node.parents,
+        usage=event.usage,
+        finish_reason=event.finish_reason,
+    )
+    attempt = changed(
+        node,
+        artifact=artifact,
+        repeats=event.repeats,
+        replaced=made.replaced,
+        notes=made.notes,
+        used=node.used + used,
+    )
+    config, content = state.config, (node.step, made.content)
+    # Where no other guard judges, the person is asked at once.
+    unseen = node.step in config.reviewed and config.workflow.effective_guard(node.step) == review.NAME
+    difference = used.calls - state.run.ledger.reserved[event.request_id].calls
+    return changed(
+        state,
+        run=run,
+        branches=with_branch(state.branches, changed(branch, calls=branch.calls + difference))
+        if difference
+        else state.branches,
+        nodes={**state.nodes, node.node: attempt},
+        made={**state.made, content: (*state.made.get(content, ()), node.node)},
+        unjudged=state.unjudged if unseen else (*state.unjudged, node.node),
+        reviews={**state.reviews, node.node: None} if unseen else state.reviews,
+    )
+
+
+def classified(state: State, run: Common, event: FailureClassified) -> State:
+    """Return the state after a model said why a node was rejected, or nothing that is known."""
+    node = state.nodes[event.node]
+    node = changed(node, classification=event, used=node.used + event.used)
+    return changed(state, run=run, nodes={**state.nodes, node.node: node})
+
+
+def failed(state: State, run: Common, branch: Branch, event: CallFailed) -> State:
+    """Return the state after a try brought no reply: what comes next is decided by the tries before it."""
+    reserved = state.run.calls.open[event.request_id].request.calls
+    branch = changed(branch, calls=branch.calls - reserved + charged(state.run.calls, event))
+    return changed(state, run=run, branches=with_branch(state.branches, branch))
+
+
+def planned(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
+    """Return the questions that a decision to ask means."""
+    verdict = state.nodes[decision.node].verdict
+    assert verdict is not None
+    history = state.branch_of(decision.node).history
+    forms = of_verdict(state, decision.step, verdict, state.questions_left(decision.step), history)
+    return tuple(PlannedQuestion(decision.node, decision.step, form, decision.rule) for form in forms)
+
+
+def asked(state: State, run: Common, branch: Branch, event: ClarificationRequested) -> State:
+    """Return the state after a question was asked."""
+    if event.review:
+        return changed(state, run=run)
+    return changed(state, run=run, branches=with_branch(state.branches, changed(branch, to_ask=branch.to_ask[1:])))
+
+
+def closed(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
+    """Return the state after a question was closed; its step goes on when none of its questions is open any more."""
+    before = state.run.questions[event.question_id]
+    state = changed(state, run=run)
+    if isinstance(event, ClarificationWithdrawn):
+        return state
+    step = before.request.step
+    unanswered = not isinstance(event, ClarificationAnswered)
+    if before.request.review:
+        return changed(state, silenced=state.silenced | {step}) if unanswered else state
+    if not before.open:
+        # What answers a closed question redoes nothing, but it is known from now on, and opens a round as any answer.
+        return _to_revise(state, branch, ())
+    together = [other for other in state.run.questions.values() if other.request.node == before.request.node]
+    if any(question.open for question in together):
+        return state
+    if any(question.status is Status.ANSWERED for question in together):
+        return _to_revise(state, branch, (step,))
+    # Nobody answered: the same rejection is decided about again, and this time nobody can be asked.
+    branch = changed(branch, progress=mark(branch.progress, step, Phase.FAILED))
+    return changed(state, silenced=state.silenced | {step}, branches=with_branch(state.branches, branch))
+
+
+def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
+    earlier = branch.to_revise
+    if earlier is not None and earlier.new_round:  # Several answers were taken before anything was decided.
+        targets = tuple(dict.fromkeys((*earlier.targets, *targets)))
+    revision = Revision(BacktrackLevel.CLARIFY, targets, new_round=True)
+    return changed(state, branches=with_branch(state.branches, changed(branch, to_revise=revision)))
+
+
+def with_message(state: State, run: Common, event: NoteTold | RequirementTold) -> State:
+    """Return the state after the user sent a note or a requirement."""
+    to_replan = state.to_replan or isinstance(event, RequirementTold)
+    return changed(state, run=run, to_replan=to_replan)
+
 
 ApplyCommon = Callable[[State, Common, CommonEvent], State]
 """What `RunMachine.common` is."""
@@ -76,9 +225,9 @@ def applied(common: ApplyCommon, state: State, run: Common, event: PlanningEvent
 def _applied(common: ApplyCommon, state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
         case GenerationRequested():
-            return call_state.requested(state, run, branch, event)
+            return requested(state, run, branch, event)
         case ArtifactProduced():
-            return call_state.produced(state, run, branch, event)
+            return produced(state, run, branch, event)
         case JudgementRequested():
             return changed(
                 state,
@@ -90,27 +239,27 @@ def _applied(common: ApplyCommon, state: State, run: Common, branch: Branch, eve
         case Decided():
             return _decided(state, branch, event)
         case ClassificationRequested():
-            return call_state.requested(state, run, branch, event)
+            return requested(state, run, branch, event)
         case Revised():
             return _revised(state, branch, event)
         case RunStarted():
             return state
         case RequestReissued():
-            return call_state.reissued(state, run, branch, event)
+            return reissued(state, run, branch, event)
         case FailureClassified():
-            return call_state.classified(state, run, event)
+            return classified(state, run, event)
         case CallFailed():
-            return call_state.failed(state, run, branch, event)
+            return failed(state, run, branch, event)
         case BranchOpened():
             return opened(state, branch, event)
         case BranchPruned():
             return pruned(state, branch, event)
         case ClarificationRequested():
-            return question_state.asked(state, run, branch, event)
+            return asked(state, run, branch, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            return question_state.closed(state, run, branch, event)
+            return closed(state, run, branch, event)
         case NoteTold() | RequirementTold():
-            return question_state.with_message(state, run, event)
+            return with_message(state, run, event)
         case WaitEnded():
             return _rested(state, run, event)
         case Settled():
@@ -197,7 +346,7 @@ def _decided(state: State, branch: Branch, event: Decided) -> State:
             branch = changed(branch, history=history, to_revise=revision)
         case BacktrackLevel.CLARIFY:
             progress = mark(branch.progress, decision.step, Phase.ASKED)
-            questions = question_state.planned(state, decision)
+            questions = planned(state, decision)
             branch = changed(branch, history=history, progress=progress, to_ask=(*branch.to_ask, *questions))
         case BacktrackLevel.GIVE_UP:
             progress = mark(branch.progress, decision.step, Phase.STUCK)

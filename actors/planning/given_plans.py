@@ -1,6 +1,6 @@
 """What the program changes in the plans that a run's model writes, before a guard judges them. Pure.
 
-It sets what only it needs (`actors.plans.mending`) and the facts that the run was given (`actors.plans.given_facts`). A
+It sets what only it needs (`actors.plans.mending`) and the facts that the run was given (`actors.plans.mending`). A
 run that is given facts and asks nobody ends with its first question.
 """
 
@@ -10,8 +10,7 @@ from typing import Any
 
 from actors.planning.events import NeededAnswer, Outcome, RunFinished
 from actors.planning.state import State
-from actors.plans.given_facts import replaced_findings, unbound_findings, with_given
-from actors.plans.mending import mended
+from actors.plans.mending import mended, replaced_findings, unbound_findings, with_given
 from actors.run.questions import ClarificationRequested
 from actors.values.artifacts import ended_early, indented_json
 from actors.values.findings import Finding, Verdict

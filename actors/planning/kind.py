@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from actors.planning.call_events import FailureClassified
 from actors.planning.config import read_config
-from actors.planning.events import EVENTS, PlanningEvent, RunStarted
+from actors.planning.events import EVENTS, FailureClassified, PlanningEvent, RunStarted
 from actors.planning.machine import PlanningMachine
 from actors.planning.state import State
 from actors.planning.views import VIEWS, log_fields

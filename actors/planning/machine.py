@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any
 
-from actors.planning.call_events import GenerationRequested, PlanningCall, RequestReissued
-from actors.planning.events import JudgementRequested, PlanningEvent, RunFinished, RunStarted, VerdictReached
+from actors.planning.events import (
+    GenerationRequested,
+    JudgementRequested,
+    PlanningCall,
+    PlanningEvent,
+    RequestReissued,
+    RunFinished,
+    RunStarted,
+    VerdictReached,
+)
 from actors.planning.evolve import applied, started
 from actors.planning.planning_questions import question_of
 from actors.planning.state import PlanningState, State

@@ -12,7 +12,7 @@ from typing import Any
 
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.config import RunConfig
-from actors.policy.targets import wanted_targets
+from actors.policy.decision import wanted_targets
 from actors.search.cost import worst_case_calls
 from actors.search.graph import Graph
 from actors.search.moves import Search

@@ -5,19 +5,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from actors.config.belief_check import SEARCHES, check_belief
 from actors.config.loader import LoadedWorkflow
 from actors.config.model_spec import ModelSpec, Scripted, is_deterministic, parse_model_spec
 from actors.config.step_guards import GuardRefused, guard_for
 from actors.config.workflow import Workflow
-from actors.config.workflow_check import check_workflow
+from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.events import RunStarted
 from actors.policy.cause import CLASSIFIER
-from actors.policy.table import Policy
-from actors.policy.unknown_names import ROLES, unknown_names
+from actors.policy.table import ROLES, Policy, unknown_names
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, checked_limits, ledger_limits
 from actors.search.strategies.notation import read_search
@@ -25,9 +23,8 @@ from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
-from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price
 
 PROBLEM_BYTES_MAX = 1024 * 1024
 """The largest problem, in bytes. A prompt contains at most a fifth of this."""

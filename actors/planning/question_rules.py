@@ -6,13 +6,13 @@ of their own accord.
 
 from actors.guards import review
 from actors.planning import planning_questions
-from actors.planning.cut_rules import reject_cut
+from actors.planning.early_ends import reject_cut
 from actors.planning.events import Revised, RunFinished, VerdictReached
 from actors.planning.given_plans import asked_or_ended
 from actors.planning.ids import branch_of
 from actors.planning.planning_questions import blocks
 from actors.planning.state import Branch, State
-from actors.policy.targets import after_change
+from actors.policy.decision import after_change
 from actors.run import questions
 from actors.run.ids import step_of
 from actors.run.questions import (

@@ -2,14 +2,13 @@
 
 from typing import assert_never
 
-from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
-from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.config import RunConfig
+from actors.planning.events import ClassificationRequested, GenerationRequested, PlanningCall
 from actors.planning.ids import classification_id
-from actors.planning.prompt_context import rendered
+from actors.planning.prompt_context import rendered, rendered_failure
 from actors.planning.state import Branch, State
 from actors.policy.cause import CLASSIFIER
-from actors.prompting.reply_schemas import schema_bytes
+from actors.prompting.book import schema_bytes
 from actors.run.calls import FRAMING_TOKENS, child_share
 from actors.run.ids import step_of
 from actors.run.machine import CallPrompt, try_fields

@@ -7,8 +7,7 @@ from typing import Any
 
 from actors.config.model_spec import reads_text
 from actors.demands.conclusion import Conclusion, conclusion
-from actors.demands.table import DemandTable, demand_table
-from actors.demands.table_lines import table_texts
+from actors.demands.table import DemandTable, demand_table, table_texts
 from actors.demands.user_texts import UserTexts, user_texts
 from actors.guards.recon import normalised
 from actors.guards.requirements_covered import with_stated

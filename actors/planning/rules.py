@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from actors.planning import early_ends
 from actors.planning.agreement import came_again
-from actors.planning.call_events import ClassificationRequested, PlanningCall
-from actors.planning.cut_rules import in_same_visit, is_held, reject_cut
-from actors.planning.decision_event import Decided
+from actors.planning.early_ends import in_same_visit, is_held, reject_cut
 from actors.planning.events import (
     ONLY_FORWARD,
+    ClassificationRequested,
+    Decided,
     JudgementRequested,
     Outcome,
+    PlanningCall,
     Revised,
     RunFinished,
     VerdictReached,
@@ -20,8 +21,7 @@ from actors.planning.ids import branch_of, classification_id, node_id
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
 from actors.planning.strategy_view import chosen, tree_of, won
-from actors.policy.classification import worth_classifying
-from actors.policy.decision import Failure, Situation, decide, summary
+from actors.policy.decision import Failure, Situation, decide, summary, worth_classifying
 from actors.policy.table import BacktrackLevel
 from actors.run import ending
 from actors.run.ending import exhausted

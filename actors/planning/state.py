@@ -5,9 +5,15 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
-from actors.planning.call_events import ClassificationRequested, FailureClassified, GenerationRequested, PlanningCall
 from actors.planning.config import RunConfig
-from actors.planning.events import JudgementRequested, RunFinished
+from actors.planning.events import (
+    ClassificationRequested,
+    FailureClassified,
+    GenerationRequested,
+    JudgementRequested,
+    PlanningCall,
+    RunFinished,
+)
 from actors.planning.ids import branch_of
 from actors.policy.decision import Decision
 from actors.policy.history import Past

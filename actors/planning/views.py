@@ -4,15 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from actors.demands.table_lines import table_lines, table_texts
+from actors.demands.table import table_lines, table_texts
 from actors.guards import review
 from actors.planning.attempts import attempts
-from actors.planning.branch_stories import branch_lines, branch_stories
-from actors.planning.call_events import ArtifactProduced, ClassificationRequested, FailureClassified
-from actors.planning.decision_event import Decided
 from actors.planning.events import (
+    ArtifactProduced,
     BranchOpened,
     BranchPruned,
+    ClassificationRequested,
+    Decided,
+    FailureClassified,
     JudgementRequested,
     PlanningEvent,
     Revised,
@@ -23,11 +24,10 @@ from actors.planning.ids import branch_of
 from actors.planning.machine import PlanningMachine
 from actors.planning.result import Result, result_of
 from actors.planning.result_lines import brief_lines, outcome_lines
-from actors.planning.search_tree import finding_line, search_tree
+from actors.planning.search_tree import branch_lines, branch_stories, finding_line, search_tree
 from actors.planning.state import State
 from actors.plans.markdown import plan_checklist, plan_markdown
-from actors.plans.mermaid import plan_mermaid
-from actors.plans.plan_flow import plan_flow
+from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.plans.plan_lines import plan_lines
 from actors.policy.table import REPLANS
 from actors.run import records

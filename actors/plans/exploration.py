@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from actors.plans.bitsets import bits, mask_of
-from actors.plans.graph import Order
+from actors.plans.graph import Order, bits, mask_of
 from actors.plans.plan import Plan
 from actors.plans.semantics import (
     FAIL,

@@ -5,9 +5,10 @@ from typing import Any
 
 from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.plan import CONTINUE, Plan
+from actors.plans.plan import CONTINUE, ESCALATE, Plan, Step
 from actors.plans.reader import read_plan
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
+from runtime.core.errors import UsageProblem
 
 
 def plan_flow(value: Any, states: Mapping[str, NodeState] | None = None) -> Flow | None:
@@ -41,3 +42,49 @@ def _edges(plan: Plan, states: Mapping[str, NodeState]) -> Iterator[FlowEdge]:
                 if not step.failure_effects.isdisjoint(other.preconditions):
                     taken = step.step_id in failed and other.step_id in begun
                     yield FlowEdge(step.step_id, other.step_id, recovery=True, taken=taken)
+
+
+def plan_mermaid(value: Any, program: str = "replan") -> str:
+    """Return a Mermaid flowchart of the plan; lines end in a newline. Raises `UsageProblem` for what is no plan."""
+    plan, _ = read_plan(value)
+    order = None if plan is None else order_of(plan, as_listed=True)
+    if plan is None or order is None:
+        raise UsageProblem("this is not a plan that can be drawn", hint=f"`{program} show RUN --plan` prints it")
+    ids = {step.step_id: f"s{number}" for number, step in enumerate(order.steps, 1)}
+    lines = ["flowchart TD"]
+    later = contingent_steps(plan)
+    for step in order.steps:
+        opened, closed = ("{{", "}}") if step.step_id in later else ("[", "]")
+        lines.append(f'    {ids[step.step_id]}{opened}"{_label(step)}"{closed}')
+    for step in order.steps:
+        lines += [f"    {ids[name]} --> {ids[step.step_id]}" for name in sorted(step.dependencies) if name in ids]
+    lines += _failures(plan, ids)
+    return "\n".join(lines) + "\n"
+
+
+def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
+    """Yield the dashed arrows: back to a step, on to the steps that wait for a failure's tokens, or out to a person."""
+    if any(step.on_failure == ESCALATE for step in plan.steps):
+        yield '    handover(["a person or the replanner"])'
+    for step in sorted(plan.steps, key=lambda each: ids[each.step_id]):
+        here = ids[step.step_id]
+        if step.on_failure == ESCALATE:
+            yield f"    {here} -. fails .-> handover"
+        elif step.goes_back_to is not None and step.goes_back_to in ids:
+            yield f"    {here} -. fails .-> {ids[step.goes_back_to]}"
+        if step.on_failure == CONTINUE:
+            for other in plan.steps:
+                if not step.failure_effects.isdisjoint(other.preconditions):
+                    tokens = ", ".join(sorted(step.failure_effects & other.preconditions))
+                    yield f'    {here} -. "fails: {_escaped(tokens)}" .-> {ids[other.step_id]}'
+
+
+def _label(step: Step) -> str:
+    parts = [step.step_id, step.name if step.name != step.step_id else "", step.guard]
+    return "<br/>".join(_escaped(part) for part in parts if part)
+
+
+def _escaped(text: str) -> str:
+    """Escape what Mermaid would read: quotes, brackets of tags, entities, line ends."""
+    shown = "".join(f"#{ord(char)};" if char in '#&<>"`;|' else char for char in text if char.isprintable())
+    return " ".join(shown.split())

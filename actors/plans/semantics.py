@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from actors.plans.bitsets import bits
-from actors.plans.graph import Order, order_of
+from actors.plans.graph import Order, bits, order_of
 from actors.plans.plan import ESCALATE, NEVER, Plan, Step
 
 OK = "ok"

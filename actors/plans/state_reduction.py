@@ -8,8 +8,8 @@ tokens again.
 
 from typing import NamedTuple
 
-from actors.plans.bitsets import bits, mask_of, transposed
 from actors.plans.contingency import reachable_by_failure
+from actors.plans.graph import bits, mask_of, transposed
 from actors.plans.semantics import Configuration, Program
 from actors.plans.work import Work
 

@@ -8,7 +8,7 @@ needed. States that an invariant distinguishes are preserved because all steps t
 count as dependent on each other.
 """
 
-from actors.plans.bitsets import bits, mask_of, transposed
+from actors.plans.graph import bits, mask_of, transposed
 from actors.plans.semantics import Program
 from actors.plans.state_reduction import Reduced, Reducer
 from actors.plans.work import Work

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from actors.files.config_model import Config, config_error
+from actors.files.validation_errors import Config, config_error
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 
 from actors.quantities.currencies import CODES, MINOR, currencies_named
-from actors.quantities.scales import scale_at
-from actors.quantities.unit_product import product_at, rates_at
+from actors.quantities.numerals import scale_at
+from actors.quantities.unit_forms import product_at, rates_at
 from actors.quantities.units import UnitTable
 
 MERGED = "(merged cells)"

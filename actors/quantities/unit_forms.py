@@ -6,10 +6,14 @@ Documents say "2,400 EUR per year" of a spend in EUR/customer/year, and "2,400 E
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from actors.quantities.currencies import currencies_named
+from actors.quantities.numerals import NUMERAL, DecimalMark, readings, scale_at
 from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.unit_text import UnitUnreadable, unit_names
+from actors.quantities.unit_words import TIME_UNITS, Term, time_word, unit_word
 from actors.quantities.units import DECLARED_MAX, UnitTable
 
 _PER_WORDS = re.compile(r"\bper [^\W\d_]+(?: and [^\W\d_]+)?")
@@ -130,3 +134,134 @@ def _written(names: Mapping[str, int]) -> str:
 
 def _power(name: str, power: int) -> str:
     return name if power == 1 else f"{name}**{power}"
+
+
+RATES_MAX = 6
+"""Units that one quantity may be per."""
+
+_SPACE = "[ \u00a0\u2009\u202f]"
+_PER = re.compile(
+    rf"{_SPACE}?/{_SPACE}?|{_SPACE}+(?:per|pro|je|par|por)(?:{_SPACE}+(?:cada|each|every))?{_SPACE}+",
+    re.IGNORECASE,
+)
+_FOR_NUMBER = re.compile(
+    rf"{_SPACE}+(?:for every|für je|auf|aux|a los|a las|cada|for each|every)(?={_SPACE}+\d){_SPACE}+", re.IGNORECASE
+)
+_ARTICLES = (
+    "a la|an?|each|every|im|am|in der|die|das|der|pro|jede[nrs]?|au|à la|(?:à |de )?l['\u2019]|le|la|el|al|cada|chaque"
+)
+_ARTICLE = re.compile(rf"{_SPACE}+(?:{_ARTICLES})(?:{_SPACE}+|(?<=['\u2019]))", re.IGNORECASE)
+_AND = re.compile(rf"{_SPACE}+(?:and|und|et|y|e)(?:{_SPACE}+(?:per|pro|je|par|por))?{_SPACE}+", re.IGNORECASE)
+_ADVERBS = {
+    "day": "daily täglich quotidien quotidienne quotidiens diario diaria diarios diarias par_jour",
+    "hour": "hourly stündlich",
+    "week": "weekly wöchentlich hebdomadaire hebdomadaires semanal semanales",
+    "month": "monthly monatlich mensuel mensuelle mensuels mensuelles mensual mensuales",
+    "year": "yearly annually annual jährlich annuel annuelle annuels annuelles anual anuales",
+}
+ADVERBS = {word: unit for unit, words in _ADVERBS.items() for word in words.split()}
+"""What adverbs and adjectives of time are per."""
+_ADVERB = re.compile(rf"{_SPACE}+(?P<word>{'|'.join(ADVERBS)})(?!\w)", re.IGNORECASE)
+_QUARTERLY = re.compile(
+    rf"{_SPACE}+(?:quarterly|vierteljährlich|trimestriel(?:le)?s?|trimestral(?:es)?)(?!\w)", re.IGNORECASE
+)
+_PER_YEAR = re.compile(rf"{_SPACE}+(?:p\.{_SPACE}?a\.?|pa|per annum)(?!\w)", re.IGNORECASE)
+_TIMES = re.compile(rf"[-\u2010\u2011·*⋅×]|{_SPACE}")
+_NOUN = re.compile(r"[^\W\d_][\w'\u2019-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a quantity is per."""
+
+    end: int
+    """Where it ends in the text."""
+    text: str = ""
+    """The units as they are added to a unit, such as `/(GB)/(month)`; empty where it is per nothing."""
+    factor: float = 1.0
+    """What the number is multiplied by, such as 0.01 for `per 100`."""
+    doubt: str = ""
+    """Why it is not understood; empty where it is."""
+
+
+def product_at(text: str, place: int, table: UnitTable) -> Term | None:
+    """Return the unit at a place, also a product such as `TB-month`; None where there is none."""
+    first = unit_word(text, place, table)
+    if first is None:
+        return None
+    end, factor, unit = first
+    for _ in range(3):
+        times = _TIMES.match(text, end)
+        if times is None:
+            break
+        spaced = times[0].isspace()
+        following = time_word(text, times.end()) if spaced else unit_word(text, times.end(), table)
+        if following is None or (spaced and not _may_follow(unit, times.end(), following)):
+            break
+        end, factor, unit = following.end, factor * following.factor, f"{unit}*{following.unit}"
+    return Term(end, factor, unit)
+
+
+def _may_follow(unit: str, start: int, following: Term) -> bool:
+    """Tell whether a word of time behind a space multiplies, as in `GB month`: not a symbol, and not time itself."""
+    return unit not in TIME_UNITS and following.end - start > 2
+
+
+def rates_at(text: str, place: int, table: UnitTable, mark: DecimalMark = "", language: str = "") -> Rates:
+    """Return what a quantity is per that ends at a place in the text."""
+    end, units, factor = place, "", 1.0
+    for _ in range(RATES_MAX):
+        found = _rate(text, end, table, mark, language, joined=bool(units))
+        if found is None:
+            break
+        if found.doubt:
+            return Rates(end, units, factor, found.doubt)
+        end, units, factor = found.end, units + found.text, factor * found.factor
+    return Rates(end, units, factor)
+
+
+def _rate(text: str, place: int, table: UnitTable, mark: DecimalMark, language: str, *, joined: bool) -> Rates | None:
+    for pattern, unit, share in ((_PER_YEAR, "year", 1.0), (_QUARTERLY, "month", 1 / 3)):
+        if match := pattern.match(text, place):
+            return Rates(match.end(), f"/({unit})", share)
+    if match := _ADVERB.match(text, place):
+        return Rates(match.end(), f"/({ADVERBS[match['word'].lower()]})")
+    if match := _PER.match(text, place) or _FOR_NUMBER.match(text, place):
+        return _after_per(text, match.end(), table, mark, language)
+    if match := _ARTICLE.match(text, place):
+        found = time_word(text, match.end()) or unit_word(text, match.end(), table)
+        if found and len(text[match.end() : found.end]) > 1:
+            return Rates(found.end, f"/({found.unit})", 1 / found.factor)
+    if joined and (match := _AND.match(text, place)):
+        if found := unit_word(text, match.end(), table):
+            return Rates(found.end, f"/({found.unit})", 1 / found.factor)
+        noun = _NOUN.match(text, match.end())
+        per = match[0].split()[-1].lower() in ("per", "pro", "je", "par", "por")
+        if noun and (per or not text[noun.end() :].lstrip(" \u00a0")[:1].isalnum()):
+            return Rates(place, doubt=f"{match[0].strip()} {noun[0]}")
+    return None
+
+
+def _after_per(text: str, place: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
+    """Return the unit behind `per`, with a number before it; a word that is no unit is a doubt."""
+    number, start = 1.0, place
+    said = " ".join(text[max(0, place - 5) : place + 30].split("\n", maxsplit=1)[0].split())
+    if match := NUMERAL.match(text, place):
+        read = readings(match[0])
+        if read is None or not (read.certain or mark):
+            return Rates(place, doubt=f"…{said}…")
+        number, place = (read.comma if mark == "comma" else read.point), match.end()
+    end, scales = scale_at(text, place, money=False, language=language)
+    if end > place and (found := unit_word(text, start, table)) is None:
+        if len(scales) > 1:
+            return Rates(place, doubt=f"…{said}…")
+        number, place = number * scales[0], end
+    space = re.compile(rf"(?:{_SPACE}+(?:of|de|d['\u2019])?)?{_SPACE}*").match(text, place)
+    place = space.end() if space and place > start else place
+    found = product_at(text, place, table)
+    if found is None and (currency := re.compile(r"[A-Z]{3}\b|€").match(text, place)) and number > 0:
+        codes = currencies_named(currency[0])
+        found = Term(currency.end(), 1.0, codes[0]) if len(codes) == 1 else None
+    if found is None or number <= 0:
+        return Rates(place, doubt=f"…{said}…")
+    return Rates(found.end, f"/({found.unit})", 1 / (number * found.factor))

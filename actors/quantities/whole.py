@@ -11,7 +11,7 @@ from actors.quantities.currencies import MINOR
 from actors.quantities.headings import heading_before, shown
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
-from actors.quantities.unit_product import ADVERBS, product_at, rates_at
+from actors.quantities.unit_forms import ADVERBS, product_at, rates_at
 from actors.quantities.unit_words import STOP, time_word, unit_word
 from actors.quantities.units import UnitTable, tidy
 from actors.quantities.written import WrittenNumber

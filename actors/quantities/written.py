@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from actors.quantities.currencies import SIGNS, currencies_named
-from actors.quantities.numerals import NUMERAL, DecimalMark, fold, readings
+from actors.quantities.numerals import NUMERAL, DecimalMark, fold, readings, scale_at
 from actors.quantities.quantity import plain
-from actors.quantities.scales import scale_at
 
 TEXT_MAX = 20_000
 """Characters of a text in which numbers are looked for; the rest is not read."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from actors.demands.expressions import any_of
+from actors.demands.patterns import any_of
 from actors.rules.text import Text, lower, sentences, shorten
 
 DECISION = "decision"

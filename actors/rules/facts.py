@@ -4,21 +4,13 @@ Every fact is a literal quote from the text, with white space folded; `Text.quot
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from actors.rules.stack_traces import Trace, find_traces, functions
 from actors.rules.tables import Rules
-from actors.rules.text import (
-    LINE_LENGTH_MAX,
-    SENTENCE_LENGTH_MAX,
-    Passage,
-    Text,
-    find,
-    lower,
-    shorten,
-    words,
-)
+from actors.rules.text import LINE_LENGTH_MAX, SENTENCE_LENGTH_MAX, Passage, Text, find, lower, shorten, words
 
 ITEMS_MAX = 20
 """Items of one list of facts."""
@@ -196,3 +188,32 @@ def _steps(text: Text, rules: Rules) -> Iterator[str]:
 
 def _parts(passage: Passage) -> Sequence[str]:
     return [passage.text] if passage.item and len(passage.text) <= SENTENCE_LENGTH_MAX else passage.sentences
+
+
+UNKNOWN = "unknown"
+"""The language of a text without any sign."""
+HITS_MAX = 5
+"""Occurrences of one word that count."""
+FENCES_MAX = 20
+"""Code blocks that count."""
+
+
+def language_of(text: Text, facts: Facts, rules: Rules) -> str:
+    """Return the language with the highest score, in lower case, or `unknown`; of several, the first in the table."""
+    table = rules.languages
+    score: Counter[str] = Counter()
+    for trace in facts.traces:
+        score[trace.language] += table.weights.trace
+    for file in facts.files:
+        if language := table.extensions.get(file.rpartition(".")[2].lower()):
+            score[language] += table.weights.file
+    for fence in text.fences[:FENCES_MAX]:
+        language = table.fences.get(fence, fence)
+        if language in table.languages:
+            score[language] += table.weights.fence
+    counts = Counter(words(text.prose))
+    for name, language_table in table.languages.items():
+        hits = sum(min(counts[word], HITS_MAX) for word in language_table.words)
+        score[name] += hits * table.weights.word
+    best = max(table.languages, key=lambda name: score[name])
+    return best if score[best] else UNKNOWN

@@ -22,7 +22,7 @@ from actors.rules.strategy import strategy_artifact
 from actors.rules.tables import Rules
 from actors.rules.template_files import build_rules
 from actors.values.requirements import requirement_to_json
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 

@@ -10,8 +10,7 @@ from actors.guards.fields import folded
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.classification import Classification, classify, decided
 from actors.rules.decision import Decision, decision_in, only_asks
-from actors.rules.facts import Facts, content_words, extract
-from actors.rules.language import language_of
+from actors.rules.facts import Facts, content_words, extract, language_of
 from actors.rules.requirements import Stated, stated_in
 from actors.rules.subject import ENGLISH, Subject, natural_language, subject_of
 from actors.rules.tables import Rules

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from actors.demands.expressions import any_of
 from actors.demands.instructions import instructs
 from actors.demands.kinds import kind_of
+from actors.demands.patterns import any_of
 from actors.demands.reader import read_demands
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from actors.guards.fields import folded
 from actors.rules.decision import DECISION, excludes_building
 from actors.rules.sentence_forms import NAME, STATEMENT, FormTable, form_of, is_proposal

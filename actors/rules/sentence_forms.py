@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from actors.rules.text import Text, lower
 from actors.rules.word_lists import WordList, words_of
 

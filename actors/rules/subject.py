@@ -11,7 +11,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from actors.rules.word_lists import WordList, words_of
 
 ENGLISH = "english"

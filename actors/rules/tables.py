@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from actors.rules.requirements import RequirementPatterns
 from actors.rules.sentence_forms import FormTable
 from actors.rules.subject import SubjectTable

@@ -11,17 +11,17 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
 from pydantic import Field, field_serializer
 
 from actors.run.calls import CallReissued, CallRequested, Replied
-from actors.run.clock import Started
 from actors.run.ending import Outcome, RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.settings import SettingsChanged, for_calls
 from actors.run.state import RunState
 from actors.run.texts import StorableText, storable
 from actors.run.tools import ToolEvent
+from actors.run.waits import Started
 from actors.values.answers import TEXT
 from actors.values.question_form import WITHOUT, AskedForm, Inquiry, block, in_words_of, one_line, waiting, with_frame
-from runtime.core.cost import Price
 from runtime.core.events import Event, Value
+from runtime.core.ledger import Price
 
 
 class AgentSettings(Value):

@@ -4,7 +4,6 @@ from typing import assert_never
 
 from actors.run import calls, inbox, parking, pauses, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
-from actors.run.clock import TimedEvent
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.ids import expiry_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
@@ -27,7 +26,7 @@ from actors.run.tools import (
     ToolRequested,
     ToolStarted,
 )
-from actors.run.waits import DEADLINE, PROVIDER, WaitEnded, WaitRequested
+from actors.run.waits import DEADLINE, PROVIDER, TimedEvent, WaitEnded, WaitRequested
 from runtime.core.copies import changed
 
 RunEvent = (

@@ -9,7 +9,6 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import (
     PEOPLE,
@@ -21,6 +20,7 @@ from actors.run.questions import (
 )
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
+from actors.run.waits import TimedEvent
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from actors.run import records
 from actors.run.calls import Replied
-from actors.run.clock import Started
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
-from actors.run.waits import WaitRequested
-from runtime.core.cost import Price
+from actors.run.waits import Started, WaitRequested
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
+from runtime.core.ledger import Price
 from runtime.models.base_url import CALL_SECONDS
 from runtime.models.port import Fault
 

@@ -192,8 +192,7 @@ def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: floa
 
     `calls` is the usual limit of calls and `now` the start of the run; `stop_below` is what its configuration says.
     """
-    from runtime.core.cost import micro_limit  # noqa: PLC0415 - the help of the command line loads no pydantic
-    from runtime.core.ledger import Limits  # noqa: PLC0415
+    from runtime.core.ledger import Limits, micro_limit  # noqa: PLC0415 -- the help of the command line loads no pydantic
 
     known: Mapping[str, Any] = checked_limits(limits)
     return Limits(

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 from actors.run import inbox, questions, tools, waits
 from actors.run.accept import accept_control, accept_fault
 from actors.run.calls import CallReissued, CallRequested, Received, ReplyFields, accept_reply, call_cost
-from actors.run.clock import Started
 from actors.run.ending import RunFinished, exhausted
 from actors.run.evolve import TIMED, CommonEvent, evolve_run, timed
 from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
+from actors.run.result import status_row
 from actors.run.rules import Rule, Scope, end_tools
 from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
-from actors.run.summary import status_row
+from actors.run.waits import Started
 from runtime.core.copies import changed
-from runtime.core.cost import Price
-from runtime.core.ledger import Amount, Limit
+from runtime.core.ledger import Amount, Limit, Price
 from runtime.core.machine import Refused, Summary, Work
 from runtime.core.messages import Mailed
 from runtime.models.port import ModelRequest

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from actors.run.clock import Started
 from actors.run.tools import ToolMessage
+from actors.run.waits import Started
 from actors.values.findings import Verdict
 from runtime.core.ledger import Amount
 from runtime.core.messages import Control, Message
@@ -57,7 +57,7 @@ class Judged(Message):
     elapsed: float
     """How long it took, in seconds."""
     verdict: Verdict
-    """The verdict, within the limits of `actors.values.verdict_limits`."""
+    """The verdict, within the limits of `actors.values.findings`."""
 
 
 RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from actors.run import calls, pauses
 from actors.run import waits as waiting
 from actors.run.calls import C
-from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.state import RunState
 from actors.run.texts import storable
-from actors.run.waits import HOME_BUDGET, PROVIDER, WaitRequested
+from actors.run.waits import HOME_BUDGET, PROVIDER, TimedEvent, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.halt import Halt
+from runtime.core.messages import Halt
 
 if TYPE_CHECKING:
     from runtime.core.messages import Overdrawn, Parking

@@ -15,8 +15,7 @@ from actors.run.messages import Generated, RunMessage
 from actors.run.questions import USER, ClarificationRequested
 from actors.run.state import NotStarted
 from actors.run.tools import Begun, Ended, ToolOutcome, ToolRequested
-from runtime.core.cost import Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import Refused, Work, settle
 from runtime.core.messages import Mailed
 from runtime.models.port import Reply

@@ -28,7 +28,7 @@ from actors.run.tools import (
 from actors.run.waits import HOME_BUDGET, PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import counted, stamp
 from runtime.core.events import Event
-from runtime.core.owner import describe
+from runtime.core.names import describe
 
 _VIA: Mapping[Via, str] = {
     "": "",

@@ -1,22 +1,31 @@
 """The result of a run of any kind: the object that `--json` prints, and lines for a terminal. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from actors.run import outage
+from actors.run import outage, tools, waits
+from actors.run.calls import C
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.inbox import Messages
-from actors.run.open_question import OpenQuestion, question_json, question_name
-from actors.run.question_text import question_parts
+from actors.run.open_question import (
+    OpenQuestion,
+    Shown,
+    encoded,
+    open_questions,
+    question_json,
+    question_name,
+    question_parts,
+)
 from actors.run.state import RunState
 from actors.values.format import counted, money, spent
 from actors.values.lines import BLANK, Line, indented, line
-from runtime.core.cost import MICRO
-from runtime.core.ledger import ZERO, Amount
+from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
+from runtime.core.machine import Summary
 from runtime.models.port import Fault
 
-if TYPE_CHECKING:  # It reads texts by many patterns, which a list of questions does not need.
+if TYPE_CHECKING:
     from actors.demands.table import DemandTable
 
 
@@ -217,3 +226,32 @@ __all__ = [
     "result_fields",
     "used",
 ]
+
+
+def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
+    """Return the run's status row.
+
+    `calls` are the open calls that somebody carries out: what an earlier driver has reserved nobody gives back, and a
+    child run that waits for its provider does nothing.
+    `working` says whether other work is open that no person does. `shown` makes plain data of a question for lists.
+    """
+    # What a child uses is what the run above has reserved.
+    ledger = Ledger(run.ledger.limits) if run.child else run.ledger
+    reserved = sum((ledger.reserved.get(name, ZERO) for name in calls), ZERO)
+    asks = encoded(open_questions(run, shown)) if run.questions else b""
+    row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing, asks=asks)
+    if run.over and run.finished is not None:
+        return row("finished", str(run.finished.outcome))
+    if run.finished is not None:  # Its driver, or the next one, sees to its tools first.
+        return row("parked" if run.child else "running", ending=True)
+    if run.child:  # The run above goes on with it, and nobody else.
+        return row("parked")
+    rests = not (working or calls or tools.busy(run.tools))
+    wake = waits.next_wake(run.waits) if rests else None
+    questions = run.open_questions
+    if questions and rests:
+        return row("waiting", next(iter(questions)), run.asked_since, wake)
+    if run.parked:
+        return row("running" if run.handover else "parked", run.parked_reason)
+    outage = run.outage if rests else None
+    return row("running", "" if outage is None else outage.why, next_wake=wake)

@@ -10,11 +10,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, field_serializer
 
-from actors.run.clock import TimedEvent
 from actors.run.texts import storable
-from runtime.core.cost import Price
+from actors.run.waits import TimedEvent
 from runtime.core.errors import UsageProblem
-from runtime.core.ledger import Ledger, Limits
+from runtime.core.ledger import Ledger, Limits, Price
 from runtime.models.base_url import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300

@@ -9,16 +9,15 @@ from typing import Any, Generic
 
 from actors.run import waits as waiting
 from actors.run.calls import C, Calls
-from actors.run.clock import Started
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
 from actors.run.settings import NEVER_STRICT
 from actors.run.tools import Tools
-from actors.run.waits import HOME_BUDGET, PROVIDER, WaitRequested, Waits
+from actors.run.waits import HOME_BUDGET, PROVIDER, Started, WaitRequested, Waits
 from actors.values.artifacts import Clarified
-from runtime.core.halt import Halt
 from runtime.core.ledger import Ledger, Limits
+from runtime.core.messages import Halt
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, Literal
 
-from actors.run.clock import TimedEvent
 from actors.run.ids import step_of, try_id
-from actors.run.outcome_question import NOT_RUN, SUCCEEDED, outcome_question
-from actors.run.questions import ClarificationRequested, Questions, Status, new_id
+from actors.run.questions import NOT_RUN, SUCCEEDED, ClarificationRequested, Questions, Status, new_id, outcome_question
 from actors.run.texts import storable
+from actors.run.waits import TimedEvent
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
 from runtime.core.machine import Work

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from actors.demands.table_lines import table_lines
+from actors.demands.table import table_lines
 from actors.run import records
 from actors.run.advice import advice
 from actors.run.result import RunResult, RunView, common_lines, result_fields
@@ -15,8 +15,8 @@ from actors.run.traced import Tracing
 from actors.values.flow import Checklist, Flow
 from actors.values.format import counted, money
 from actors.values.lines import BLANK, Line, LineTree, line
-from runtime.core.cost import MICRO
 from runtime.core.events import Record
+from runtime.core.ledger import MICRO
 
 S = TypeVar("S")
 E = TypeVar("E")

@@ -5,19 +5,49 @@ next day of the daily budget, or for the model's provider.
 """
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from actors.run.clock import TimedEvent
+from pydantic import field_serializer
+
 from actors.run.ending import RunFinished, exhausted
 from actors.run.ids import call_of
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
-from runtime.core.ledger import Limit
+from runtime.core.ledger import Limit, Limits
 from runtime.core.machine import Work
 from runtime.models.port import Fault
 
 if TYPE_CHECKING:
     from runtime.core.messages import Woken
+
+
+class TimedEvent(Event):
+    """An event with the time at which the world told it."""
+
+    at: Seconds
+    """The time, in UTC seconds since 1970."""
+    mono: float | None = None
+    """The driver's monotonic seconds since its claim; None where no driver told it, as in a simulation."""
+
+
+class Started(TimedEvent):
+    """A run began: its first event, which is also the message that starts it.
+
+    A kind has a subclass with all that later decisions depend on.
+    """
+
+    run: str
+    """The run's id."""
+    limits: Limits
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
+    child: bool = False
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
+
+    @field_serializer("limits")
+    def _all_limits(self, limits: Limits) -> dict[str, Any]:
+        """Write every limit: the one that a run was started with holds, whatever a later release defaults to."""
+        return limits.model_dump(mode="json")
+
 
 CLOCK = "clock"
 """The address of the actor that waits."""

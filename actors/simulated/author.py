@@ -13,7 +13,7 @@ import orjson
 import trio
 
 from actors.config.model_spec import Simulated
-from actors.guards.shapes import PROBLEM_TYPES
+from actors.guards.fields import PROBLEM_TYPES
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.rules.acquisition import AUTHORS as ACQUISITION
 from actors.rules.acquisition import acquisition_reply
@@ -23,7 +23,7 @@ from actors.simulated.profile import PLAN, UNSOLVABLE, Profile
 from actors.simulated.seeded import draw, normal, pick, tag
 from actors.simulated.world import World, clue, read_views, strategy_for, views_text
 from runtime.core.clock import Clock
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 BYTES_PER_TOKEN = 4

@@ -8,13 +8,11 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from actors.config.shipped_files import find_shipped
-from actors.files.config_model import Config, config_error
-from actors.files.document import Document
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import read_document
-from runtime.core.cost import Price
+from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.yaml_document import Document, read_document
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Price
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from actors.run.tools import ToolOutcome
 from actors.simulated.profile import Share
 from actors.simulated.seeded import draw

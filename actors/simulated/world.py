@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from actors.guards.shapes import PROBLEM_TYPES, STRATEGIES
+from actors.guards.fields import PROBLEM_TYPES, STRATEGIES
 from actors.simulated.profile import PLAN, UNSOLVABLE, Odds, Profile
 from actors.simulated.seeded import QUANTILES, beta_quantile, count_in, draw, odds, pick_at, probability, stratum
 from runtime.core.events import text_hash

@@ -10,7 +10,7 @@ from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
-from actors.tools.patterns import matches_line
+from actors.tools.parameters import matches_line
 from actors.tools.programs import ProgramMissing, find_programs
 from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
 from actors.tools.specs import CommandSpec, filled

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from actors.tools.repository import shown
-from actors.tools.workspace_lock import key_of
+from actors.tools.workspace import key_of
 from runtime.journal.folder import prepare_folder
 
 FILES_MAX = 20_000

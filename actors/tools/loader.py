@@ -9,15 +9,14 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
-from actors.files.document import Document
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import read_document
+from actors.files.yaml_document import Document, read_document
 from actors.tools.binding import bound, unused
 from actors.tools.isolation import ISOLATED, NoIsolation, isolating
 from actors.tools.mcp_calls import is_installed
 from actors.tools.programs import ProgramMissing, find_programs, find_server
-from actors.tools.python_code import CodeUnusable, check_code, check_module
+from actors.tools.python_calls import CodeUnusable, check_code, check_module
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec
 from actors.tools.tools_file import CommandTool, McpServer, McpTool, PythonTool, ToolsFile
 from actors.tools.uses import ToolSet, canonical

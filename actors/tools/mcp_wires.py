@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from runtime.process.lines import Lines
+from runtime.process.group import Lines
 
 BYTES_MAX = 16 * 1024 * 1024
 """Bytes that a server may send in one call, everything together."""

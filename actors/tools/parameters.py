@@ -1,13 +1,64 @@
 """The parameters of a tool: values that a binding fills into its arguments, each with a type and bounds. Pure."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, field_validator
+from pydantic_core import SchemaError
 
-from actors.files.config_model import Config, config_error
 from actors.files.suggestions import nearest
-from actors.tools.patterns import PATTERN_CHARACTERS_MAX, matches_all, pattern_problem
+from actors.files.validation_errors import Config, config_error
+
+PATTERN_CHARACTERS_MAX = 1_000
+"""Characters of a pattern."""
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> TypeAdapter[str]:
+    return TypeAdapter(Annotated[str, StringConstraints(pattern=pattern)])
+
+
+def pattern_problem(pattern: str) -> str:
+    """Return why a text is no regular expression, as half a sentence; empty where it is one.
+
+    The syntax is that of Rust's `regex`: as Python's, without looking around and without references to groups.
+    """
+    try:
+        for text in (pattern, _whole(pattern), _by_lines(pattern)):
+            _compiled(text)
+    except SchemaError as error:
+        lines = [line.strip() for line in str(error).splitlines()]
+        causes = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+        return f"is no regular expression: {causes[-1] if causes else 'it cannot be compiled'}"
+    return ""
+
+
+def matches_all(pattern: str, text: str) -> bool:
+    r"""Tell whether a whole text matches. The pattern has no problem; a line feed at the end is part of the text."""
+    return _found(_whole(pattern), text)
+
+
+def matches_line(pattern: str, text: str) -> bool:
+    """Tell whether a pattern matches somewhere in a text, where `^` and `$` are the ends of each line."""
+    return _found(_by_lines(pattern), text)
+
+
+def _whole(pattern: str) -> str:
+    return rf"\A(?:{pattern})\z"
+
+
+def _by_lines(pattern: str) -> str:
+    return f"(?m:{pattern})"
+
+
+def _found(pattern: str, text: str) -> bool:
+    try:
+        _compiled(pattern).validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
 
 TEXT_CHARACTERS_MAX = 1_000
 """Characters of one argument."""

@@ -1,5 +1,10 @@
 """Calls of Python tools: a function in this process, which gets the workspace's folder and the arguments by name."""
 
+import ast
+import hashlib
+import importlib
+import importlib.util
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,10 +19,98 @@ from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
 from actors.tools.command_calls import kept
 from actors.tools.parameters import PathParameter
-from actors.tools.python_code import CodeUnusable, load_function
 from actors.tools.refusals import CallRefused, RefusedCall
 from actors.tools.specs import PythonSpec
 from actors.tools.workspace import Workspace
+
+FILE_BYTES_MAX = 1024 * 1024
+"""The largest file of functions."""
+
+
+class CodeUnusable(Exception):
+    """A function cannot be loaded; the text is the cause, in one line."""
+
+
+def read_code(file: Path) -> bytes:
+    """Return the content of a Python file. Raises `CodeUnusable`."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        cause = "there is no file" if isinstance(error, FileNotFoundError) else (error.strerror or "").lower()
+        raise CodeUnusable(f"{cause} {str(file)!r}") from None
+    if len(data) > FILE_BYTES_MAX:
+        raise CodeUnusable(f"the file {str(file)!r} is over {FILE_BYTES_MAX // 1024} KiB")
+    return data
+
+
+def check_code(file: Path, function: str) -> str:
+    """Return the hash of a Python file that defines a function at its top level; the file is read, not run.
+
+    Raises `CodeUnusable`.
+    """
+    data = read_code(file)
+    try:
+        tree = ast.parse(data, str(file))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise CodeUnusable(f"the file {str(file)!r} is not Python{line}") from None
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    if function not in defined:
+        raise CodeUnusable(f"the file {str(file)!r} defines no function {function!r}")
+    return hashlib.sha256(data).hexdigest()
+
+
+def check_module(module: str) -> Path | None:
+    """Return the file of an installed module, None for one without; only the packages above it are imported.
+
+    Raises `CodeUnusable`.
+    """
+    try:
+        spec = importlib.util.find_spec(module)
+    except Exception as error:  # noqa: BLE001 - importing a package above it runs the package's code
+        raise CodeUnusable(f"the module {module!r} cannot be found: {type(error).__name__}") from None
+    if spec is None:
+        raise CodeUnusable(f"there is no module {module!r}")
+    return Path(spec.origin).resolve() if spec.has_location and spec.origin else None
+
+
+def load_function(spec: PythonSpec) -> Callable[..., Any]:
+    """Return a tool's function. Its file is run, if it is still the one that was pinned. Raises `CodeUnusable`."""
+    try:
+        names = vars(importlib.import_module(spec.module)) if spec.module else _run(Path(spec.file), spec.sha256)
+    except CodeUnusable:
+        raise
+    except Exception as error:
+        cause = str(error).partition("\n")[0]
+        raise CodeUnusable(f"it cannot be loaded: {type(error).__name__}: {cause}") from error
+    function = names.get(spec.function)
+    if not callable(function):
+        raise CodeUnusable(f"there is no function {spec.function!r} in {spec.module or spec.file!r}")
+    loaded: Callable[..., Any] = function
+    return loaded
+
+
+def _run(file: Path, sha256: str) -> dict[str, Any]:
+    """Run a file as a module of its own, once in a process, and return its names."""
+    name = f"_replan_tools_{file.stem}_{sha256[:32]}"
+    if name in sys.modules:
+        return vars(sys.modules[name])
+    data = read_code(file)
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise CodeUnusable(f"the file {str(file)!r} is not the one that the run was started with")
+    made = importlib.util.spec_from_loader(name, loader=None, origin=str(file))
+    assert made is not None
+    module = importlib.util.module_from_spec(made)
+    module.__file__ = str(file)
+    sys.modules[name] = module  # Dataclasses look their module up.
+    try:
+        exec(compile(data, str(file), "exec"), module.__dict__)  # noqa: S102 -- the user has named this file to be run
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return vars(module)
+
 
 REASON_CHARACTERS_MAX = 500
 """Characters of an exception's message that are kept."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from actors.tools.confined import OutOfBounds, write_inside
 from actors.tools.git_commands import Git, GitFailed, GitTimedOut, TimeLimit, null_terminated
 from actors.tools.snapshot_texts import ref_of
-from actors.tools.workspace_lock import key_of
+from actors.tools.workspace import key_of
 
 FILES_MAX = 50_000
 """Files in a snapshot."""

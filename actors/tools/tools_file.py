@@ -1,18 +1,72 @@
 """The tools file as data: the user's tools, and which of them a plan's generators and guards stand for. Pure."""
 
+import itertools
+import re
+import shlex
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, StringConstraints, Tag, field_validator
 from pydantic import model_validator as checks
 
-from actors.files.config_model import Config, config_error
-from actors.tools.command_words import USE_A_SCRIPT, as_list, program_problem, shell_code, word_problem
+from actors.files.validation_errors import Config, config_error
 from actors.tools.mcp_arguments import placeholders
-from actors.tools.parameters import Parameter, path_problem
-from actors.tools.patterns import PATTERN_CHARACTERS_MAX, pattern_problem
-from actors.tools.specs import parameters_in
+from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, path_problem, pattern_problem
+from actors.tools.specs import PLACEHOLDER, parameters_in
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import check_base_url
+
+_SHELLS = frozenset({"sh", "ash", "bash", "csh", "dash", "fish", "ksh", "tcsh", "zsh", "cmd", "powershell", "pwsh"})
+_OPERATOR = re.compile(r"(\|\|?|&&?|\|&|;;?|[0-9]*(<|>)[<>&|]?.*|&>.*)")
+_EXPANSION = re.compile(r"\$(\w+|[({@*#?$!-])|`")
+_IN_A_PROGRAM = re.compile(r"[\s|&;<>()$`\"'*?\[\]]")
+_CODE_OPTION = re.compile(r"-[a-z]*c[a-z]*|/[cC]|-Command", re.IGNORECASE)
+
+USE_A_SCRIPT = "put it into a script beside this file, and name the script"
+"""The next step for what only a shell can do."""
+
+
+def as_list(line: str) -> str:
+    """Return the list that a command written as one line stands for, as YAML; empty where that cannot be told."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return ""
+    return f"[{', '.join(words)}]" if words and not any(word_problem(word) for word in words) else ""
+
+
+def word_problem(word: str) -> str:
+    """Return why an argument cannot be given to a program as it stands, as half a sentence; empty where it can."""
+    if not word.isprintable() and any(character in word for character in "\0\n\r"):
+        return "holds a line end or a NUL character"
+    if _OPERATOR.fullmatch(word):
+        return f"{word[:60]!r} means something only to a shell, and no shell reads a command"
+    if found := _EXPANSION.search(word):
+        return f"{found.group()!r} is filled in only by a shell, and no shell reads a command"
+    if word.startswith("~"):
+        return "'~' is filled in only by a shell, and no shell reads a command"
+    if set("{}") & set(PLACEHOLDER.sub("", word)):
+        return "has a brace that belongs to no parameter; a brace itself is written {{ or }}"
+    return ""
+
+
+def program_problem(program: str) -> str:
+    """Return why a text cannot name a program, as half a sentence; empty where it can."""
+    if not program:
+        return "names no program"
+    if found := _IN_A_PROGRAM.search(program):
+        return f"a program's name has no {found.group()!r}: its arguments follow as further entries of the list"
+    return "a program's name is fixed: no parameter may stand in it" if PLACEHOLDER.search(program) else ""
+
+
+def shell_code(words: Sequence[str]) -> int | None:
+    """Return the position of the option by which a shell runs the next word as code, as in `sh -c CODE`; or None."""
+    for position, (word, option) in enumerate(itertools.pairwise(words)):
+        name = word.rpartition("/")[2].removesuffix(".exe")
+        if name in _SHELLS and _CODE_OPTION.fullmatch(option):
+            return position + 1
+    return None
+
 
 TIMEOUT_SECONDS = 300.0
 """The time limit of a call where the tools file names none, in seconds."""

@@ -5,13 +5,15 @@ in none of them: all arguments come from the tools file.
 """
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, Union, assert_never
 
 from pydantic import Field
 
 from actors.plans.plan import Plan, Step, bound_names
-from actors.tools.specs import ToolSpec
+from actors.tools.mcp_arguments import filled_in
+from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
 from runtime.core.events import Value
 
 WORKSPACE_READ = "workspace:read"
@@ -191,3 +193,34 @@ def _built_in(tool: str, arguments: Mapping[str, Any], *, risky: bool) -> ToolUs
     return ToolUse(
         tool=tool, arguments=canonical(arguments), repeatable=True, risky=risky, timeout_seconds=FILE_SECONDS
     )
+
+
+def use_text(use: Use, tools: ToolSet) -> str:
+    """Return what a use does, whole and in one line: a command is quoted as a shell would need it."""
+    match use:
+        case ToolUse():
+            return f"{_call(use, tools)}{', which must fail' if use.expect == 'failure' else ''}"
+        case ModelUse():
+            return f"a model writes {use.file}"
+        case PersonUse():
+            return f"a person: {' '.join(use.instructions.split())}"
+        case _:
+            assert_never(use)
+
+
+def _call(use: ToolUse, tools: ToolSet) -> str:
+    spec, arguments = tools.tools.get(use.tool), json.loads(use.arguments)
+    match spec:
+        case CommandSpec():
+            return f"{use.tool}: {shlex.join((*spec.wrap, *(filled(word, arguments) for word in spec.argv)))}"
+        case PythonSpec():
+            given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+            return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({given})"
+        case McpSpec():
+            sent = json.dumps(filled_in(json.loads(spec.arguments), arguments), ensure_ascii=False)
+            where = spec.url or shlex.join(spec.argv)
+            return f"{use.tool}: {spec.remote} of the MCP server {spec.server} ({where}) with {sent}"
+        case None:
+            return use.tool
+        case _:
+            assert_never(spec)

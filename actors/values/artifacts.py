@@ -10,7 +10,7 @@ import orjson
 
 from actors.values.attachments import Attachment
 from actors.values.given import Given
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.replies import Parsed, Unreadable, is_whole, read_reply
 
 LENGTH = "length"

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from runtime.core.cost import MICRO
-from runtime.core.ledger import Amount
+from runtime.core.ledger import MICRO, Amount
 
 
 def counted(number: int, noun: str) -> str:

@@ -2,7 +2,7 @@
 
 from page_parts.markdown import arguments
 from replan.mcp.resources import RESOURCES, TEMPLATES
-from replan.mcp.toolbox import offered
+from replan.mcp.server import offered
 
 
 def tools() -> str:

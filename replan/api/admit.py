@@ -4,9 +4,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from replan.api.home import Home, environment_of
 from replan.api.loops import blocking, in_any_loop
-from replan.api.options import placed
+from replan.api.options import Home, environment_of, placed
 from replan.runs.home import open_home
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for

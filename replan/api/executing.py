@@ -18,20 +18,21 @@ from actors.plans.proved_plan import ProvedPlan
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
-from replan.api.driven import beside_the_loop, driven
-from replan.api.handle import Run
+from replan.api.handle import Run, beside_the_loop, driven
 from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
 from replan.api.runs import KEYWORDS, attached_to, prepared_run
 from replan.runs.executing import (
     Approval,
     ExecutionOptions,
+    PlanToExecute,
     PreparedToExecute,
+    plan_of_run,
     planning_for_tools,
     prepare_to_execute,
+    read_plan_file,
     tools_of,
 )
-from replan.runs.execution_plans import PlanToExecute, plan_of_run, read_plan_file
 from replan.runs.home import open_home
 from replan.runs.run_ids import new_run_id, run_named
 from replan.runs.session import RunSession

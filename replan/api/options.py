@@ -1,15 +1,17 @@
 """The keywords of the functions that drive a run, checked: its plug-ins, its home, and the function that answers."""
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
 from actors.run.open_question import OpenQuestion
-from replan.api.home import environment_of
+from replan.api.loops import in_any_loop
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.setup.kinds import Kinds
@@ -19,6 +21,32 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import ORDINARY, Placement
 from runtime.journal.validation import check_placement
 from runtime.open_journal import open_journal
+
+T = TypeVar("T")
+
+Home = Path | str | None
+"""A home's folder; None is `$REPLAN_HOME`, else the platform's data folder."""
+
+
+def environment_of(home: Home) -> Mapping[str, str]:
+    """Return the environment of this process, with a home in it.
+
+    A home that is named keeps its own journal, also where `REPLAN_JOURNAL` names a database.
+    """
+    if home is None:
+        return os.environ
+    return {**os.environ, "REPLAN_HOME": str(home), "REPLAN_JOURNAL": ""}
+
+
+async def at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
+    """Do work on a home, from trio or asyncio. The home is opened for it, and not created. Raises as `open_home`."""
+
+    async def opened() -> T:
+        async with open_home(environment=environment_of(home), make=False) as engine:
+            return await work(engine)
+
+    return await in_any_loop(opened)
+
 
 __all__ = ["MEMORY", "Ask", "Driving", "Generate", "Memory", "check_types"]
 

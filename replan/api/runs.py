@@ -13,11 +13,9 @@ from actors.planning.result import Result
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.attachments import Attachment
-from replan.api.driven import beside_the_loop, driven
-from replan.api.handle import Run
-from replan.api.home import Home
+from replan.api.handle import Run, beside_the_loop, driven
 from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
+from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, check_types, driving, placed
 from replan.runs.changes import Changes, post_changes
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare

@@ -13,8 +13,8 @@ from typing import Any
 
 from actors.run.result import RunResult
 from actors.values.format import moment
-from replan.api.home import Home, at_home
 from replan.api.loops import blocking
+from replan.api.options import Home, at_home
 from replan.runs.cancelling import cancel_run
 from replan.runs.deleting import delete_run
 from replan.runs.engine import Engine

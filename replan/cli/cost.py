@@ -3,24 +3,24 @@
 from collections.abc import Iterable
 from typing import Any
 
-from actors.config.step_prompts import entry_for
+from actors.config.loader import entry_for
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
 from actors.policy.cause import CLASSIFIER
+from actors.prompting.book import schema_bytes
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
     DEPENDENCY_BYTES_MAX,
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
-from actors.prompting.reply_schemas import schema_bytes
 from actors.run.calls import FRAMING_TOKENS
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
 from actors.values.format import counted, money
 from actors.values.lines import columns, line
 from replan.cli.terminal.console import print_json, show
-from runtime.core.cost import MICRO
+from runtime.core.ledger import MICRO
 
 ATTACHMENT_FRAME_BYTES = 400
 """The most bytes of the headings and delimiters around one attachment."""

@@ -40,9 +40,8 @@ from replan.setup.version import release
 from replan.telemetry.running import INSTALL, is_installed
 from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock
-from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
-from runtime.core.ledger import ZERO, Amount
+from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.journal.port import HostRow, Journal
 from runtime.journal.versions import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url

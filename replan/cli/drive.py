@@ -9,16 +9,15 @@ from actors.run.result import RunResult
 from actors.values.format import stamp
 from replan.cli.conversation import converse
 from replan.cli.exits import exit_of_result
-from replan.cli.hints import hosted_run, how_to_answer, how_to_resume
+from replan.cli.hints import OutageNotes, hosted_run, how_to_answer, how_to_resume
 from replan.cli.options import Invocation
-from replan.cli.outage_notes import OutageNotes
 from replan.cli.signals import Signals
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, show
 from replan.cli.terminal.progress import Progress, progress
 from replan.cli.terminal.prompt import may_ask
 from replan.runs.engine import Engine
+from replan.runs.hosting import Notifier
 from replan.runs.loaded import AnyKind
-from replan.runs.notify import Notifier
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
 from runtime.core.events import Record

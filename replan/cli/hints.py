@@ -2,8 +2,11 @@
 
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from actors.run.result import RunResult
+from actors.run.state import RunState
+from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import counted
 from replan.cli.terminal.console import notice
 from replan.setup.command_name import program
@@ -37,3 +40,23 @@ def hosted_run(run: str) -> None:
     """Say how to follow a run that a host drives, and how its questions are listed and answered."""
     notice(f"the host drives it: {program()} log {run} --follow")
     notice(f"its questions: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")
+
+
+class OutageNotes:
+    """The notes of one run."""
+
+    def __init__(self) -> None:
+        self._waiting = False
+
+    def about(self, event: Any, run: RunState[Any] | None) -> str:
+        """Return the note about an event, empty for none; `run` is the common state after it."""
+        match event:
+            case WaitRequested(node=str(), why=why) if event.for_provider and not self._waiting:
+                self._waiting = True
+                return f"the provider is down ({why}); it is asked again and again; Ctrl-C parks the run"
+            case WaitEnded(request_id=name) if name == PROVIDER and self._waiting:
+                self._waiting = False
+                return "the provider is up again"
+            case _:
+                self._waiting = self._waiting and run is not None and PROVIDER in run.waits
+                return ""

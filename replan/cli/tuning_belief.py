@@ -10,7 +10,7 @@ from typing import Any
 import trio
 import yaml
 
-from actors.config.policy_loader import load_policy, policy_document
+from actors.config.loader import load_policy, policy_document
 from actors.policy.belief_table import OTHER, BeliefTable
 from actors.policy.table import Policy
 from actors.values.format import counted

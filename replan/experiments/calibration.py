@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
-from actors.files.config_model import Config
-from actors.files.validation_errors import usage_problem
+from actors.files.validation_errors import Config, usage_problem
 from actors.files.yaml_document import read_document
 from actors.simulated.profile import Critic, Odds
 from actors.simulated.seeded import DIFFICULTIES, difficulties, draw

@@ -8,13 +8,12 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy
 from actors.execution.config import ExecutionConfig
 from actors.execution.events import AttemptDecided, ExecutionEvent, ExecutionStarted, ReplanRequested, TroubleDecided
 from actors.execution.machine import PLANNER, PROVER, ExecutionMachine
 from actors.execution.prepare import ExecutionInput, prepare_execution
-from actors.execution.proof import guard_of, prove
-from actors.execution.replan_brief import given_facts
+from actors.execution.replan_rules import given_facts, guard_of, prove
 from actors.execution.state import ExecutionState, State
 from actors.execution.trouble_questions import BY_HAND, GIVE_UP, REPLAN, TRY_AGAIN
 from actors.planning.config import RunConfig
@@ -22,8 +21,7 @@ from actors.planning.prepare import PlanningInput, prepare_planning
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.run.kind import Setup
 from actors.run.messages import Generated, Judged, RunMessage
-from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
-from actors.run.questions import USER, ClarificationRequested
+from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED, USER, ClarificationRequested
 from actors.run.tools import Ended, ToolRequested
 from actors.run.waits import CLOCK
 from actors.simulated.tool_world import Task, ToolOdds, ToolWorld, Ways, token_of

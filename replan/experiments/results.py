@@ -13,8 +13,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, ValidationError
 
-from actors.planning.call_events import ArtifactProduced
-from actors.planning.events import Outcome, PlanningEvent
+from actors.planning.events import ArtifactProduced, Outcome, PlanningEvent
 from actors.planning.state import PlanningState, State
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ids import step_of

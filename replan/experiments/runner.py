@@ -11,7 +11,7 @@ from actors.planning.prepare import RunRequest
 from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.results import Store, Trial
 from replan.setup.gc_tuning import tune
-from runtime.core.cost import MICRO, micro_limit
+from runtime.core.ledger import MICRO, micro_limit
 
 OnTrial = Callable[[int, int], None]
 """Called before the first trial and after every trial, with the number of finished trials and of all trials."""

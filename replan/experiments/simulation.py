@@ -21,9 +21,14 @@ from actors.handlers.briefs import CallOptions, GenerationBrief
 from actors.handlers.generators import material
 from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
-from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.config import RunConfig
-from actors.planning.events import JudgementRequested, PlanningEvent, RunStarted
+from actors.planning.events import (
+    ClassificationRequested,
+    GenerationRequested,
+    JudgementRequested,
+    PlanningEvent,
+    RunStarted,
+)
 from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import context_for
 from actors.planning.requests import prompt_bytes

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from replan.experiments.definition import ExecutionExperiment
 from replan.experiments.results import ExecutionTrial, StepUse, Trial
-from runtime.core.cost import MICRO
+from runtime.core.ledger import MICRO
 
 Cell = str | int | float | None
 Row = dict[str, Cell]

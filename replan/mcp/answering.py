@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from replan.mcp.asking import wait
 from replan.mcp.calls import Call
 from replan.service.bodies import Started
-from replan.service.encoding import encoded
 from replan.service.messages import hashed_key
 from replan.service.operations import Operation, Tool
 from replan.service.problems import MCP, in_terms, wrong_value
+from replan.service.requests import encoded
 from replan.setup.command_name import program
 from replan.views.errors import line_of_error
 from runtime.core.errors import ReplanError, UsageProblem

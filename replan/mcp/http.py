@@ -19,7 +19,7 @@ from replan.mcp.calls import Desk
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.web.guarding import START_BODY_MAX, Guard
-from replan.web.refused import as_http
+from replan.web.requests import as_http
 from replan.web.server import loopback_names
 
 PATH = "/mcp"

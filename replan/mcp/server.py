@@ -1,5 +1,6 @@
 """The MCP server: its handlers over the table of tools and the resources, whatever the transport."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.server import Server
@@ -18,18 +19,51 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
     TextResourceContents,
+    ToolAnnotations,
 )
+from mcp_types import Tool as ListedTool
 
 from actors.files.suggestions import nearest
 from replan.mcp.answering import ANSWER_BYTES_MAX, answered, failed
 from replan.mcp.calls import Call, Desk, caller_of
 from replan.mcp.resources import JSON, RESOURCES, TEMPLATES, read_resource
-from replan.mcp.toolbox import listed, offered
-from replan.service.encoding import encoded
+from replan.service.operations import OPERATIONS, Operation, Tool
 from replan.service.problems import MCP, in_terms
+from replan.service.requests import encoded
 from replan.setup.version import release
 from replan.views.errors import line_of_error
 from runtime.core.errors import ReplanError
+
+
+def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, Tool]]:
+    """Return the tools of a server by name, each with its operation."""
+    return {
+        operation.mcp.name: (operation, operation.mcp)
+        for operation in OPERATIONS
+        if operation.mcp is not None and (allow_execute or not operation.executes)
+    }
+
+
+def listed(operation: Operation, tool: Tool) -> ListedTool:
+    """Return a tool as clients list it. The annotations are hints; the scope is what counts."""
+    gives = operation.gives
+    assert not isinstance(gives, str), "a tool returns an object"
+    annotations = ToolAnnotations(
+        title=tool.title,
+        read_only_hint=not operation.writes,
+        destructive_hint=tool.destroys if operation.writes else None,
+        idempotent_hint=tool.repeats if operation.writes else None,
+        open_world_hint=operation.executes,
+    )
+    return ListedTool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.takes.model_json_schema(),
+        output_schema=gives.model_json_schema(mode="serialization"),
+        annotations=annotations,
+    )
+
 
 NAME = "replan"
 """The name of the server; what it seals is for a server of this name."""

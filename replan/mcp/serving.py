@@ -14,9 +14,9 @@ from replan.mcp.stdio import serve_stdio
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
-from replan.service.driving import drive_runs
 from replan.service.live import Hub
 from replan.service.resuming import WAITING_MAX
+from replan.service.service import drive_runs
 from replan.service.store import Store
 from replan.setup.home_folder import Home
 from replan.setup.settings import UserConfig

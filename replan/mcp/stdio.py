@@ -16,7 +16,7 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from runtime.logs import log
-from runtime.process.lines import Lines
+from runtime.process.group import Lines
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 """The longest message, in bytes: longer than any that the tools take."""

@@ -9,7 +9,7 @@ from replan.runs.deleting import is_over
 from replan.runs.families import family_of, runs_above
 from replan.runs.run_ids import ALL
 from runtime.journal.archive.steps import Family
-from runtime.journal.holding import place_moved_to
+from runtime.journal.head import place_moved_to
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 

@@ -7,7 +7,7 @@ from actors.run.ids import is_child
 from actors.run.open_question import decoded
 from replan.runs.run_ids import ALL
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
-from runtime.journal.holding import check_here, place_moved_to
+from runtime.journal.head import check_here, place_moved_to
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:

@@ -148,9 +148,7 @@ def _listed(repository: str) -> list[str]:
 def _run(command: Sequence[str], folder: Path) -> bytes:
     """Return what git prints, without the variables that would name another repository."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(  # noqa: S603 -- git itself, with paths of the user
-        command, cwd=folder, env=environment, check=True, capture_output=True, timeout=GIT_SECONDS
-    )
+    done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=GIT_SECONDS)  # noqa: S603 -- git itself, with paths of the user
     return done.stdout
 
 

@@ -13,8 +13,8 @@ from replan.runs.models import check_model
 from replan.runs.prepare import call_seconds_of, price_for
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import choose_model, read_user_config
-from runtime.core.cost import micro_limit
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import micro_limit
 from runtime.journal.port import Posted
 
 

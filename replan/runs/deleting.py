@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from actors.run.ending import FINAL
 from actors.run.ids import is_child
-from replan.runs.families import family_of, runs_above
+from replan.runs.families import check_own, family_of, runs_above
 from replan.runs.run_ids import ALL
-from replan.runs.tops import check_own
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Deleted, RunRow

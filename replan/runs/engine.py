@@ -16,6 +16,7 @@ from actors.run.result import RunResult
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.children import cancel_children
+from replan.runs.families import check_own
 from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model
@@ -24,7 +25,6 @@ from replan.runs.reader import Reading
 from replan.runs.resources import resources_for
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
-from replan.runs.tops import check_own
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.webhook import WebhookEntry

@@ -8,11 +8,12 @@ from typing import Any
 
 import trio
 
+from actors.run.questions import ClarificationRequested
+from actors.run.result import RunResult
+from replan.runs.cancelling import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
-from replan.runs.notify import Notifier
 from replan.runs.options import DriveOptions
-from replan.runs.undriven import record_crash, record_undrivable
 from replan.webhooks.sender import Sender
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
@@ -20,9 +21,32 @@ from runtime.dispatch.port import Dispatcher
 from runtime.drive.changes import ChangeSignal
 from runtime.drive.options import Ending, Stop
 from runtime.host.call_slots import SharedSlots
+from runtime.host.hook import Hook
 from runtime.host.host import Host
 from runtime.host.notices import Changed, Report, Trouble
 from runtime.process.identity import identity, is_dead
+
+
+class Notifier:
+    """Collects the questions that a run asks while it is driven. The hook runs in `tasks`, so that nothing waits."""
+
+    def __init__(self, hook: Hook, tasks: trio.Nursery, title: str) -> None:
+        self._hook, self._tasks, self._title = hook, tasks, title
+        self._ids: list[str] = []
+
+    def take(self, event: object) -> None:
+        """Note a question, if the event is one."""
+        if isinstance(event, ClarificationRequested):
+            self._ids.append(event.question_id)
+
+    def tell(self, result: RunResult) -> None:
+        """Call the hook if the run has asked something since the last call, and waits for an answer."""
+        if result.question is None or not self._ids:
+            return
+        ids, self._ids = [f"{result.run_id}/{name}" for name in self._ids], []
+        message = {"event": "waiting", "run_id": result.run_id, "title": self._title, "questions": ids}
+        self._tasks.start_soon(self._hook.call, message)
+
 
 REST_SECONDS = 5.0
 """A run that waits this long for a clock, or longer, is kept by the journal alone."""

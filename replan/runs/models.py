@@ -58,7 +58,7 @@ async def open_model(
 
             yield ScriptedModel.from_file(path, clock=clock, used=used)
         case Replay(run):
-            from runtime.models.replay import ReplayModel  # noqa: PLC0415
+            from runtime.models.scripted import ReplayModel  # noqa: PLC0415
 
             yield ReplayModel(await recorded(journal, run), name=text)
         case Named(name):

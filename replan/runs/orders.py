@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
 from actors.acquisition.prepare import AcquisitionInput
-from actors.acquisition.profile_files import shipped_profiles
+from actors.acquisition.profile_check import shipped_profiles
 from actors.config.loader import shipped_workflows
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.files.suggestions import nearest
@@ -25,8 +25,7 @@ from actors.values.attachments import Attachment
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.attaching import check_sizes, uploaded
 from replan.runs.changes import Changes
-from replan.runs.executing import ExecutionOptions, prepare_to_execute
-from replan.runs.execution_plans import PlanToExecute
+from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.prepare import Prepared, prepare
 from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem

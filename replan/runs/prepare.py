@@ -12,10 +12,9 @@ from actors.values.attachments import Attachment
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
-from replan.setup.prices import price_of
-from replan.setup.settings import Choice, UserConfig, choose_model, read_user_config
+from replan.setup.settings import Choice, UserConfig, choose_model, price_of, read_user_config
 from runtime.core.clock import SystemClock
-from runtime.core.cost import Price
+from runtime.core.ledger import Price
 from runtime.models.base_url import call_seconds
 
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from replan.runs.linked_runs import LinkedRun, made_from
+from replan.runs.families import LinkedRun, made_from, top_of
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
-from replan.runs.tops import top_of
-from runtime.journal.holding import place_moved_to
+from runtime.journal.head import place_moved_to
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 

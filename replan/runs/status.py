@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from runtime.journal.holding import place_moved_to
+from runtime.journal.head import place_moved_to
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from actors.execution.state import State
-from actors.tools.workspace_lock import ensure_free
+from actors.tools.workspace import ensure_free
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem

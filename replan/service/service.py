@@ -10,12 +10,17 @@ import trio
 
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
+from replan.runs.hosting import host
 from replan.runs.orders import Offer
 from replan.service.access import Principal, of_token
 from replan.service.limits import FAILURES_MAX, WRITES_MAX, Recent
 from replan.service.live import Hub
 from replan.service.refusals import RequestRefused
+from replan.service.resuming import resume_asked
 from replan.service.store import Scope, Store, WebState
+from replan.setup.settings import UserConfig
+from runtime.drive.options import Stop
+from runtime.host.notices import Report
 
 T = TypeVar("T")
 
@@ -99,3 +104,12 @@ class Service:
         """Count a write. Raises `RequestRefused` where there were too many in the last minute."""
         if not self.writes.add(who.client):
             raise RequestRefused(f"more than {WRITES_MAX} writes in a minute", "too_many", retry_after=60)
+
+
+async def drive_runs(
+    engine: Engine, config: UserConfig, asked: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
+) -> None:
+    """Drive the runs of a home, and those that are asked for, until a stop is requested. Raises as `host` does."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(resume_asked, engine, asked, stop=stop, report=report))
+        nursery.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))

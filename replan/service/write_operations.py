@@ -8,7 +8,7 @@ from typing import Any
 
 from actors.run.kind import PreparedRun
 from replan.runs.changes import Changes
-from replan.runs.execution_plans import plan_of_run
+from replan.runs.executing import plan_of_run
 from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
 from replan.service import messages
 from replan.service.requests import ProgramRequest

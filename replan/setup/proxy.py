@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from actors.files.config_model import Config, config_error
+from actors.files.validation_errors import Config, config_error
 
 EVERYBODY = "*"
 """Stands for every user that the proxy lets through."""

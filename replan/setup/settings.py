@@ -7,24 +7,24 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, assert_never
 
 from pydantic import Field, ValidationError, model_validator
 
-from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
-from actors.files.config_model import Config, config_error
-from actors.files.validation_errors import usage_problem
+from actors.config.model_spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from replan.setup.limit_fields import with_limits
 from replan.setup.proxy import ProxyEntry
 from replan.setup.webhook import WebhookEntry
-from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import FREE, Price, micro_limit
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
 from runtime.models.base_url import check_base_url
+from runtime.models.prices import find_price
 
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""
@@ -240,3 +240,16 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
             raise UsageProblem(f"{name} is set, but no model is named", place="REPLAN_MODEL", hint=hint)
     notice = "no model is configured: using the built-in, offline `rules` (REPLAN_MODEL or -m names another)"
     return Choice("rules", parse_model_spec("rules"), notice)
+
+
+def price_of(
+    spec: ModelSpec, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
+) -> Price | None:
+    """Return a model's price: zero for a model in this process, None where it is unknown."""
+    match spec:
+        case Rules() | Simulated() | Scripted() | Replay():
+            return FREE
+        case Named(name):
+            return find_price(name, base_url=base_url, own=own, at=at)
+        case _:
+            assert_never(spec)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
-from actors.files.config_model import Config, config_error
+from actors.files.validation_errors import Config, config_error
 from runtime.models.base_url import is_local, is_name
 
 PREFIX = "whsec_"

@@ -4,6 +4,9 @@ The conventions are in development, and their Python package marks its constants
 that are used stand here alone: those of open-telemetry/semantic-conventions-genai, first release of 2026.
 """
 
+from actors.config.model_spec import Named, parse_model_spec
+from runtime.core.errors import UsageProblem
+
 AGENT_NAME = "gen_ai.agent.name"
 CONVERSATION_ID = "gen_ai.conversation.id"
 ERROR_TYPE = "error.type"
@@ -60,3 +63,25 @@ OWN = "replan."
 
 SCOPE = "replan"
 """The name of the instrumentation scope."""
+
+
+_LONGEST = 200
+
+
+def model_label(model: str) -> str:
+    """Return the name of a model; of one in this process only its class, since the rest may be a path."""
+    if _is_named(model):
+        return model[:_LONGEST]
+    return model.partition(":")[0][:_LONGEST]
+
+
+def provider_label(model: str) -> str:
+    """Return `openai` for a server with OpenAI's interface, as the conventions ask; `replan` for our own models."""
+    return "openai" if _is_named(model) else "replan"
+
+
+def _is_named(model: str) -> bool:
+    try:
+        return isinstance(parse_model_spec(model), Named)
+    except UsageProblem:
+        return False

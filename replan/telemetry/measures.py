@@ -10,9 +10,9 @@ from actors.run.kind import Kind
 from actors.run.tools import ToolFinished
 from actors.run.traced import Marked
 from replan.telemetry import conventions as names
-from replan.telemetry.model_names import model_label
-from runtime.core.cost import MICRO
+from replan.telemetry.conventions import model_label
 from runtime.core.events import Record
+from runtime.core.ledger import MICRO
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ there before its end. The span of the whole run ends with the run's first end. W
 is under a span of its own, below the first.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,11 +27,36 @@ from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolReques
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar
 from actors.run.waits import DEADLINE, WaitEnded, WaitRequested
 from replan.telemetry import conventions as names
-from replan.telemetry.messages import input_messages, output_messages
-from replan.telemetry.model_names import model_label, provider_label
-from runtime.core.cost import MICRO
+from replan.telemetry.conventions import model_label, provider_label
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
+from runtime.core.ledger import MICRO
 from runtime.core.trace_ids import span_id, trace_id
+
+
+def input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:
+    """Return the attributes with the messages that a call got; none where they cannot be rebuilt."""
+    if kind.views.prompt is None:
+        return {}
+    try:
+        sent = kind.views.prompt(records, request_id, None)
+    except UsageProblem:
+        return {}
+    system = [{"type": "text", "content": text} for role, text in sent.messages if role == "system"]
+    others = [
+        {"role": role, "parts": [{"type": "text", "content": text}]} for role, text in sent.messages if role != "system"
+    ]
+    attributes = {names.INPUT_MESSAGES: json.dumps(others, ensure_ascii=False)}
+    if system:
+        attributes[names.SYSTEM_INSTRUCTIONS] = json.dumps(system, ensure_ascii=False)
+    return attributes
+
+
+def output_messages(content: str, finish_reason: str) -> str:
+    """Return a reply as the JSON of messages."""
+    parts = [{"type": "text", "content": content}]
+    return json.dumps([{"role": "assistant", "parts": parts, "finish_reason": finish_reason}], ensure_ascii=False)
+
 
 WITHDRAWN = "withdrawn"
 """The error type of work that nobody needed any more, or that was open at the run's end."""

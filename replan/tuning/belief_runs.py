@@ -12,8 +12,7 @@ import trio
 
 from actors.planning.agreement import came_again
 from actors.planning.config import RunConfig
-from actors.planning.decision_event import Decided
-from actors.planning.events import PlanningEvent, VerdictReached
+from actors.planning.events import Decided, PlanningEvent, VerdictReached
 from actors.planning.kind import PLANNING
 from actors.planning.machine import PlanningMachine
 from actors.planning.rules import situation_of

@@ -16,18 +16,17 @@ from typing import Any
 
 import yaml
 
-from actors.config.loader import read_workflow
+from actors.config.loader import load_policy, read_workflow
 from actors.config.model_spec import Simulated, parse_model_spec
-from actors.config.policy_loader import load_policy
 from actors.config.shipped_files import find_named
-from actors.files.document import Document
+from actors.files.yaml_document import Document
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import Curve, curves_of
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
 from replan.experiments.results import CUT_SHORT, Store, Trial
 from replan.experiments.tables import Interval, mean_interval, wilson_interval
-from runtime.core.cost import MICRO, micro_limit
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import MICRO, micro_limit
 
 FILES = "entrants"
 """The subfolder with the workflow files of the entrants."""

@@ -5,8 +5,7 @@ from typing import Any
 
 from actors.run.state import RunState
 from actors.values.format import counted, money
-from runtime.core.cost import MICRO
-from runtime.core.ledger import Amount
+from runtime.core.ledger import MICRO, Amount
 
 
 @dataclass(frozen=True, slots=True)

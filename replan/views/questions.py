@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from actors.run.open_question import decoded
-from actors.run.question_text import question_parts
+from actors.run.open_question import decoded, question_parts
 from actors.values.answers import TEXT, expected_answer, kind_of
 
 if TYPE_CHECKING:

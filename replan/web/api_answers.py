@@ -5,12 +5,11 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from replan.service.encoding import encoded
 from replan.service.problems import HTTP, in_terms
 from replan.service.refusals import RequestRefused
+from replan.service.requests import encoded
 from replan.views.errors import error_fields
-from replan.web.refused import as_http
-from replan.web.requests import status_of_error
+from replan.web.requests import as_http, status_of_error
 from runtime.core.errors import ReplanError
 
 

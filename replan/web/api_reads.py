@@ -14,12 +14,10 @@ from replan.runs.cached import MARK
 from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
-from replan.views.records import record_to_json
-from replan.views.replies import replies
+from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
 from replan.web.api_answers import answered
-from replan.web.exports import document
-from replan.web.record_pages import place_of
+from replan.web.record_pages import document, place_of
 from replan.web.runs_page import QUERY_MAX, matches, page_number
 from replan.web.site import Site
 from replan.web.streams import RETRY_MILLISECONDS, EventStream, event

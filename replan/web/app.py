@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import inbox, opening, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
+from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import Guard
 from replan.web.health import HEALTH, Health, health_routes
@@ -61,7 +61,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     question = "/questions/{run}/{name}"
     return [
         Route("/", reading(site, inbox.inbox)),
-        Route(OPENING, partial(opening.show_opening, site)),
+        Route(OPENING, partial(sign_in.show_opening, site)),
         *(signing if site.proxy is None else []),
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),

@@ -1,19 +1,46 @@
 """The pages below a run: the prompt and replies of an attempt, the records, the documents."""
 
+import json
+from typing import TYPE_CHECKING
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.runs.cached import MARK
+from replan.runs.shown import read_shown
 from replan.service.access import Principal
+from replan.setup.command_name import program
 from replan.views.errors import line_of_error
-from replan.views.records import record_line
-from replan.views.replies import replies
-from replan.web.exports import document
+from replan.views.records import record_line, replies
 from replan.web.requests import page
 from replan.web.site import Site
 from replan.web.streams import cursor_at
 from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
+
+FORMS = {
+    "json": ("plan", "application/json", "json"),
+    "markdown": ("markdown", "text/markdown; charset=utf-8", "md"),
+    "github-checklist": ("github-checklist", "text/markdown; charset=utf-8", "checklist.md"),
+    "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
+}
+"""The forms of a plan: the kind's document, the type of the file, and its suffix."""
+
+
+async def document(reader: "Reading", run: str, form: str) -> Response:
+    """Return a document of a run. Raises `HTTPException` for a form that there is not, and `UsageProblem`."""
+    shown = await read_shown(reader, run)
+    known = FORMS.get(form)
+    make = None if known is None else shown.loaded.kind.views.documents.get(known[0])
+    if known is None or make is None:
+        raise HTTPException(404, f"a run of kind {shown.loaded.kind.name!r} has no such document")
+    made = make(shown.loaded.state, shown.result, program())
+    text = json.dumps(made.json, indent=2, ensure_ascii=False) + "\n" if made.text is None else made.text
+    name = f'attachment; filename="{shown.row.run}.{known[2]}"'
+    return Response(text.encode("utf-8", "replace"), media_type=known[1], headers={"content-disposition": name})
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:

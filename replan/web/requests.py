@@ -11,13 +11,24 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from replan.service.access import Principal, same
-from replan.service.refusals import RequestRefused
+from replan.service.refusals import Reason, RequestRefused
 from replan.service.store import Scope
 from replan.views.errors import line_of_error
-from replan.web.refused import STATUSES
 from replan.web.rendering import render
 from replan.web.site import Site
 from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
+
+STATUSES: Mapping[Reason, int] = {"unauthorized": 401, "forbidden": 403, "conflict": 409, "too_many": 429}
+"""The status of each reason."""
+
+
+def as_http(refused: RequestRefused) -> HTTPException:
+    """Return a refusal as the error of HTTP that says the same."""
+    headers = {"www-authenticate": "Bearer"} if refused.reason == "unauthorized" else {}
+    if refused.retry_after is not None:
+        headers["retry-after"] = str(refused.retry_after)
+    return HTTPException(STATUSES[refused.reason], str(refused), headers)
+
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 """Answers a GET of a browser that is signed in."""

@@ -14,15 +14,13 @@ from replan.views.budget import budget_bars
 from replan.views.demand_rows import demand_rows
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
-from replan.views.row_pages import RowPage, row_page, tree_page
-from replan.web.exports import FORMS
-from replan.web.record_pages import place_of
+from replan.views.rows import RowPage, row_page, tree_page
+from replan.web.record_pages import FORMS, place_of
 from replan.web.requests import page
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
 from replan.web.streams import cursor_at
-from runtime.core.cost import MICRO
-from runtime.core.ledger import Limits
+from runtime.core.ledger import MICRO, Limits
 
 ROWS_MAX = 200
 """Rows of a result, and of a tree, that a page shows."""

@@ -13,7 +13,7 @@ from replan.views.rows import row_to_json
 from replan.web.requests import page
 from replan.web.site import Site
 from replan.web.streams import cursor_of
-from runtime.core.cost import MICRO
+from runtime.core.ledger import MICRO
 from runtime.journal.port import RunFilter, RunRow
 
 ROWS_MAX = 100

@@ -12,9 +12,9 @@ from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
 from replan.service.access import with_sign_in
-from replan.service.driving import drive_runs
 from replan.service.live import Hub
 from replan.service.resuming import WAITING_MAX
+from replan.service.service import drive_runs
 from replan.service.store import Store, WebState
 from replan.setup.home_folder import Home
 from replan.setup.proxy import ProxyEntry

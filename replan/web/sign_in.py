@@ -1,11 +1,11 @@
 """Signing in with the one-time token that `replan serve` prints, and signing out."""
 
 import re
-from functools import partial
+from functools import cache, partial
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from replan.service.access import Principal, signed_in
 from replan.service.refusals import RequestRefused
@@ -57,3 +57,15 @@ async def sign_out(site: Site, request: Request, who: Principal, form: Form) -> 
 def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
     common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
     return render("sign_in.html", {**common, "trouble": trouble, "program": program()}, status)
+
+
+async def show_opening(site: Site, request: Request) -> Response:
+    """Return the page. It needs no session, and reads none."""
+    return HTMLResponse(_page(button=request.headers["host"].lower() in site.hosts_named))
+
+
+@cache
+def _page(*, button: bool) -> bytes:
+    values = {"csrf": "", "signed_in": False, "live": None, "here": "", "notice": "", "user": ""}
+    values |= {"button": button, "program": program()}
+    return bytes(render("opening.html", values).body)

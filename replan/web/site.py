@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from replan.service.access import Principal
+from replan.service.access import SESSION_SECONDS, Principal, Sessions
 from replan.service.limits import Streams
 from replan.service.service import Service
-from replan.service.sessions import SESSION_SECONDS, Sessions
 from replan.setup.proxy import ProxyEntry
 from replan.web.proxied import user_of
 from replan.web.run_parts import PartsMaker

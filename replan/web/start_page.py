@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS
-from replan.runs.execution_plans import plan_of_run
+from replan.runs.executing import plan_of_run
 from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offered
 from replan.service.access import Principal
 from replan.service.messages import hashed_key

@@ -1,5 +1,9 @@
 """Posting one message: signed, within a time limit, without following redirects, and without reading the answer."""
 
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -9,11 +13,18 @@ import trio
 from replan.setup.version import release
 from replan.setup.webhook import WebhookEntry, key_of
 from replan.webhooks.messages import WebhookMessage
-from replan.webhooks.signing import signatures
 from runtime.models.base_url import is_loopback
 
 if TYPE_CHECKING:
     import httpx2
+
+
+def signatures(keys: Iterable[bytes], message_id: str, timestamp: int, body: bytes) -> str:
+    """Return the value of `webhook-signature`: one signature for each key, so that either of two secrets verifies."""
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    digests = (hmac.new(key, signed, hashlib.sha256).digest() for key in keys)
+    return " ".join(f"v1,{base64.b64encode(digest).decode()}" for digest in digests)
+
 
 POST_SECONDS = 15.0
 """How long one try may take in all, as Standard Webhooks advises 15 to 30 seconds."""
@@ -37,7 +48,7 @@ class Posted:
 
 def open_client(entry: WebhookEntry) -> "httpx2.AsyncClient":
     """Return a client for one receiver. Proxies of the environment are used, but not to this machine."""
-    import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
+    import httpx2  # noqa: PLC0415 -- as above
 
     local = is_loopback(urlsplit(entry.url).hostname or "")
     return httpx2.AsyncClient(follow_redirects=False, trust_env=not local, timeout=httpx2.Timeout(POST_SECONDS))
@@ -50,7 +61,7 @@ async def post(
     now: float,
 ) -> Posted:
     """Post a message at a time in UTC seconds since 1970. Its failures are returned, and not raised."""
-    import httpx2  # noqa: PLC0415 -- as above
+    import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
 
     keys = [key for secret in entry.secrets if (key := key_of(secret)) is not None]
     timestamp = int(now)

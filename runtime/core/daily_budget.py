@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from runtime.core.cost import MICRO
-from runtime.core.ledger import ZERO, Amount
+from runtime.core.ledger import MICRO, ZERO, Amount
 
 DAY_SECONDS = 86_400
 

@@ -27,11 +27,11 @@ A rejection by a guard is a value, never an error.
 
 from typing import TYPE_CHECKING
 
-from runtime.core.owner import describe
+from runtime.core.names import describe
 
 if TYPE_CHECKING:
     from runtime.core.daily_budget import HomeBudget
-    from runtime.core.halt import Halt
+    from runtime.core.messages import Halt
 
 
 class ReplanError(Exception):

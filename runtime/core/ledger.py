@@ -1,18 +1,6 @@
-"""The ledger: limits, and what is reserved, spent and unknown against them. Pure.
+"""The ledger: limits, and what is reserved, spent and unknown against them; and what a call costs. Pure."""
 
-A request reserves its worst case in the transaction that asks for it; the reply settles it at what was used. A call
-that may or may not have been charged (a cut connection, a killed process, withdrawn work) stays charged at the reserved
-amount, as `unknown`. So no reservation takes `spent + unknown + reserved` past a limit, at any concurrency and across
-crashes.
-
-Usage is booked as the provider reports it, even where that is more than was reserved. So the spent tokens and money can
-exceed a limit, by the amount that replies in flight used beyond their reservations. A reservation covers the bytes of
-the prompt and of the schema, and the output cap, so this does not happen with providers that respect the request. When
-a limit is exceeded, the next reservation fails and the run stops.
-
-Money is counted in whole micro-dollars, rounded up, so that sums are exact.
-"""
-
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -21,8 +9,60 @@ from typing import Any
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from runtime.core.copies import changed, without
-from runtime.core.cost import Price, Usage
 from runtime.core.events import Seconds, Value
+
+MICRO = 1_000_000
+"""Micro-dollars in a dollar. Money is counted in whole micro-dollars, so that sums are exact."""
+
+MTOK = 1_000_000
+"""The number of tokens that price lists quote prices for."""
+
+
+class Usage(Value):
+    """The tokens of one call, as the provider reports them."""
+
+    input_tokens: int = 0
+    """Tokens of the prompt."""
+    output_tokens: int = 0
+    """Tokens that the model wrote."""
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+
+def micro_limit(usd: float) -> int:
+    """Return a limit in dollars as whole micro-dollars, rounded down, but at least 1."""
+    return max(1, int(usd * MICRO))
+
+
+class Price(Value):
+    """US dollars per token, and the source of the numbers.
+
+    Where a price depends on tiers or on the time of day, the highest one is used, so that a reservation is never too
+    small.
+    """
+
+    input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    """Dollars for one token of the prompt."""
+    output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    """Dollars for one token of the reply."""
+    source: str = ""
+    """Where the numbers come from, such as the name of a price list; may be empty."""
+
+    @classmethod
+    def per_mtok(cls, input_usd: float, output_usd: float, source: str) -> "Price":
+        """Return a price from dollars per million tokens, as lists quote it."""
+        return cls(input_per_token_usd=input_usd / MTOK, output_per_token_usd=output_usd / MTOK, source=source)
+
+    def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
+        """Return the price of a call in whole micro-dollars, rounded up."""
+        usd = input_tokens * self.input_per_token_usd + output_tokens * self.output_per_token_usd
+        return math.ceil(round(usd * MICRO, 6))
+
+
+FREE = Price(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")
 
 
 class Limit(StrEnum):

@@ -5,10 +5,18 @@ much time has passed between two messages that one driver takes.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from runtime.core.events import Event
-from runtime.core.halt import Halt
+
+Halt = Literal["", "provider", "plugin", "reply"]
+"""What only a person can mend; empty for nothing.
+
+- `provider`: the provider refuses what it is asked.
+- `plugin`: a plug-in of the user has failed.
+- `reply`: the model's replies are cut, or filtered, again and again.
+"""
+
 
 M = TypeVar("M")
 

@@ -4,27 +4,70 @@ Procrastinate's `JobManager` only awaits its connector. So with a connector on a
 as it is: no event loop of asyncio, and no worker loop that would fetch more jobs than there are free slots.
 """
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
+from procrastinate.connector import BaseAsyncConnector
 from procrastinate.manager import JobManager
+from psycopg.rows import dict_row
 
 from runtime.core.errors import JournalError
 from runtime.dispatch import tables
-from runtime.dispatch.connector import OnThread, in_transaction
 from runtime.dispatch.port import Job
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead
 from runtime.journal.postgres import reading
 from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.connecting import NOW, Connection, Link
+from runtime.journal.postgres.connecting import NOW, Connection, Link, end
 from runtime.journal.postgres.failures import explain
+from runtime.journal.postgres.transaction import begun
 from runtime.journal.thread import ConnectionThread, open_thread
 
 T = TypeVar("T")
+
+_PATH = f"SELECT set_config('search_path', '{tables.SCHEMA}, pg_catalog', true)"
+
+
+class OnThread(BaseAsyncConnector):
+    """Runs Procrastinate's statements on a thread, each in a transaction of its own."""
+
+    def __init__(self, thread: ConnectionThread[Link]) -> None:
+        self._thread = thread
+
+    async def execute_query_async(self, query: Any, **arguments: Any) -> None:
+        """Run a statement."""
+        await self.execute_query_all_async(query, **arguments)
+
+    async def execute_query_one_async(self, query: Any, **arguments: Any) -> dict[str, Any]:
+        """Return the first row of a statement."""
+        return (await self.execute_query_all_async(query, **arguments))[0]
+
+    async def execute_query_all_async(self, query: Any, **arguments: Any) -> list[dict[str, Any]]:
+        """Return the rows of a statement."""
+
+        def work(connection: Connection) -> list[dict[str, Any]]:
+            with connection.cursor(row_factory=dict_row) as cursor:
+                return cursor.execute(query, arguments).fetchall()
+
+        return await self._thread.do(partial(in_transaction, work))
+
+
+def in_transaction(work: Callable[[Connection], T], link: Link) -> T:
+    """Run a function in a transaction that finds Procrastinate's tables. Raises `psycopg.Error`."""
+    connection = link.connection()
+    try:
+        batch = begun(connection)
+        batch.add(_PATH)
+        batch.run()
+        result = work(connection)
+        connection.execute("COMMIT")
+        return result
+    finally:
+        end(connection)
+
 
 STALLED_SECONDS = 30.0
 """A worker that has not told for so long that it lives has left its jobs behind."""

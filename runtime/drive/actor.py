@@ -2,7 +2,8 @@
 
 An actor holds no state that matters. An exception in a handler is a bug. Repeatable work is tried again a bounded
 number of times (OTP's restart intensity); other work, and work that keeps failing, is answered with `Crashed`, and the
-log has the traceback. An error whose attribute `halt` is set (`runtime.core.halt`) says that the run is to be parked.
+log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) says that the run is to be
+parked.
 """
 
 import os
@@ -14,8 +15,7 @@ from typing import Generic, TypeVar, cast
 import trio
 
 from runtime.core.errors import Halted, JournalError
-from runtime.core.halt import Halt
-from runtime.core.messages import Crashed
+from runtime.core.messages import Crashed, Halt
 from runtime.drive.envelope import Envelope, Handler
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in

@@ -22,11 +22,10 @@ from runtime.core.messages import Mailed, Parking, Resumed, stamped
 from runtime.drive.actor import Actor
 from runtime.drive.changes import ChangeSignal, Polling
 from runtime.drive.envelope import Delivery, Envelope, Report
-from runtime.drive.lease import LeaseKeeper
+from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
 from runtime.drive.mailbox import Mailbox
 from runtime.drive.options import Admission, Ending, LeaseTerms, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
-from runtime.drive.takeover import end_by_message, takeover
 from runtime.journal.port import Journal
 from runtime.logs import log
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from runtime.core.daily_budget import Account
-from runtime.core.errors import JournalDamaged
+from runtime.core.errors import JournalDamaged, RunMoved
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import GENESIS, Tip, genesis
@@ -54,7 +54,7 @@ class RunHead(NamedTuple):
     last_consumed: int = 0
     """The highest id of a message that a record has consumed, or 0."""
     owner: str | None = None
-    """The process that holds its lease, or where it was moved (`runtime.journal.holding`)."""
+    """The process that holds its lease, or where it was moved (`runtime.journal.head`)."""
     end: float = 0.0
     """When the lease ends."""
     epoch: int = 0
@@ -158,3 +158,26 @@ def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
         epoch,
         number,
     )
+
+
+_MOVED = "moved to "
+
+MOVED_UNTIL = 253_402_300_799.0
+"""When the lease of a moved run ends: with the year 9999."""
+
+
+def moved_to(place: str) -> str:
+    """Return the owner of a run that was moved to a place."""
+    return f"{_MOVED}{place}"
+
+
+def place_moved_to(owner: str | None) -> str | None:
+    """Return where a run was moved; None for one that was not."""
+    return owner.removeprefix(_MOVED) if owner is not None and owner.startswith(_MOVED) else None
+
+
+def check_here(run: str, owner: str | None) -> None:
+    """Raise `RunMoved` if the run was moved to another journal."""
+    place = place_moved_to(owner)
+    if place is not None:
+        raise RunMoved(run, place)

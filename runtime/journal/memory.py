@@ -5,27 +5,277 @@ is called just before and just after the commit of every operation, and may rais
 or a crash with everything written and not reported.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
 import trio
 
 from runtime.core.clock import Clock
 from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import RunExists, RunNotFound
 from runtime.core.events import Codec
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal import rules
+from runtime.journal.chain import Stored
+from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
+from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
-from runtime.journal.memory_cursors import MemoryCursors
-from runtime.journal.memory_slots import MemorySlots
-from runtime.journal.memory_store import MemoryReader, MemoryStore
 from runtime.journal.operations import Operations
-from runtime.journal.port import Dead, Deleted, HostRow, Journal
-from runtime.journal.raw import Reader
-from runtime.journal.rules import Work
+from runtime.journal.port import Dead, Deleted, HostRow, InboxItem, Journal
+from runtime.journal.raw import Part, Reader, part_of
+from runtime.journal.rules import Change, Locked, Work, may_hold, named_texts
+from runtime.journal.slots import Slots, granted
 from runtime.journal.validation import check_text
 
 E = TypeVar("E")
 T = TypeVar("T")
+
+
+@dataclass
+class HeldRun:
+    """A run: its row, its records and its messages."""
+
+    head: RunHead
+    rows: list[Stored] = field(default_factory=list)
+    posted: list[InboxItem] = field(default_factory=list)
+
+    @property
+    def consumed(self) -> set[int]:
+        """The messages that records have consumed."""
+        return {row.inbox for row in self.rows if row.inbox is not None}
+
+
+@dataclass
+class MemoryCursor:
+    """What a store keeps of one cursor."""
+
+    owner: str | None = None
+    """The process that holds it; None for nobody."""
+    until: float = 0.0
+    """When the hold ends (UTC seconds since 1970)."""
+    positions: dict[str, int] = field(default_factory=dict)
+    """The place of the last record that it has passed, by run."""
+
+
+@dataclass
+class MemoryStore:
+    """What was committed to a journal in memory. It stays when the journal is closed, and can be opened again."""
+
+    runs: dict[str, HeldRun] = field(default_factory=dict)
+    """The runs by their ids, in the order of their admission."""
+    texts: dict[str, bytes] = field(default_factory=dict)
+    """The long texts of all events, each stored once, by its hash in hex."""
+    days: dict[tuple[str, int], Amount] = field(default_factory=dict)
+    """What the runs of each tenant, and all together, have committed on each UTC day; days are counted from 1970."""
+    hosts: dict[str, HostRow] = field(default_factory=dict)
+    """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
+    cursors: dict[str, MemoryCursor] = field(default_factory=dict)
+    """The cursors by name."""
+    slots: dict[str, dict[str, tuple[Slots, float]]] = field(default_factory=dict)
+    """What each host has of the slots for each provider, and when that ends."""
+    version: int = 0
+    """The number of commits so far, as `Journal.version` returns it."""
+
+    def held(self, run: str) -> HeldRun:
+        """Return a run. Raises `RunNotFound`."""
+        if run not in self.runs:
+            raise RunNotFound(run)
+        return self.runs[run]
+
+    def carry_out(self, work: Work[T], now: float, budget: HomeBudget) -> T:
+        """Let a work decide, and change the store; raise the reason before anything has changed."""
+        if work.new is not None and work.run in self.runs:
+            raise RunExists(work.run)
+        new = work.new and HeldRun(work.new._replace(created=now, updated=now))
+        held = new or self.held(work.run)
+        message = next((item for item in held.posted if item.key == work.key), None)
+        consumes = [inbox for inbox in work.consumes if 0 < inbox <= len(held.posted)]
+        consumed = held.consumed if consumes else set[int]()
+        change = work.decide(Locked(held.head, now, message, {inbox: inbox not in consumed for inbox in consumes}))
+        self.days |= self._booked(change, now, budget)
+        if change.head is not None:
+            held.head = change.head
+        held.rows += change.records
+        held.posted += [change.posted] if change.posted is not None else []
+        for entry in work.entries:
+            self.texts.update(entry.texts)
+        self.runs[work.run] = held
+        return change.result
+
+    def _booked(self, change: Change[Any], now: float, budget: HomeBudget) -> dict[tuple[str, int], Amount]:
+        """Return the new totals of days. Raises `HomeBudgetSpent`."""
+        booking, days = change.booking, dict[tuple[str, int], Amount]()
+        if booking is None or change.head is None:
+            return days
+        for tenant, limits in budget.of(change.head.placement.tenant).items():
+            key = tenant, booking.day
+            days[key] = self.days.get(key, ZERO) + booking.change
+            rules.check_total(limits, days[key], booking, now)
+        return days
+
+    def delete(self, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
+        """As `Journal.delete`."""
+        for run, last_seq in runs.items():
+            rules.check_deletable(self.held(run).head, last_seq, now, dead)
+        deleted = [self.runs.pop(run) for run in runs]
+        for cursor in self.cursors.values():
+            cursor.positions = {run: seq for run, seq in cursor.positions.items() if run not in runs}
+        unused = {digest.hex() for digest in _named(deleted) - _named(self.runs.values())} & self.texts.keys()
+        sizes = [len(self.texts.pop(digest)) for digest in unused]
+        return Deleted(len(deleted), len(sizes), sum(sizes))
+
+
+def _named(runs: Iterable[HeldRun]) -> set[bytes]:
+    return named_texts(row.body for held in runs for row in held.rows)
+
+
+class MemoryReader(Reader):
+    """A snapshot of a store in memory."""
+
+    def __init__(self, store: MemoryStore, now: float) -> None:
+        """Take the store and the time."""
+        self._store, self.now = store, now
+
+    def names(self, *, recorded: bool = False) -> list[str]:
+        """As `Reader.names`."""
+        return [run for run, held in self._store.runs.items() if held.rows or not recorded]
+
+    def head(self, run: str, *, asks: bool = False) -> RunHead:  # noqa: ARG002 -- they are at hand
+        """As `Reader.head`."""
+        return self._store.held(run).head
+
+    def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
+        """As `Reader.part`; each row is taken for an append."""
+        stored = self._store.held(head.run).rows
+        return part_of(head, stored, frozenset(row.seq for row in stored), after, rows)
+
+    def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
+        """As `Reader.messages`."""
+        return self._store.held(run).posted[max(0, after) :][:limit]
+
+    def text(self, digest: str) -> bytes | None:
+        """As `Reader.text`."""
+        return self._store.texts.get(digest)
+
+    def hosts(self) -> list[HostRow]:
+        """As `Reader.hosts`."""
+        return [row for row in self._store.hosts.values() if row.until > self.now]
+
+    def spending(self) -> dict[tuple[str, int], Amount]:
+        """As `Reader.spending`."""
+        return self._store.days
+
+
+class MemorySlots:
+    """The methods of `runtime.journal.slots.CallSlots`."""
+
+    _clock: Clock
+    _store: MemoryStore
+    _commit: Callable[[str, Callable[[], Any]], Awaitable[Any]]
+
+    async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
+        """As `CallSlots.take_slots`."""
+        check_text(provider, "provider")
+        check_text(host, "host")
+        now, store = self._clock.now(), self._store
+
+        def commit() -> int:
+            rows = {name: row for name, row in store.slots.get(provider, {}).items() if row[1] > now and name != host}
+            held = granted(using, wanted, most, [slots for slots, _ in rows.values()])
+            if wanted or held:
+                rows[host] = Slots(held, wanted), now + ttl
+            store.slots[provider] = rows
+            return held
+
+        return int(await self._commit("take_slots", commit))
+
+
+class MemoryCursors:
+    """The methods of `runtime.journal.cursors.Cursors`."""
+
+    _clock: Clock
+    _store: MemoryStore
+    _commit: Callable[[str, Callable[[], Any]], Awaitable[Any]]
+
+    async def hold_cursor(
+        self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
+    ) -> bool:
+        """As `Cursors.hold_cursor`."""
+        check_text(name, "name")
+        check_text(owner, "owner")
+        now, store = self._clock.now(), self._store
+
+        def commit() -> bool:
+            held = store.cursors.get(name)
+            if held is None:
+                runs = store.runs.items()
+                passed = {run: each.head.tip.seq for run, each in runs if each.head.summary.status in skip}
+                held = store.cursors[name] = MemoryCursor(positions=passed)
+            if not may_hold(held.owner, held.until, owner, now, dead):
+                return False
+            held.owner, held.until = owner, now + ttl
+            return True
+
+        return bool(await self._commit("hold_cursor", commit))
+
+    async def leave_cursor(self, name: str, owner: str) -> None:
+        """As `Cursors.leave_cursor`."""
+
+        def commit() -> None:
+            held = self._store.cursors.get(name)
+            if held is not None and held.owner == owner:
+                held.owner = None
+
+        await self._commit("leave_cursor", commit)
+
+    async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
+        """As `Cursors.move_cursor`."""
+
+        def commit() -> bool:
+            held = self._store.cursors.get(name)
+            if held is None or held.owner != owner:
+                return False
+            for run, seq in positions.items():
+                if run in self._store.runs:
+                    last = self._store.runs[run].head.tip.seq
+                    held.positions[run] = max(held.positions.get(run, 0), min(seq, last))
+            return True
+
+        return bool(await self._commit("move_cursor", commit))
+
+    async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
+        """As `Cursors.behind`."""
+        await trio.lowlevel.checkpoint()
+        cursor = self._store.cursors.get(name) or MemoryCursor()
+        rows = [
+            Behind(number, run, each.head.kind, each.head.format, cursor.positions.get(run, 0), each.head.tip.seq)
+            for number, (run, each) in enumerate(self._store.runs.items(), 1)
+        ]
+        return [row for row in rows if row.number > beyond and row.last_seq > row.position][:limit]
+
+    async def tally(self) -> list[Tally]:
+        """As `Cursors.tally`."""
+        await trio.lowlevel.checkpoint()
+        now, tallies = self._clock.now(), dict[tuple[str, str], Tally]()
+        for head in (held.head for held in self._store.runs.values()):
+            key, due = (head.kind, head.summary.status), head.summary.due if head.tip.seq else None
+            free = head.owner is None or head.end <= now
+            undriven = head.updated if due is not None and due <= now and free else None
+            old = tallies.get(key, Tally(*key, 0))
+            tallies[key] = Tally(
+                *key,
+                old.runs + 1,
+                _earlier(old.waiting_since, head.summary.waiting_since),
+                _earlier(old.undriven_since, undriven),
+            )
+        return [tallies[key] for key in sorted(tallies)]
+
+
+def _earlier(one: float | None, other: float | None) -> float | None:
+    return min((time for time in (one, other) if time is not None), default=None)
+
 
 Moment = Literal["before", "after"]
 

@@ -15,11 +15,10 @@ from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
 from runtime.journal.chain import Stored, Tip, decode, verify
-from runtime.journal.deletion import named_texts
 from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codec_of
 from runtime.journal.port import Dead, Deleted, Due, HostRow, InboxItem, RunFilter, RunRow
-from runtime.journal.rules import Work
+from runtime.journal.rules import Work, named_texts
 
 TextOf = Callable[[str], bytes | None]
 """Returns the UTF-8 bytes of the text with a hash, given in hex."""

@@ -5,6 +5,8 @@ A store carries out a `Work` in a transaction: it reads what the work names (`Lo
 same in SQL, so that it need not read all runs.
 """
 
+import base64
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -13,8 +15,7 @@ from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, Run
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend
-from runtime.journal.head import RunHead
-from runtime.journal.holding import MOVED_UNTIL, check_here, moved_to, place_moved_to
+from runtime.journal.head import MOVED_UNTIL, RunHead, check_here, moved_to, place_moved_to
 from runtime.journal.kinds import Formats, check_drivable, drivable
 from runtime.journal.port import Dead, Due, InboxItem, Posted
 from runtime.journal.validation import Entry
@@ -257,3 +258,16 @@ def _consumed(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int]:
             raise JournalError(f"run {run!r}: the posted message {inbox} was consumed already")
         consumed.add(inbox)
     return consumed
+
+
+_NAME = re.compile(rb'(?<=")[A-Za-z0-9_-]{43}(?=")')
+"""A SHA-256 in base64 without padding, as a whole JSON string (`runtime.core.events`)."""
+
+
+def named_texts(bodies: Iterable[bytes]) -> set[bytes]:
+    """Return the hashes of all texts that stored events may name, 32 bytes each."""
+    return {_hash(name) for body in bodies for name in _NAME.findall(body)}
+
+
+def _hash(name: bytes) -> bytes:
+    return base64.urlsafe_b64decode(name + b"=")

@@ -15,8 +15,7 @@ import trio
 
 from runtime.core.clock import Clock
 from runtime.models.base_url import OPENAI_URL
-from runtime.models.completion import listed_models
-from runtime.models.event_stream import STREAM_FACTOR, CompletionReader
+from runtime.models.completion import STREAM_FACTOR, CompletionReader, listed_models
 from runtime.models.faults import provider_text, status_fault, unresolved
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.probe import PROBE_SECONDS, Listed

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-from runtime.core.cost import Usage
 from runtime.core.events import Value
+from runtime.core.ledger import Usage
 
 
 class FaultKind(StrEnum):

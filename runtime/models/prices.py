@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from runtime.core.cost import Price
+from runtime.core.ledger import Price
 from runtime.models.base_url import OPENAI_URL
 
 PROMPT_TOKENS_MAX = 100_000

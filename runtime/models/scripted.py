@@ -1,17 +1,4 @@
-"""A model whose replies are in a file or a mapping: for tests and examples, without a provider.
-
-The script is a mapping from step ids to lists, which are used in the order of the requests::
-
-    g_analysis:
-      - {problem_type: bug_fix, language: python}     # a JSON value: the reply that says it
-      - "Sorry, I cannot do that."                    # a text: the reply itself
-      - {fault: rate_limited, retry_after: 2}         # a fault of this kind; also `message`, `status`
-      - {reply: {problem_type: feature}, delay_seconds: 0.5, usage: {input_tokens: 900, output_tokens: 80}}
-    g_plan/v1.a1: {plan_id: p1, steps: []}            # the answer to exactly this request
-
-A key that is a whole request id takes precedence over the step's list. It depends neither on the order of requests nor
-on those of an earlier process. Its tries (`.t2`) get the same answer unless they have keys of their own.
-"""
+"""Models whose replies are known before: in a file or a mapping, or those of a recorded run."""
 
 import json
 import re
@@ -26,9 +13,9 @@ import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
+from runtime.core.ledger import Usage
 from runtime.core.pydantic_messages import describe
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
@@ -257,3 +244,31 @@ def _read_entry(value: Any, where: str) -> _Scripted:
         raise UsageProblem(f"not a JSON value: {error}", place=where, hint="quote dates and the like") from None
     reply = Reply(text=text, usage=entry.usage, model="scripted", finish_reason=entry.finish_reason)
     return _Scripted(reply, entry.delay_seconds)
+
+
+class ReplayModel:
+    """Answers each request id of a recorded run with its recorded reply or fault.
+
+    `answers` maps request ids (without the run) to replies or faults, which the caller read from the journal. Any other
+    id gets `NOT_FOUND`, which is final: the run asks for something else than the recorded one.
+    """
+
+    def __init__(self, answers: Mapping[str, Reply | Fault], *, name: str = "replay") -> None:
+        self._answers, self._name = dict(answers), name
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._name
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the recorded answer to the request's id."""
+        await trio.lowlevel.checkpoint()
+        answer = self._answers.get(request.request_id)
+        if answer is None:
+            text = f"the recording has no reply for {request.request_id!r}: the run took another way"
+            return Fault(kind=FaultKind.NOT_FOUND, message=text)
+        return answer
+
+    async def aclose(self) -> None:
+        """Do nothing: nothing is open."""

@@ -17,9 +17,8 @@ from pathlib import Path
 
 import trio
 
-from runtime.core.owner import parts_of
-from runtime.process.identity import end_of_group, name_of
-from runtime.process.privacy import hide_process
+from runtime.core.names import parts_of
+from runtime.process.identity import end_of_group, hide_process, name_of
 
 OUTPUT_BYTES_MAX = 1024 * 1024
 """Bytes of a command's output that are kept; the rest is read and counted."""
@@ -187,3 +186,42 @@ async def end_group(name: str) -> bool:
         if end_of_group(name) is True:
             return True
     return False
+
+
+CHUNK_BYTES = 64 * 1024
+"""Bytes that are read at a time."""
+
+
+class Lines:
+    """The lines of a stream as an async iterator, without their ends; bytes that are no UTF-8 are replaced.
+
+    It ends with the stream, and at a line or a sum of lines that is too long; then `too_long` is set.
+    """
+
+    def __init__(self, stream: trio.abc.ReceiveStream, *, line_bytes_max: int, bytes_max: int | None = None) -> None:
+        self._stream, self._line_bytes_max, self._bytes_max = stream, line_bytes_max, bytes_max
+        self._rest, self._count = bytearray(), 0
+        self.too_long = False
+        """Whether there is more than the limits allow."""
+
+    def __aiter__(self) -> "Lines":
+        return self
+
+    async def __anext__(self) -> str:
+        """Return the next line."""
+        begin = 0
+        while not self.too_long:
+            end = self._rest.find(b"\n", begin)
+            if end >= 0:
+                line = bytes(self._rest[:end])
+                del self._rest[: end + 1]
+                return line.decode("utf-8", "replace")
+            begin = len(self._rest)
+            data = await self._stream.receive_some(CHUNK_BYTES)
+            if not data:
+                break
+            self._rest += data
+            self._count += len(data)
+            many = self._bytes_max is not None and self._count > self._bytes_max
+            self.too_long = many or (len(self._rest) > self._line_bytes_max and b"\n" not in self._rest)
+        raise StopAsyncIteration

@@ -5,11 +5,14 @@ process with the same host name, boot and PID namespace as the driver. Machines 
 name and the same number of their first PID namespace, so the boot is compared too. Each container has PIDs of its own.
 """
 
+import ctypes
 import os
 import socket
+import sys
+from functools import cache
 from pathlib import Path
 
-from runtime.core.owner import parts_of
+from runtime.core.names import parts_of
 
 _PROC = Path("/proc")
 _BOOT = _PROC / "sys/kernel/random/boot_id"
@@ -135,3 +138,19 @@ def _ended(pid: int) -> bool:
 def _stat(pid: int) -> list[str]:
     # The command's name, in brackets, may hold anything; these are the third field and those that follow.
     return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+
+
+_PR_SET_DUMPABLE = 4
+"""The option of `prctl(2)`, from `linux/prctl.h`."""
+
+
+@cache
+def hide_process() -> bool:
+    """Make this process unreadable to others of its user, once; return whether the system can do that.
+
+    The process then leaves no core dump, and only root, or a process with `CAP_SYS_PTRACE`, can read its
+    `/proc/PID/environ`, `/proc/PID/mem` and the like. A program that it executes is not affected. Linux only.
+    """
+    if sys.platform != "linux":
+        return False
+    return bool(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)

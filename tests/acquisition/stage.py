@@ -11,7 +11,7 @@ from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from replan.setup.data_files import data_root
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply

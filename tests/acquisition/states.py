@@ -1,8 +1,7 @@
 """States of the planner for tests of single gates: no model and no message is needed to make one (S81)."""
 
 from actors.acquisition.config import RunConfig
-from actors.acquisition.decision import PlannerDecision
-from actors.acquisition.planner_state import Calculation, CalculationError, PlannerState, SearchMade
+from actors.acquisition.planner_state import Calculation, CalculationError, PlannerDecision, PlannerState, SearchMade
 from actors.acquisition.profile import Profile
 from actors.acquisition.state import State
 from actors.acquisition.table import graph_for

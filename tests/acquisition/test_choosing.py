@@ -2,14 +2,13 @@
 
 import pytest
 
-from actors.acquisition.formula_inputs import known_numbers
+from actors.acquisition.calculation import known_numbers
 from actors.acquisition.observation import read_observation
-from actors.acquisition.planner_state import Passage
+from actors.acquisition.planner_state import Passage, Writes, apply
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import ReplyText
 from actors.acquisition.values import chosen, merged, spread
-from actors.acquisition.writes import Writes, apply
 from tests.acquisition.states import BOOT, FULL, hop, number, profile, state
 
 

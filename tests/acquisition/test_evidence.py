@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.acquisition.evidence import PLACES_MAX, quote_places
+from actors.acquisition.observation import PLACES_MAX, quote_places
 
 
 @pytest.mark.parametrize("count", [0, 1, PLACES_MAX, PLACES_MAX + 5])

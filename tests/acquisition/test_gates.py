@@ -6,9 +6,8 @@ import pytest
 
 from actors.acquisition.calculation import inputs_hash
 from actors.acquisition.composing import with_composed
-from actors.acquisition.planner_state import Calculation, PlannerState, Reflection
+from actors.acquisition.planner_state import Calculation, PlannerState, Reflection, apply, written
 from actors.acquisition.schema import schema_of
-from actors.acquisition.writes import apply, written
 from tests.acquisition.states import (
     BOOT,
     DIRECT,

@@ -35,7 +35,7 @@ DOCUMENTS = {
 TTL = 0.06
 """Length of the lease in seconds: short, so that it is renewed during a run."""
 PRELOADED = (
-    "actors.acquisition.actors",
+    "actors.acquisition.kind",
     "actors.acquisition.rules",
     "actors.acquisition.kind",
     "actors.acquisition.table",

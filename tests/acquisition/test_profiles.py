@@ -5,8 +5,7 @@ import json
 import pytest
 import yaml
 
-from actors.acquisition.profile_check import unused_fields
-from actors.acquisition.profile_files import is_profile, load_profile, shipped_profiles
+from actors.acquisition.profile_check import is_profile, load_profile, shipped_profiles, unused_fields
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 from tests.acquisition.stage import prepared, profile_file

@@ -178,7 +178,7 @@ def test_every_run_of_a_random_profile_ends_within_its_caps(seed):
 def test_s82_a_gate_that_writes_what_it_does_not_own_is_a_bug():
     from actors.acquisition.graph import Hop
     from actors.acquisition.machine import AcquisitionMachine
-    from actors.acquisition.writes import Writes
+    from actors.acquisition.planner_state import Writes
 
     def table(spec):
         graph = graph_for(spec)

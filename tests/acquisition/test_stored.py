@@ -6,8 +6,7 @@ from pathlib import Path
 
 from actors.acquisition.kind import CODEC
 from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.planner_state import PlannerState
-from actors.acquisition.writes import Writes
+from actors.acquisition.planner_state import PlannerState, Writes
 from runtime.core.machine import fold
 
 STORED = Path(__file__).parent / "stored_run.jsonl"

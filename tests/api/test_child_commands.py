@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from actors.planning.call_events import GenerationRequested
+from actors.planning.events import GenerationRequested
 from actors.planning.kind import CODEC
 from actors.run.ids import child_run
 from replan.runs.options import DriveOptions

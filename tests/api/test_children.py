@@ -8,10 +8,8 @@ import yaml
 
 from actors.config.model_spec import parse_model_spec
 from actors.config.workflow_check import DEPTH_MAX, check_workflow
-from actors.planning.call_events import ArtifactProduced, GenerationRequested
 from actors.planning.children import child_of
-from actors.planning.decision_event import Decided
-from actors.planning.events import VerdictReached
+from actors.planning.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
 from actors.planning.kind import CODEC, PLANNING
 from actors.planning.prepare import RunOptions
 from actors.run.ids import child_run, is_child

@@ -15,9 +15,8 @@ from replan.runs.engine import Engine
 from replan.runs.follow import Follower
 from replan.runs.options import DriveOptions
 from runtime.core.clock import TrioClock
-from runtime.core.cost import Price
 from runtime.core.errors import RunExists, UsageProblem
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price
 from runtime.drive.options import Stop
 from runtime.journal.memory import open_memory
 from tests.cli.samples import delayed_reply, write_script

@@ -10,17 +10,16 @@ from actors.acquisition.prepare import AcquisitionInput
 from actors.planning.prepare import RunOptions
 from actors.run.limits import LIMITS, checked_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
-from replan.mcp.toolbox import offered
+from replan.mcp.server import offered
 from replan.runs.acquiring import prepare_to_acquire
-from replan.runs.executing import ExecutionOptions, prepare_to_execute
-from replan.runs.execution_plans import read_plan_file
+from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.prepare import prepare
 from replan.runs.shipped_examples import example_named
 from replan.setup.plugins import registry
 from replan.setup.settings import CEILINGS, ClientsEntry, UserConfig
 from replan.web.api_openapi import openapi
 from replan.web.rendering import render
-from runtime.core.cost import MICRO
+from runtime.core.ledger import MICRO
 from tests.cli.conftest import ROOT
 from tests.cli.samples import PROBLEM
 

@@ -4,9 +4,9 @@ import anyio
 import pytest
 
 import replan
+from replan.runs.cancelling import record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
-from replan.runs.undriven import record_undrivable
 from runtime.core.errors import Held, RunNotFound
 from runtime.drive.options import Stop
 from tests.support.worlds import always_hosted

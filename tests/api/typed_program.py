@@ -1,5 +1,5 @@
-# ruff: noqa: F841 -- values are assigned to say their types
 """A program of a user, which `make lint` checks: what is right passes, and an ignored error that is none is one."""
+# ruff: noqa: F841 -- values are assigned to say their types
 
 import replan
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from replan.service import access
-from replan.service.sessions import Sessions
+from replan.service.access import Sessions
 from replan.service.store import WebState
 from tests.tidy.source import modules
 

@@ -6,8 +6,7 @@ import platform
 import click
 import pytest
 
-from replan.cli.app import app
-from replan.cli.usage import OTHER_WORDS, command_for
+from replan.cli.app import OTHER_WORDS, app, command_for
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY
 from tests.cli.test_docs import commands

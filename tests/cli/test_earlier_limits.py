@@ -5,8 +5,8 @@ import json
 import pytest
 
 from actors.guards import fields
-from actors.plans import reader, size
-from actors.values import verdict_limits
+from actors.plans import reader
+from actors.values import findings
 from runtime.models import replies
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, PLAN
@@ -25,9 +25,9 @@ def waiting(replan, problem, scripted, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(fields, "ITEMS_MAX", 10**9)
         patch.setattr(reader, "FINDINGS_MAX", 10**9)
-        patch.setattr(size, "STEPS_MAX", 10**9)
-        patch.setattr(verdict_limits, "FINDINGS_MAX", 10**9)
-        patch.setattr(verdict_limits, "VERDICT_BYTES_MAX", 10**9)
+        patch.setattr(reader, "STEPS_MAX", 10**9)
+        patch.setattr(findings, "FINDINGS_MAX", 10**9)
+        patch.setattr(findings, "VERDICT_BYTES_MAX", 10**9)
         result = replan("run", problem, "-m", model, "-w", "option_a", "--json")
     assert result.exit_code == 6, result.output
     return json.loads(result.stdout)["run_id"]

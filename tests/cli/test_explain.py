@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy
 from actors.config.workflow import GuardLevel
 from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG

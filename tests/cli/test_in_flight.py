@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from replan.cli.terminal import in_flight
-from replan.cli.terminal.in_flight import CallsInFlight
+from replan.cli.terminal import progress
+from replan.cli.terminal.progress import CallsInFlight
 from tests.cli.samples import PLAN
 from tests.support.openai_server import Answer, serve
 
@@ -55,7 +55,7 @@ def test_characters_are_shown_of_open_calls_only():
 
 
 def test_a_pipe_gets_lines_about_a_long_call_and_its_duration(replan, problem, served, monkeypatch):
-    monkeypatch.setattr(in_flight, "FIRST_SECONDS", 0.5)
+    monkeypatch.setattr(progress, "FIRST_SECONDS", 0.5)
     result = replan("run", problem, "-m", "gpt", "-w", "single")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"g_plan/v1\.a1 under way for [1-9]\d* s, \d+ characters so far", result.stderr)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.run import outage
-from actors.run.provider_advice import provider_advice
+from actors.run.advice import provider_advice
 from runtime.models.port import Fault, FaultKind
 from tests.cli.samples import LOST
 from tests.cli.test_run import use_server

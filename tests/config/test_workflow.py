@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from actors.config.workflow import STEPS_MAX, Workflow, validate_names
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import parse_document
-from actors.guards.composite_spec import Composite
+from actors.guards.composite import Composite
 from runtime.core.errors import UsageProblem
 
 START = "name: w\naction_pairs:\n  g_a:\n    generator: LLMJsonGenerator\n    guard: analysis_valid\n"

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 import trio
 
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 
 STEPS = ("g_analysis", "g_plan")

@@ -8,8 +8,7 @@ from typing import Any
 
 import trio
 
-from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
-from actors.planning.events import PlanningEvent
+from actors.planning.events import ClassificationRequested, GenerationRequested, PlanningEvent, RequestReissued
 from actors.planning.kind import CODEC
 from actors.planning.result import Result, result_of
 from actors.run.calls import Replied, Settled

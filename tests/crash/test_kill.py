@@ -14,8 +14,13 @@ from typing import Any
 
 import pytest
 
-from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
-from actors.planning.events import PlanningEvent, RunFinished
+from actors.planning.events import (
+    ClassificationRequested,
+    GenerationRequested,
+    PlanningEvent,
+    RequestReissued,
+    RunFinished,
+)
 from actors.planning.result import Result
 from actors.run.calls import CallFailed, Replied
 from actors.run.ids import call_of

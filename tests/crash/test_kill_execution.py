@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
+from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from runtime.core.crash_points import LABELS
 from tests.crash.cli_case import Case
 from tests.support.answers import Answer

@@ -5,7 +5,7 @@ import pytest
 from actors.demands.blocks import Form
 from actors.demands.force import Force
 from actors.demands.headings import Role
-from actors.demands.sentence_context import is_asked
+from actors.demands.statements import is_asked
 
 PLAIN = "the export is slow"
 MODAL = "the export must keep the order"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from actors.demands.table import Standing, demand_table, standing_text
-from actors.demands.table_lines import table_lines
+from actors.demands.table import Standing, demand_table, standing_text, table_lines
 from actors.demands.user_texts import NEITHER, READING, demands_of, user_texts
 from actors.plans.reader import read_plan
 from actors.values.artifacts import Clarified

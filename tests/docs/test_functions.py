@@ -8,7 +8,7 @@ import yaml
 
 import replan
 from replan.cli.app import app
-from replan.mcp.toolbox import offered
+from replan.mcp.server import offered
 from replan.web.api_openapi import addressed
 from tests.docs.blocks import ROOT
 

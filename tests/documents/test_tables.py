@@ -3,8 +3,7 @@
 import pytest
 
 from actors.documents.html_text import html_lines
-from actors.documents.table_text import table_lines
-from actors.documents.tables import markdown_lines
+from actors.documents.tables import markdown_lines, table_lines
 from actors.quantities.quoted import Found, Source, quoted_value
 from actors.quantities.units import UnitTable
 

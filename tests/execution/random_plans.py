@@ -2,7 +2,7 @@
 
 import random
 
-from actors.execution.proof import guard_of, prove
+from actors.execution.replan_rules import guard_of, prove
 from tests.execution.stage import plan, step, tools_for
 
 

@@ -4,15 +4,15 @@ import json
 from functools import cache
 from pathlib import Path
 
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy
 from actors.execution.config import ExecutionConfig
 from actors.execution.events import ExecutionStarted
 from actors.execution.kind import CODEC
 from actors.execution.machine import PLANNER, PROVER, ExecutionMachine
-from actors.execution.proof import guard_of, prove
+from actors.execution.replan_rules import guard_of, prove
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, prepare_planning
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.run.kind import Setup
 from actors.run.machine import MODEL
 from actors.run.messages import Generated, Judged
@@ -22,8 +22,7 @@ from actors.run.waits import CLOCK
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price, Usage
 from runtime.core.machine import Refused, fold, settle
 from runtime.core.messages import Mailed, Parking, Resumed, Woken
 from runtime.models.port import Reply

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from actors.execution.forbidden import forbidden_uses
-from actors.execution.proof import guard_of, prove
-from actors.execution.replan_brief import given_facts
+from actors.execution.replan_rules import given_facts, guard_of, prove
 from actors.execution.result import result_of
 from actors.execution.story import shown_goals, shown_steps
 from actors.plans.reader import read_draft

@@ -5,7 +5,7 @@ import json
 from actors.execution import faults
 from actors.execution.forbidden import changed_paths
 from actors.execution.goals import Goal, goals_of, statuses
-from actors.execution.replan_brief import given_facts
+from actors.execution.replan_rules import given_facts
 from actors.execution.story import run_phase
 from actors.plans.reader import read_plan
 from actors.run.settings import SettingsChanged

@@ -4,10 +4,10 @@ import json
 import random
 
 from actors.execution.events import PlanRevised, StepSettled, TroubleDecided
-from actors.execution.proof import guard_of, prove
+from actors.execution.replan_rules import guard_of, prove
 from actors.plans.semantics import ready_steps
 from actors.run.messages import Judged
-from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
+from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from runtime.core.machine import fold
 from runtime.core.messages import Parking, Resumed, Woken

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.guards import analysis, critique, recon, shapes, strategy
+from actors.guards import analysis, critique, fields, recon, strategy
 from actors.values.artifacts import Artifact, Clarified, Context
 from actors.values.findings import Code
 from actors.values.open_questions import QUESTIONS_SCHEMA
@@ -209,7 +209,7 @@ def test_names_that_are_not_in_the_text_were_invented(key):
 
 def test_a_recon_in_which_nothing_is_real_is_rejected():
     """Each invented name is an error; a summary that is not in the text stays a warning."""
-    nothing = {key: [] for key in (*shapes.RECON_LISTS, "requirements")}
+    nothing = {key: [] for key in (*fields.RECON_LISTS, "requirements")}
     verdict = judge("recon", {**nothing, "mentioned_files": ["src/lexer.py"], "constraints_mentioned": ["be kind"]})
     assert not verdict.passed
     assert findings_of(verdict) == [
@@ -221,7 +221,7 @@ def test_a_recon_in_which_nothing_is_real_is_rejected():
 @pytest.mark.parametrize("invented", [{"apis_involved": ["session.execute"]}, {"requirements": ["nowhere"]}])
 def test_a_recon_in_which_nothing_is_real_is_rejected_once_in_a_run(invented):
     """The second time each invented item is a warning, and later steps see none of them."""
-    nothing = {key: [] for key in (*shapes.RECON_LISTS, "requirements")}
+    nothing = {key: [] for key in (*fields.RECON_LISTS, "requirements")}
     if quotes := invented.get("requirements"):
         stated = [{"kind": "goal", "text": "Do it.", "quote": quote, "source": "problem"} for quote in quotes]
         invented = {"requirements": stated}
@@ -282,7 +282,7 @@ def test_an_author_that_does_not_understand_says_nothing_else():
     ]
 
 
-@pytest.mark.parametrize("key", sorted(set(shapes.RECON_LISTS) - recon.LITERAL))
+@pytest.mark.parametrize("key", sorted(set(fields.RECON_LISTS) - recon.LITERAL))
 def test_summaries_that_are_not_in_the_text_only_warn(key):
     verdict = judge("recon", {**GOOD["recon"], key: ["it loses data"]})
     assert verdict.passed
@@ -305,7 +305,7 @@ def test_answers_count_as_text_but_each_on_its_own():
 
 def test_finding_nothing_is_a_warning():
     """A short text may contain no names."""
-    verdict = judge("recon", {key: [] for key in (*shapes.RECON_LISTS, "requirements")})
+    verdict = judge("recon", {key: [] for key in (*fields.RECON_LISTS, "requirements")})
     assert verdict.passed
     assert findings_of(verdict) == [(Code.NOTHING_FOUND, "", "warning")]
 
@@ -361,7 +361,7 @@ def test_bad_settings_give_one_line(name, config, words):
 
 
 @pytest.mark.parametrize(
-    "schema", [shapes.ANALYSIS_SCHEMA, shapes.RECON_SCHEMA, shapes.STRATEGY_SCHEMA, shapes.CRITIQUE_SCHEMA]
+    "schema", [fields.ANALYSIS_SCHEMA, fields.RECON_SCHEMA, fields.STRATEGY_SCHEMA, fields.CRITIQUE_SCHEMA]
 )
 def test_schemas_keep_to_the_strict_subset(schema):
     """All properties are required, no others are allowed, and strict structured output accepts every keyword."""
@@ -374,5 +374,5 @@ def test_schemas_keep_to_the_strict_subset(schema):
 
 
 def test_schemas_follow_the_settings():
-    assert shapes.analysis_schema(["go"])["properties"]["language"]["enum"] == ["go"]
-    assert "S9_own" in shapes.strategy_schema(["S9_own"])["properties"]["strategy_id"]["enum"]
+    assert fields.analysis_schema(["go"])["properties"]["language"]["enum"] == ["go"]
+    assert "S9_own" in fields.strategy_schema(["S9_own"])["properties"]["strategy_id"]["enum"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actors.config.step_guards import guard_for
 from actors.guards import follows_critique
 from actors.guards.built_in import BUILT_IN
-from actors.guards.shapes import CRITIQUE_LISTS
+from actors.guards.fields import CRITIQUE_LISTS
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
 from runtime.core.errors import UsageProblem

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.plans.size import STEPS_MAX, too_large
+from actors.plans.reader import STEPS_MAX, too_large
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Code, Finding, Verdict
-from actors.values.verdict_limits import FINDINGS_MAX, VERDICT_BYTES_MAX, bounded
+from actors.values.findings import FINDINGS_MAX, VERDICT_BYTES_MAX, Code, Finding, Verdict, bounded
 from runtime.models.replies import ReplyCode
 from tests.plans.build import judge, plan, step
 

@@ -19,8 +19,7 @@ from actors.run.messages import Faulted
 from actors.run.waits import CLOCK, PROVIDER, WaitRequested
 from actors.values.findings import Finding, Verdict
 from runtime.core.clock import TrioClock
-from runtime.core.cost import Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import Work
 from runtime.core.messages import Woken
 from runtime.drive.envelope import Envelope

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.guards.shapes import PROBLEM_TYPES
+from actors.guards.fields import PROBLEM_TYPES
 from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
 from actors.planning.actors import actors_for

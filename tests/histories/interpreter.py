@@ -33,8 +33,7 @@ from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict
 from actors.values.given import Given, GivenAnswer
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import Amount, Limits
+from runtime.core.ledger import Amount, Limits, Price, Usage
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply

@@ -6,7 +6,7 @@ A history may put a fault into an artifact, as a model might; what is found is a
 import json
 from functools import cache
 
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy
 from actors.config.step_guards import guard_for
 from actors.config.workflow import MODEL_GENERATORS
 from actors.config.workflow_check import check_workflow
@@ -16,7 +16,7 @@ from actors.planning.prepare import pin
 from actors.planning.prompt_context import context_for
 from actors.rules.model import write
 from actors.rules.template_files import build_rules, load_templates
-from actors.values.verdict_limits import bounded
+from actors.values.findings import bounded
 from replan.setup.data_files import data_root
 
 

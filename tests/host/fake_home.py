@@ -12,8 +12,7 @@ from actors.planning.prepare import RunRequest
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
 from runtime.core.clock import TrioClock
-from runtime.core.cost import Price
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price
 from runtime.drive.options import Stop
 from runtime.journal.memory import MemoryStore, open_memory
 from tests.support.worlds import passed, pinned, rejected

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import trio
 
+from replan.runs.cancelling import record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
-from replan.runs.undriven import record_undrivable
 from runtime.core.errors import JournalError, MachineRunsAway, UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.host import LOOK_SECONDS

@@ -10,8 +10,7 @@ from actors.guards import review
 from actors.planning.prepare import RunRequest
 from actors.run.inbox import ForPeopleOnly
 from actors.run.questions import PEOPLE, VIAS
-from runtime.core.cost import Price
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price
 from tests.host.fake_home import FakeHome, run_request
 from tests.support.worlds import pinned
 

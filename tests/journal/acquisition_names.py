@@ -4,15 +4,13 @@ from enum import Enum
 
 from actors.acquisition import events, planner_state, profile
 from actors.acquisition.config import RunConfig
-from actors.acquisition.decision import PlannerDecision
+from actors.acquisition.planner_state import PlannerDecision, Writes
 from actors.acquisition.values import FieldValue
-from actors.acquisition.writes import Writes
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import try_id
 from actors.run.tools import ToolOutcome
 from actors.values.question_form import Choice
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import Amount, Limits
+from runtime.core.ledger import Amount, Limits, Price, Usage
 from runtime.models.port import Fault, FaultKind
 from tests.journal.list_stored_names import Names, names_of_events, names_of_values, words_of
 

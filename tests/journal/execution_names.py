@@ -23,8 +23,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools.uses import ToolSet
 from actors.values.findings import Finding, ReasonTag, Verdict
 from actors.values.question_form import Choice
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import Amount, Limits
+from runtime.core.ledger import Amount, Limits, Price, Usage
 from runtime.models.port import Fault, FaultKind
 from tests.journal.list_stored_names import Names, keys_of, names_of_events, words_of
 

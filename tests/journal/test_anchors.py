@@ -11,8 +11,8 @@ from runtime.journal.chain import Tip
 from runtime.journal.kinds import codecs_by_kind
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.anchors import NUMBERS_MAX, SLOT_BYTES, SUFFIX, Anchors, open_anchors
-from runtime.journal.sqlite.inspection import open_inspection
 from runtime.journal.sqlite.journal import open_sqlite
+from runtime.journal.sqlite.raw import open_inspection
 from runtime.journal.sqlite.reading import at_once, open_to_read
 from tests.contracts.toy_events import CODEC, RUNNING, ManualClock, counted, events
 

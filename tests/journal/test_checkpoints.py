@@ -6,8 +6,8 @@ from contextlib import closing
 import apsw
 import pytest
 
-from runtime.journal.sqlite import wal
-from runtime.journal.sqlite.wal import Checkpointer
+from runtime.journal.sqlite import writer
+from runtime.journal.sqlite.writer import Checkpointer
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def writing(path, monkeypatch):
-    monkeypatch.setattr(wal, "PAGES_MAX", 3)
+    monkeypatch.setattr(writer, "PAGES_MAX", 3)
     with closing(apsw.Connection(str(path))) as connection:
         yield connection
 
@@ -64,7 +64,7 @@ def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, r
     grow(writing, 2)
     look(reading)
     grow(writing, 2)
-    monkeypatch.setattr(wal, "WAIT_MS", 10_000)
+    monkeypatch.setattr(writer, "WAIT_MS", 10_000)
     leaving = threading.Timer(0.2, reading.execute, ["COMMIT"])
     leaving.start()
     checkpointer.run(writing)

@@ -19,7 +19,7 @@ import trio
 from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
 from actors.guards.built_in import BUILT_IN
-from actors.guards.composite_spec import Composite
+from actors.guards.composite import Composite
 from actors.planning.config import RunConfig
 from actors.planning.events import EVENTS, NeededAnswer, Outcome
 from actors.planning.ids import classification_id, judgement_id, node_id
@@ -34,7 +34,7 @@ from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
-from actors.search.strategies.prune_cause import PruneCause
+from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer
 from actors.values.plugin_marks import PlugInFile
@@ -46,8 +46,7 @@ from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import Amount, Limits
+from runtime.core.ledger import Amount, Limits, Price, Usage
 from runtime.journal.memory import open_memory
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.models.port import Fault, FaultKind

@@ -8,7 +8,7 @@ from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec
 from runtime.journal.chain import GENESIS, Stored, Tip, link, verify
 from runtime.journal.port import Fact
-from runtime.journal.sqlite.packing import pack, unpack
+from runtime.journal.sqlite.rows import pack, unpack
 from tests.contracts.toy_events import RUNNING, Noted, counted, driven
 from tests.journal.behind import change, query
 

@@ -7,9 +7,8 @@ import pytest
 
 from runtime.core.clock import SystemClock
 from runtime.journal.port import NEW, Fact, nobody
-from runtime.journal.sqlite.deletion import delete_runs, survey
 from runtime.journal.sqlite.journal import open_sqlite
-from runtime.journal.sqlite.raw import open_writer, transaction
+from runtime.journal.sqlite.raw import delete_runs, open_writer, survey, transaction
 from tests.contracts.toy_events import CODEC, Noted
 
 SHARED = "a text that another run comes to name"

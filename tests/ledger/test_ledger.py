@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import ValidationError
 
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import ZERO, Amount, Ledger, Limit, Limits, used
+from runtime.core.ledger import ZERO, Amount, Ledger, Limit, Limits, Price, Usage, used
 
 CALL = Amount(calls=1, tokens=100, micro_usd=50)
 PRICE = Price(input_per_token_usd=2e-6, output_per_token_usd=8e-6)

@@ -10,7 +10,7 @@ from mcp_types import ElicitResult, InputRequiredResult
 
 from replan.mcp import asking
 from replan.mcp.sealing import NAME, security
-from replan.mcp.toolbox import offered
+from replan.mcp.server import offered
 from replan.setup.settings import read_user_config
 from runtime.core.errors import JournalError, UsageProblem
 from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM

@@ -4,8 +4,7 @@ from contextlib import asynccontextmanager
 
 from runtime.models.openai import open_openai
 from runtime.models.port import Reply
-from runtime.models.replay import ReplayModel
-from runtime.models.scripted import ScriptedModel
+from runtime.models.scripted import ReplayModel, ScriptedModel
 from tests.contracts.model import STEPS, TEXT, ModelContract
 from tests.support.openai_server import Answer, serve
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.core.cost import Usage
-from runtime.models.event_stream import EVENTS_MAX, STREAM_FACTOR, CompletionReader
+from runtime.core.ledger import Usage
+from runtime.models.completion import EVENTS_MAX, STREAM_FACTOR, CompletionReader
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import BYTES_MAX
 from tests.support.answers import USAGE, Answer, chunk

@@ -9,8 +9,7 @@ import pytest
 import trio
 
 from runtime.models.completion import read_completion
-from runtime.models.faults import MESSAGE_MAX, provider_text
-from runtime.models.key_text import without_key
+from runtime.models.faults import MESSAGE_MAX, provider_text, without_key
 from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import ReplyCode, Unreadable, read_reply

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request

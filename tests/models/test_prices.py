@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from actors.config.model_spec import Named, Replay, Rules, Scripted, Simulated
-from replan.setup.prices import price_of
-from runtime.core.cost import FREE, Price
+from replan.setup.settings import price_of
+from runtime.core.ledger import FREE, Price
 from runtime.models.prices import find_price
 
 AT = 1_790_000_000.0

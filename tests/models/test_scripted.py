@@ -4,8 +4,8 @@ import pytest
 import trio
 
 from runtime.core.clock import TrioClock
-from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.scripted import ScriptedModel
 from tests.contracts.model import request

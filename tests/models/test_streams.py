@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import trio
 
-from runtime.core.cost import Usage
+from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, fault_of, wired

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from actors.planning.branches import branch_about
-from actors.planning.call_events import GenerationRequested
-from actors.planning.events import EVENTS
+from actors.planning.events import EVENTS, GenerationRequested
 from actors.run.questions import Question
 from tests.support.questions import question_asked
 

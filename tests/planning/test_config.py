@@ -2,7 +2,7 @@
 
 from actors.planning.config import graph_of
 from actors.run.settings import SettingsChanged
-from runtime.core.cost import Price
+from runtime.core.ledger import Price
 from tests.support.worlds import pinned
 
 CHILD = pinned({"only": {"rmax": 2, "backtrack_budget": 0}}, max_total_calls=7)

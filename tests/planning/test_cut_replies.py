@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.planning.advice import advice_for
-from actors.run.cut_replies import cut_verdict
+from actors.planning.result_lines import advice_for
+from actors.run.calls import cut_verdict
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding
 from runtime.models.replies import is_whole

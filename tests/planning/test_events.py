@@ -8,18 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from actors.planning.call_events import ArtifactProduced, ClassificationRequested, GenerationRequested, RequestReissued
-from actors.planning.decision_event import Decided
-from actors.planning.events import EVENTS, RunStarted
+from actors.planning.events import (
+    EVENTS,
+    ArtifactProduced,
+    ClassificationRequested,
+    Decided,
+    GenerationRequested,
+    RequestReissued,
+    RunStarted,
+)
 from actors.planning.ids import classification_id, node_id, place_of
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
-from actors.prompting.reply_schemas import schema_bytes
+from actors.prompting.book import schema_bytes
 from actors.run.calls import Settled
 from actors.run.ids import call_of, node_of, step_of, try_id
-from runtime.core.cost import Price, Usage
 from runtime.core.events import Codec
-from runtime.core.ledger import Amount, Limits
+from runtime.core.ledger import Amount, Limits, Price, Usage
 from runtime.core.messages import Parking, Resumed
 from runtime.models.port import Reply
 from tests.support.worlds import World, passed, pinned, rejected

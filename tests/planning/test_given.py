@@ -12,7 +12,7 @@ from actors.planning.children import artifact_of, child_of
 from actors.planning.kind import CODEC
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan, replan_brief
-from actors.plans.given_facts import with_given
+from actors.plans.mending import with_given
 from actors.rules.continued import continued
 from actors.run.kind import Setup
 from actors.simulated.plans import simulated_plan

@@ -2,8 +2,7 @@
 
 import pytest
 
-from actors.planning.call_events import GenerationRequested, RequestReissued
-from actors.planning.events import EVENTS
+from actors.planning.events import EVENTS, GenerationRequested, RequestReissued
 from actors.planning.views import log_fields
 from actors.run.calls import Settled
 from actors.run.ids import expiry_id

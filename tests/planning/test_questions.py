@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from actors.planning.events import EVENTS
+from actors.policy.decision import after_change
 from actors.policy.table import BacktrackLevel, Policy
-from actors.policy.targets import after_change
 from actors.run.inbox import MESSAGE_MAX, MESSAGES_MAX
 from actors.run.questions import MOVES, ClarificationAnswered, Question, Status
 from actors.search.graph import Graph, StepBudget

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.plans.given_facts import replaced_findings, unbound_findings, with_given
+from actors.plans.mending import replaced_findings, unbound_findings, with_given
 from actors.values.findings import Code
 from actors.values.given import Given
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.plans.size import too_large
+from actors.plans.reader import too_large
 
 PLAN = {"plan_id": "p", "steps": [], "goal_state": []}
 

@@ -7,7 +7,7 @@ from actors.plans import nominal, work
 from actors.plans.exploration import explore_plan
 from actors.plans.graph import order_of
 from actors.plans.reader import read_plan
-from actors.values.verdict_limits import FINDINGS_MAX
+from actors.values.findings import FINDINGS_MAX
 from tests.plans.build import errors, judge, plan, step
 
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from actors.config.loader import load_workflow, shipped_workflows
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy, load_workflow, shipped_workflows
 from actors.guards import plan_expansive
 from actors.planning.config import RunConfig
 from actors.planning.policy_as_plan import as_plan

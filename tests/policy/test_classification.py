@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from actors.policy.cause import Cause, read_cause, row_for
-from actors.policy.classification import worth_classifying
-from actors.policy.decision import Escalation, decide
+from actors.policy.decision import Escalation, decide, worth_classifying
 from actors.search.moves import Search
 from actors.values.findings import Code, ReasonTag
 from tests.policy.situations import failure, past, situation

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from actors.policy.table import Policy, Row
-from actors.policy.targets import resolved, root_above, wanted_targets
-from actors.policy.unknown_names import unknown_names
+from actors.policy.decision import resolved, root_above, wanted_targets
+from actors.policy.table import Policy, Row, unknown_names
 from actors.search.graph import Graph
 from tests.support.worlds import default_policy, shipped_policy
 

@@ -12,7 +12,7 @@ import pytest
 
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError
-from runtime.journal.sqlite import schema, wal
+from runtime.journal.sqlite import schema, writer
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.power.programs import PROGRAMS, one_run
 from tests.power.recorder import Recorder
@@ -26,7 +26,7 @@ PAGES_IN_LOG = 8
 
 @pytest.fixture(autouse=True)
 def _small_logs(monkeypatch):
-    monkeypatch.setattr(wal, "PAGES_MAX", PAGES_IN_LOG)
+    monkeypatch.setattr(writer, "PAGES_MAX", PAGES_IN_LOG)
 
 
 @asynccontextmanager

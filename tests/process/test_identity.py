@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from runtime.core.errors import Held
-from runtime.core.owner import describe
+from runtime.core.names import describe
 from runtime.process import identity as process
 from runtime.process.identity import identity, is_dead
 

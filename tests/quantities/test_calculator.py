@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.quantities.calculator import FormulaCycle, calculate, calculation_order
-from actors.quantities.checks import check_dimensions, check_holds
+from actors.quantities.checks import check_dimensions, check_formulas, check_holds
 from actors.quantities.formula import FORMULA_CHARACTERS_MAX, FormulaUnreadable, parse_formula
-from actors.quantities.formula_check import check_formulas
 from actors.quantities.measures import BlockCode
 from actors.quantities.quantity import Quantity
 from actors.quantities.units import UnitTable

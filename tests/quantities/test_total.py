@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.quantities.calculator import Calculation, calculate
-from actors.quantities.checks import check_dimensions, check_holds
+from actors.quantities.checks import check_dimensions, check_formulas, check_holds
 from actors.quantities.formula import FormulaUnreadable, parse_formula
-from actors.quantities.formula_check import check_formulas
 from actors.quantities.quantity import Quantity, Refusal
 from actors.quantities.quoted import Found, Source, quoted_value
 from actors.quantities.read_value import read_value

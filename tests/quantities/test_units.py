@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.quantities.quantity import Quantity, Refusal, RefusalCode
-from actors.quantities.unit_product import product_at
+from actors.quantities.unit_forms import product_at
 from actors.quantities.unit_text import UnitUnreadable, unit_names
 from actors.quantities.units import UnitTable, is_written_name
 

@@ -16,13 +16,13 @@ from actors.acquisition.prepare import PreparedAcquisition
 from actors.acquisition.profile import Profile
 from actors.config.plugin_errors import PlugInFailed
 from actors.config.step_guards import guard_for
-from actors.execution.replan_brief import given_facts
+from actors.execution.replan_rules import given_facts
 from actors.guards.built_in import BUILT_IN
 from actors.planning.machine import PlanningMachine
 from actors.run.messages import Generated, Judged
 from actors.run.state import NotStarted
 from actors.values.artifacts import Artifact, Context
-from actors.values.verdict_limits import bounded
+from actors.values.findings import bounded
 from replan.setup.plugins import registry
 from runtime.core import total_readers
 from runtime.core.ledger import Limits
@@ -290,7 +290,7 @@ def test_a_value_that_cannot_be_read_is_not_taken_and_the_run_goes_on(monkeypatc
     [
         ("actors.acquisition.replies.PlannerDecision.model_validate", "plan", "the decision"),
         ("actors.acquisition.observation.schema_of", "observe", "the values"),
-        ("actors.acquisition.decompositions.check_formulas", "decompose", "the components and their formula"),
+        ("actors.acquisition.replies.check_formulas", "decompose", "the components and their formula"),
         ("actors.acquisition.replies.Reflection", "reflect", "the review"),
         ("runtime.models.replies._read_value", "plan", "the reply"),
     ],

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from actors.guards import shapes
+from actors.guards import fields
 from actors.rules.model import RulesModel
 from actors.values.requirements import requirements_in
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
@@ -13,10 +13,10 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 from .author import PROBLEMS, RULES, TEMPLATES, ask, judged, pipeline
 
 SCHEMAS = {
-    "analysis": shapes.ANALYSIS_SCHEMA,
-    "recon": shapes.RECON_SCHEMA,
-    "strategy": shapes.STRATEGY_SCHEMA,
-    "critique": shapes.CRITIQUE_SCHEMA,
+    "analysis": fields.ANALYSIS_SCHEMA,
+    "recon": fields.RECON_SCHEMA,
+    "strategy": fields.STRATEGY_SCHEMA,
+    "critique": fields.CRITIQUE_SCHEMA,
 }
 THIN = PROBLEMS["too_thin"]
 FIRST, SECOND = RULES.phrases.questions

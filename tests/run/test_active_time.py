@@ -20,9 +20,8 @@ from actors.run.parking import RunParked, RunResumed
 from actors.run.state import RunState
 from actors.run.tools import Begun, Ended, ToolOutcome
 from actors.run.waits import WaitEnded
-from runtime.core.cost import Usage
 from runtime.core.events import Codec
-from runtime.core.ledger import Ledger, Limits
+from runtime.core.ledger import Ledger, Limits, Usage
 from runtime.core.machine import fold, settle
 from runtime.core.messages import Mailed, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply

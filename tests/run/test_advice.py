@@ -2,9 +2,8 @@
 
 import pytest
 
-from actors.run.advice import advice, reopening
+from actors.run.advice import advice, provider_advice, reopening
 from actors.run.inbox import UserMessage
-from actors.run.provider_advice import provider_advice
 from actors.run.result import RunResult, heading, message_lines, question_lines, used
 from runtime.core.ledger import Amount
 from runtime.models.port import Fault, FaultKind

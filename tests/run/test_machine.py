@@ -13,9 +13,8 @@ from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutcome
 from actors.run.waits import CLOCK
-from runtime.core.cost import Price, Usage
 from runtime.core.events import Codec
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price, Usage
 from runtime.core.machine import Refused, fold, settle
 from runtime.core.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply

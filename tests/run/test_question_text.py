@@ -2,9 +2,9 @@
 
 import pytest
 
-from actors.run import question_text
-from actors.run.cut_replies import cut_verdict, text_under_limit
-from actors.run.question_text import question_parts
+from actors.run import open_question
+from actors.run.calls import cut_verdict, text_under_limit
+from actors.run.open_question import question_parts
 from actors.values.answers import NUMBER, TEXT
 from actors.values.artifacts import Artifact
 from actors.values.findings import Verdict
@@ -48,9 +48,9 @@ def test_a_question_has_its_sentence_what_it_is_about_its_choices_and_what_happe
 
 
 def test_an_artifact_over_the_limit_is_cut_and_the_rest_is_counted(monkeypatch):
-    monkeypatch.setattr(question_text, "ARTIFACT_CHARACTERS_MAX", 3)
-    assert question_text.shown_rows({"shown": "", "artifact": "abc"}) == ["abc"]
-    assert question_text.shown_rows({"shown": "", "artifact": "abcde"}) == ["abc", "... and 2 characters"]
+    monkeypatch.setattr(open_question, "ARTIFACT_CHARACTERS_MAX", 3)
+    assert open_question.shown_rows({"shown": "", "artifact": "abc"}) == ["abc"]
+    assert open_question.shown_rows({"shown": "", "artifact": "abcde"}) == ["abc", "... and 2 characters"]
 
 
 def cut(finish_reason):

@@ -15,9 +15,8 @@ from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run, timed
 from actors.run.ids import backoff_id, call_of, expiry_id, node_of, step_of, try_id
 from actors.run.messages import Faulted, Generated
-from actors.run.outcome_question import outcome_question
 from actors.run.parking import REASONS_MAX, RunParked, RunResumed
-from actors.run.questions import ClarificationAnswered, ClarificationWithdrawn, Status
+from actors.run.questions import ClarificationAnswered, ClarificationWithdrawn, Status, outcome_question
 from actors.run.state import RunState
 from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from runtime.core.ledger import Ledger, Limits

@@ -8,10 +8,10 @@ from actors.run import tools
 from actors.run.accept import accept_control
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run
-from actors.run.outcome_question import FAILED, NOT_RUN, SUCCEEDED
+from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
+from actors.run.result import status_row
 from actors.run.rules import end_tools, take_over_tools
 from actors.run.state import RunState
-from actors.run.summary import status_row
 from actors.run.tools import Begun, Checked, Ended, ToolEvent, ToolOutcome, ToolRequested
 from runtime.core.events import Codec
 from runtime.core.machine import settle

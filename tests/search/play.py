@@ -8,14 +8,12 @@ import json
 import random
 from functools import cache
 
-from actors.planning.call_events import GenerationRequested
-from actors.planning.events import JudgementRequested
+from actors.planning.events import GenerationRequested, JudgementRequested
 from actors.planning.ids import branch_of
 from actors.planning.strategy_view import view_of
 from actors.run.messages import Generated
 from actors.search.progress import Phase
-from runtime.core.cost import Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed
 from runtime.models.port import Fault, FaultKind, Reply

@@ -3,8 +3,7 @@
 import json
 from dataclasses import replace
 
-from actors.planning.call_events import ArtifactProduced, RequestReissued
-from actors.planning.events import JudgementRequested, Revised
+from actors.planning.events import ArtifactProduced, JudgementRequested, RequestReissued, Revised
 from actors.planning.machine import PlanningMachine
 from actors.run.calls import Settled
 from actors.run.inbox import MailRefused

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from actors.values.answers import YES_NO
 from actors.values.findings import Finding, Verdict
-from runtime.core.cost import Price
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price
 from tests.simulation.scenery import Weather
 from tests.support.worlds import pinned
 

@@ -15,8 +15,7 @@ from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.run.kind import Resources
 from runtime.core.clock import SystemClock
-from runtime.core.cost import Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import fold
 from runtime.core.messages import Parking
 from runtime.drive.offline import append_one

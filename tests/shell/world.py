@@ -17,8 +17,7 @@ from runtime.drive.supervisor import Supervisor
 from runtime.journal.chain import decode
 from runtime.journal.head import new_head
 from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
-from runtime.journal.memory import MemoryStore, open_memory
-from runtime.journal.memory_store import HeldRun
+from runtime.journal.memory import HeldRun, MemoryStore, open_memory
 from tests.shell import parameters
 from tests.shell.driver_process import Process, reach
 from tests.shell.oracle import Oracle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.execution.proof import guard_of, prove
+from actors.execution.replan_rules import guard_of, prove
 from actors.run.tools import ToolOutcome
 from actors.simulated.tool_world import Task, ToolOdds, ToolWorld, Ways, token_of
 

@@ -8,11 +8,9 @@ import json
 import random
 from dataclasses import dataclass, field, replace
 
-from actors.planning.call_events import ClassificationRequested, GenerationRequested
-from actors.planning.classifier_prompt import rendered_failure
-from actors.planning.events import EVENTS, JudgementRequested
+from actors.planning.events import EVENTS, ClassificationRequested, GenerationRequested, JudgementRequested
 from actors.planning.machine import PlanningMachine
-from actors.planning.prompt_context import rendered
+from actors.planning.prompt_context import rendered, rendered_failure
 from actors.planning.state import PlanningState
 from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated, Judged

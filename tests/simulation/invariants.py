@@ -6,8 +6,7 @@
 import re
 from collections import Counter, defaultdict
 
-from actors.planning.call_events import GenerationRequested
-from actors.planning.events import Outcome
+from actors.planning.events import GenerationRequested, Outcome
 from actors.planning.prompt_context import rendered
 from actors.policy.table import BacktrackLevel
 from actors.search.cost import worst_case_calls

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from actors.policy.cause import Cause
 from actors.values.answers import YES_NO, choice
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price, Usage
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import ReplyCode
 from tests.support.worlds import pinned

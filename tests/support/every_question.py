@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from actors.acquisition.acquisition_question import acquisition_question
-from actors.acquisition.decision import PlannerDecision
+from actors.acquisition.answers import acquisition_question
 from actors.acquisition.field_question import field_question
 from actors.acquisition.gate_policy import BLOCKED
-from actors.acquisition.planner_state import PlannerState
-from actors.acquisition.profile_files import load_profile, shipped_profiles
+from actors.acquisition.planner_state import PlannerDecision, PlannerState
+from actors.acquisition.profile_check import load_profile, shipped_profiles
 from actors.acquisition.schema import Schema
 from actors.execution.events import Cause
 from actors.execution.state import Trouble
@@ -18,8 +17,7 @@ from actors.planning.planning_questions import RULES, of_verdict, review
 from actors.planning.state import State
 from actors.rules.template_files import build_rules, load_templates
 from actors.run.agent import Ask
-from actors.run.outcome_question import outcome_question
-from actors.run.questions import USER
+from actors.run.questions import USER, outcome_question
 from actors.run.tools import ToolOutcome
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.artifacts import Context

@@ -38,10 +38,10 @@ from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
-    "actors.execution.actors",
+    "actors.execution.kind",
     "actors.execution.prepare",
-    "actors.planning.accept",
-    "actors.planning.actors",
+    "actors.planning.machine",
+    "actors.planning.kind",
     "actors.planning.advance",
     "actors.planning.kind",
     "actors.planning.workflow_drift",
@@ -59,7 +59,7 @@ PRELOADED = (
     "replan.cli.commands.resume",
     "replan.cli.commands.run",
     "replan.cli.cost",
-    "replan.cli.plugins",
+    "replan.cli.run_options",
     "replan.cli.reading",
     "replan.cli.starting",
     "replan.runs.attaching",

@@ -8,7 +8,7 @@ from actors.run.questions import ClarificationRequested
 from actors.values.answers import kind_of, options_of
 from actors.values.findings import Code
 from actors.values.question_form import WITHOUT, AskedForm
-from replan.api.home import at_home
+from replan.api.options import at_home
 from replan.runs.run_ids import ALL
 
 _CODES = re.compile(r"(?<![\w.])(" + "|".join(re.escape(code) for code in Code) + r")(?![\w.])")

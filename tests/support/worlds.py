@@ -10,9 +10,8 @@ from typing import Any
 import yaml
 
 from actors.config.workflow import Workflow
-from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.config import RunConfig
-from actors.planning.events import JudgementRequested, PlanningEvent
+from actors.planning.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningEvent
 from actors.planning.machine import PlanningMachine
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
@@ -22,8 +21,7 @@ from actors.run.messages import Faulted, Generated, Judged, RunMessage
 from actors.run.state import NotStarted
 from actors.values.findings import Finding, Verdict
 from replan.setup.data_files import data_root
-from runtime.core.cost import Price, Usage
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limits, Price, Usage
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Resumed, Woken
 from runtime.models.port import Fault, Reply

@@ -6,7 +6,7 @@ from tests.tidy.source import SOURCES, TESTS, report
 
 MAY_BE_MISSING = ("REPLAN_CONFORMANCE", "REPLAN_REQUIRE_POSTGRES", "REPLAN_REQUIRE_BROWSER", "REPLAN_REQUIRE_LINTERS")
 """The variables that make a failure of what a missing thing would skip."""
-MODULE_LINES_MAX = 400
+MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
 

@@ -12,7 +12,7 @@ TEXT_MAX = 200
 
 LONG_TEXT_ALLOWED = {
     "actors/demands/blocks.py": "patterns of wordings",
-    "actors/demands/clauses.py": "patterns of wordings",
+    "actors/demands/sentences.py": "patterns of wordings",
     "actors/demands/dates.py": "patterns of wordings",
     "actors/demands/facts.py": "patterns of wordings",
     "actors/demands/headings.py": "patterns of wordings",
@@ -20,7 +20,6 @@ LONG_TEXT_ALLOWED = {
     "actors/demands/kinds.py": "patterns of wordings",
     "actors/demands/patterns.py": "patterns of wordings",
     "actors/demands/reader.py": "patterns of wordings",
-    "actors/demands/sentence_context.py": "patterns of wordings",
     "actors/demands/statements.py": "patterns of wordings",
     "runtime/journal/sqlite/schema.py": "SQL",
     "runtime/journal/sqlite/writing.py": "SQL",

@@ -12,8 +12,7 @@ import trio
 from actors.run.tools import ToolOutcome
 from actors.tools.command_calls import kept
 from actors.tools.refusals import refused_by_system
-from actors.tools.workspace import open_workspace
-from actors.tools.workspace_lock import ensure_free
+from actors.tools.workspace import ensure_free, open_workspace
 from runtime.core.errors import UsageProblem
 from runtime.process import group
 from runtime.process.identity import end_of_group

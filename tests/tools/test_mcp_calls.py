@@ -17,8 +17,7 @@ from actors.run.tools import ToolOutcome
 from actors.tools.loader import load_tools
 from actors.tools.mcp_arguments import filled_in, schema_problem
 from actors.tools.specs import McpSpec
-from actors.tools.use_text import use_text
-from actors.tools.uses import read_stored
+from actors.tools.uses import read_stored, use_text
 from runtime.core.errors import UsageProblem
 from runtime.process.identity import end_of_group
 from tests.tools import calling

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from actors.tools.patterns import matches_all, matches_line, pattern_problem
+from actors.tools.parameters import matches_all, matches_line, pattern_problem
 
 
 @pytest.mark.parametrize("pattern", ["(", "a)(b", "(?=x)", r"(a)\1", "x{1000}{1000}{1000}", "(?x)a # b"])

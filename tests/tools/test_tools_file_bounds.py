@@ -8,10 +8,9 @@ import inspect
 import pytest
 from pydantic import ValidationError
 
-from actors.files.config_model import Config
+from actors.files.validation_errors import Config
 from actors.tools import parameters, tools_file
-from actors.tools.parameters import INTEGER_MAX, TEXT_CHARACTERS_MAX
-from actors.tools.patterns import PATTERN_CHARACTERS_MAX
+from actors.tools.parameters import INTEGER_MAX, PATTERN_CHARACTERS_MAX, TEXT_CHARACTERS_MAX
 from actors.tools.tools_file import FILE_BYTES_MAX, OUTPUT_BYTES_MAX, ToolsFile
 
 

@@ -10,8 +10,7 @@ import trio
 
 from actors.run.tools import ToolOutcome
 from actors.tools import workspace as module
-from actors.tools.workspace import check_workspace, open_workspace
-from actors.tools.workspace_lock import ensure_free
+from actors.tools.workspace import check_workspace, ensure_free, open_workspace
 from runtime.core.errors import UsageProblem
 from runtime.process.group import end_group
 from runtime.process.identity import identity

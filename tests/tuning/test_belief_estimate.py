@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from actors.config.policy_loader import load_policy
+from actors.config.loader import load_policy
 from actors.policy.belief import BeliefModel
 from actors.policy.belief_table import Agreement
 from actors.policy.history import Came, Past

@@ -8,8 +8,7 @@ import trio
 
 from actors.acquisition.prepare import AcquisitionInput
 from replan.runs.acquiring import prepare_to_acquire
-from replan.runs.executing import ExecutionOptions, prepare_to_execute
-from replan.runs.execution_plans import read_plan_file
+from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.shipped_examples import example_named
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
 from tests.support.warm import kill

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from actors.values.lines import LineTree, line
 from replan.runs.cached import CachedReader
 from replan.runs.shown import read_shown
-from replan.views.row_pages import row_page, tree_page
+from replan.views.rows import row_page, tree_page
 from replan.web.run_parts import PartsMaker
 from runtime.core.machine import fold
 from tests.cli.samples import BACKTRACKS, LOST, PLAN

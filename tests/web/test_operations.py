@@ -1,6 +1,6 @@
 """The table of operations: what one face of the server can do, the other can, or it is said here why not."""
 
-from replan.mcp.toolbox import offered
+from replan.mcp.server import offered
 from replan.service.operations import OPERATIONS
 from replan.web.api_reads import OWN
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.service import access
-from replan.service.sessions import SESSIONS_MAX, Sessions
+from replan.service.access import SESSIONS_MAX, Sessions
 from replan.service.store import Store, WebState
 from replan.web import rendering
 from runtime.core.errors import UsageProblem

@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.planning.call_events import FailureClassified, GenerationRequested
-from actors.planning.decision_event import Decided
-from actors.planning.events import BranchOpened, Revised, VerdictReached
+from actors.planning.events import (
+    BranchOpened,
+    Decided,
+    FailureClassified,
+    GenerationRequested,
+    Revised,
+    VerdictReached,
+)
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.result import Result

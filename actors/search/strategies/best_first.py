@@ -13,8 +13,7 @@ then, and the search makes exactly the attempts of depth-first search (S10).
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.prune_cause import PruneCause
-from actors.search.strategies.tree import BranchView, Change, Open, Prune, Tree, prune_stuck
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ large. The last iteration has no cap, so it is a complete depth-first search.
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.prune_cause import PruneCause
-from actors.search.strategies.tree import BranchView, Change, Open, Prune, Tree
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree
 
 
 @dataclass(frozen=True, slots=True)

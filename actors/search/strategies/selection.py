@@ -1,5 +1,7 @@
 """The strategy that a search stands for, with the bounds that follow from the steps. Pure."""
 
+from dataclasses import dataclass
+
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls
 from actors.search.graph import Graph
 from actors.search.moves import Search
@@ -7,9 +9,36 @@ from actors.search.strategies.beam import Beam
 from actors.search.strategies.best_first import BestFirst
 from actors.search.strategies.iterative_deepening import IterativeDeepening
 from actors.search.strategies.notation import NUMBER_MAX, SearchChoice
-from actors.search.strategies.one_branch import OneBranch
 from actors.search.strategies.sampling import BestOf, Restart
-from actors.search.strategies.tree import Strategy
+from actors.search.strategies.tree import BranchView, Change, Strategy, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class OneBranch:
+    """A search that never opens a second branch, so that there is nothing to compare."""
+
+    moves: Search
+    """As in `Strategy`."""
+    calls_worst: int
+    """As in `Strategy`."""
+    branches_max: int = 1
+    """As in `Strategy`."""
+    compares: bool = False
+    """As in `Strategy`."""
+    picks_best: bool = False
+    """As in `Strategy`."""
+
+    def change(self, tree: Tree) -> Change | None:  # noqa: ARG002 - the protocol's signature
+        """Open and prune nothing."""
+        return None
+
+    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+        """The branch may make attempts at any time."""
+        return True
+
+    def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 - the protocol's signature
+        """No slices: the branch has all calls."""
+        return None
 
 
 def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy:

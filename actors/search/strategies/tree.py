@@ -6,10 +6,20 @@ opens branches, prunes branches, and decides which of them may make the next att
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 
 from actors.search.moves import Search
-from actors.search.strategies.prune_cause import PruneCause
+
+
+class PruneCause(StrEnum):
+    """The reason for which a branch was pruned."""
+
+    STUCK = "stuck"  # it has nothing left to try
+    DUPLICATE = "duplicate"  # another branch has the same artifacts
+    RANK = "rank"  # better branches fill the beam
+    BACK = "back"  # it would have to backtrack, and other branches need not
+    CALLS = "calls"  # it has used up its slice of the calls
 
 
 @dataclass(frozen=True, slots=True)

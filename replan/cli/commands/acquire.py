@@ -96,7 +96,7 @@ def acquire(
 
 def _explain(name: str, *, as_json: bool) -> int:
     """Print where each field of a profile comes from. Return the exit code."""
-    from actors.acquisition.profile_files import load_profile
+    from actors.acquisition.profile_check import load_profile
     from actors.acquisition.profile_outline import outline_json, outline_lines
     from replan.cli.terminal.console import print_json, show
     from replan.setup.data_files import data_root
@@ -145,8 +145,7 @@ def _check_report(report: str | None) -> None:
 
 
 def _write_report(result: RunResult, *, report: str) -> None:
-    from actors.acquisition.report import markdown
-    from actors.acquisition.result import Result
+    from actors.acquisition.result import Result, markdown
     from replan.cli.terminal.console import notice
 
     later = f"`{program()} export {result.run_id} -o {report}`"

@@ -4,7 +4,7 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option
-from replan.cli.run_argument import require_one_run, run_argument
+from replan.cli.run_options import require_one_run, run_argument
 
 
 @click.command(epilog=examples("replan cancel k7m2x9qa", "replan cancel --last"))

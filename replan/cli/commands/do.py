@@ -133,8 +133,7 @@ async def _execute(
     """Execute the plan of a planning run. Raises `UsageProblem` that says with which command to go on."""
     from replan.cli.starting import start_in
     from replan.cli.terminal.console import notice
-    from replan.runs.executing import prepare_to_execute
-    from replan.runs.execution_plans import plan_of_run
+    from replan.runs.executing import plan_of_run, prepare_to_execute
 
     with naming_options():
         try:

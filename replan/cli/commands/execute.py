@@ -24,7 +24,7 @@ from replan.cli.run_options import (
 from runtime.core.errors import RunNotFound, UsageProblem
 
 if TYPE_CHECKING:
-    from replan.runs.execution_plans import PlanToExecute
+    from replan.runs.executing import PlanToExecute
     from replan.runs.reader import Reading
 
 _EXECUTE = examples(
@@ -141,7 +141,7 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
     from replan.cli.inputs import read_stdin
     from replan.cli.reading import reading
     from replan.cli.terminal.console import notice
-    from replan.runs.execution_plans import is_file, plan_in_file, plan_of_run, read_plan_file
+    from replan.runs.executing import is_file, plan_in_file, plan_of_run, read_plan_file
     from replan.runs.run_ids import run_named
     from runtime.models.replies import BYTES_MAX
 

@@ -47,7 +47,7 @@ def copy(source: str, target: str, *, as_json: bool) -> int:
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
     from replan.cli.terminal.ticker import Ticker
-    from replan.runs.booked_days import spent_by_day
+    from replan.runs.verification import spent_by_day
     from replan.setup.home_folder import USE_ANOTHER_HOME
     from replan.setup.kinds import Kinds
     from runtime.journal.copying import Copied, copy_runs, copyable

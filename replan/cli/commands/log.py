@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples
-from replan.cli.run_argument import require_one_run, run_argument
+from replan.cli.run_options import require_one_run, run_argument
+from replan.cli.terminal.console import print_json, print_row
+from replan.runs.loaded import AnyKind
+from replan.views.records import record_line, record_to_json
+from runtime.core.events import Record
 
 if TYPE_CHECKING:
     from replan.runs.loaded import AnyKind
     from replan.runs.reader import Reading
     from runtime.core.events import Record
-
 
 _LOG = examples(
     "replan log k7m2x9qa",
@@ -33,7 +37,6 @@ def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool,
     """Print the records of a RUN, a line each."""
     require_one_run("log", run_id, last=last)
     from replan.cli.reading import archive_named, reading_run
-    from replan.cli.record_printer import RecordPrinter
 
     if follow and (run_id is None or archive_named(run_id) is None):
         import trio
@@ -60,7 +63,6 @@ async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> in
 
     from replan.cli.home import opened_to_read
     from replan.cli.reading import named_or_newest
-    from replan.cli.record_printer import RecordPrinter
 
     async with opened_to_read(invocation) as engine:
         run = await named_or_newest(engine, name)
@@ -78,3 +80,22 @@ async def _goes_on(reader: Reading, run: str) -> bool:
 
     row = await reader.journal.row(run)
     return status_of(row, hosted=await reader.hosted(row.kind, row.format)) == "running"
+
+
+class RecordPrinter:
+    """Prints the records of one run, from the first one on."""
+
+    def __init__(self, kind: AnyKind, *, as_json: bool = False) -> None:
+        self._kind, self._json = kind, as_json
+        self._state: Any = kind.machine.initial()
+        self.last_seq = 0
+
+    def print(self, records: Iterable[Record[Any]]) -> None:
+        """Print the records that follow on those before."""
+        for record in records:
+            self.last_seq = record.seq
+            if self._json:
+                print_json(record_to_json(self._kind, record), indent=None)
+                continue
+            self._state = self._kind.machine.evolve(self._state, record.event)
+            print_row(record_line(self._kind, record, self._state))

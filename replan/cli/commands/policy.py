@@ -34,7 +34,7 @@ def policy() -> None:
 @common
 def list_command(*, as_json: bool) -> int:
     """List the shipped policies."""
-    from actors.config.policy_loader import load_policy
+    from actors.config.loader import load_policy
     from replan.cli.shipped_list import print_shipped
     from replan.setup.data_files import data_root
 
@@ -51,7 +51,7 @@ def list_command(*, as_json: bool) -> int:
 @common
 def show(name: str, *, as_json: bool) -> int:
     """Show the rows of a policy: what each fires on, how far back it goes, and why."""
-    from actors.config.policy_loader import load_policy
+    from actors.config.loader import load_policy
     from actors.values.lines import indented, line
     from replan.cli.terminal.console import print_json, show
     from replan.setup.data_files import data_root
@@ -81,7 +81,7 @@ def check(files: tuple[str, ...], *, workflow: str | None, as_json: bool) -> int
     Exit 0: nothing is wrong; 2: something is.
     """
     from actors.config.loader import read_workflow
-    from actors.policy.unknown_names import ROLES
+    from actors.policy.table import ROLES
     from replan.cli.terminal.console import print_json, show
     from replan.setup.data_files import data_root
 
@@ -110,8 +110,8 @@ def _fires(row: Row) -> str:
 
 def _report(name: str, roles: set[str]) -> dict[str, Any]:
     """Return what is wrong with one policy, as `--json` prints it."""
-    from actors.config.policy_loader import load_policy, policy_document
-    from actors.policy.unknown_names import unknown_names
+    from actors.config.loader import load_policy, policy_document
+    from actors.policy.table import unknown_names
     from replan.setup.data_files import data_root
 
     try:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replan.cli.options import Invocation, examples
-from replan.cli.run_argument import require_one_run, run_argument
-from replan.cli.run_options import driving_options, limit_options, naming_options
+from replan.cli.run_options import driving_options, limit_options, naming_options, require_one_run, run_argument
 from replan.setup.command_name import program
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ async def _resume(invocation: Invocation, wanted: str | None, changes: Changes) 
     from replan.cli.home import opened
     from replan.cli.reading import newest_to_resume, run_named
     from replan.runs.changes import post_changes
-    from runtime.journal.holding import check_here
+    from runtime.journal.head import check_here
 
     async with opened(invocation, drives=True) as engine:
         if wanted is None:

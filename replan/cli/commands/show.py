@@ -9,13 +9,13 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, full_option, json_option
-from replan.cli.run_argument import require_one_run, run_argument
+from replan.cli.run_options import require_one_run, run_argument
 from replan.setup.command_name import program
 from runtime.core.errors import RunMoved, UsageProblem
 
 if TYPE_CHECKING:
     from actors.run.result import RunResult
-    from replan.runs.linked_runs import LinkedRun
+    from replan.runs.families import LinkedRun
     from replan.runs.loaded import Loaded
     from replan.runs.reader import Reading
     from replan.runs.shown import ShownRun
@@ -107,7 +107,7 @@ def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> N
 
 
 def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
-    from replan.cli.record_printer import RecordPrinter
+    from replan.cli.commands.log import RecordPrinter
     from replan.cli.terminal.console import print_json
     from replan.views.records import record_to_json
 

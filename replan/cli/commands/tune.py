@@ -172,7 +172,7 @@ def belief(invocation: Invocation, *, policy: str, out: str, as_json: bool) -> i
 def _comments(race: Race, winner: Standing) -> list[str]:
     """Return what the file rests on, a line each."""
     from actors.values.format import counted
-    from runtime.core.cost import MICRO
+    from runtime.core.ledger import MICRO
 
     low, high = winner.interval
     order, share = race.order, winner.successes / winner.trials
@@ -234,7 +234,7 @@ def _rows(race: Race) -> Table:
 def _object(race: Race, winner: Standing, target: Path) -> dict[str, object]:
     """Return what `--json` prints."""
     from replan.experiments.tables import rounded
-    from runtime.core.cost import MICRO
+    from runtime.core.ledger import MICRO
 
     other = race.runner_up
     ahead = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from actors.run.question_text import question_parts
+from actors.run.open_question import question_parts
 from actors.values.lines import indented, line, verbatim
 from replan.cli.terminal.console import err, rich_text
 from replan.views.questions import choices, hint, picked

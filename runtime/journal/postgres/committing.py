@@ -7,19 +7,24 @@ row under a lock, for which it waits until the cut transaction has ended, and so
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import psycopg
+import trio
 
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
+from runtime.journal.group_commit import GROUP_MAX, GroupCommit
 from runtime.journal.postgres.connecting import Connection, Link, end
 from runtime.journal.postgres.failures import explain, leaves_unknown, passes
-from runtime.journal.postgres.group import Alone, Decided, Request, decide, size_of, writes_early
+from runtime.journal.postgres.group import Alone, Decided, Group, Request, decide, size_of, writes_early
 from runtime.journal.postgres.transaction import MARK, OverBudgetError, begin_alone, begun, lock, marked, write
 from runtime.journal.rules import Work
+from runtime.journal.thread import ConnectionThread, Job
 
 T = TypeVar("T")
 
@@ -175,3 +180,40 @@ def _batches(works: Sequence[Request]) -> Iterator[dict[int, Request]]:
             batch, size = {}, 0
     if batch:
         yield batch
+
+
+@asynccontextmanager
+async def open_writer(thread: ConnectionThread[Link], committer: Committer) -> AsyncIterator["Writer"]:
+    """Open a writer on a thread; at the end finish all jobs."""
+    writer = Writer(thread, committer)
+    try:
+        yield writer
+    finally:
+        with trio.CancelScope(shield=True):
+            await writer.stop()
+            await thread.do(committer.forget)
+
+
+class Writer(GroupCommit[Group]):
+    """Takes jobs, which are values; made by `open_writer`."""
+
+    def __init__(self, thread: ConnectionThread[Link], committer: Committer) -> None:
+        super().__init__(GROUP_MAX)
+        self._thread, self._committer = thread, committer
+
+    async def carry_out(self, work: Work[T] | Alone[T]) -> T:
+        """Commit a job, and return its result; raise its error otherwise."""
+        return await self.do(cast("Callable[[Group], T]", work))
+
+    def _commit(self, group: Sequence[Job[Group, Any]]) -> None:
+        works = [cast("Request", job.work) for job in group]
+        commit = Job[Link, list[Outcome]](
+            lambda link: self._committer.commit(link, works), partial(self._finish, group)
+        )
+        self._thread.post(commit)
+
+    def _finish(self, group: Sequence[Job[Group, Any]], done: Job[Link, list[Outcome]]) -> None:
+        for job, outcome in zip(group, done.outcome(), strict=True):
+            job.result, job.error = outcome.result, outcome.error
+            job.then(job)
+        self._committed()

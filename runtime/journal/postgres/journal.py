@@ -18,17 +18,15 @@ from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, Journal
 from runtime.journal.postgres import reading, schema
 from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.committing import RETRY_SECONDS, Committer
+from runtime.journal.postgres.committing import RETRY_SECONDS, Committer, Writer, open_writer
 from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, Link, Time
 from runtime.journal.postgres.cursors import PostgresCursors
-from runtime.journal.postgres.deletion import delete_runs
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Alone
-from runtime.journal.postgres.reading import PostgresReader
-from runtime.journal.postgres.retrying import retried
+from runtime.journal.postgres.raw import delete_runs
+from runtime.journal.postgres.reading import PostgresReader, retried
 from runtime.journal.postgres.slots import PostgresSlots
 from runtime.journal.postgres.transaction import snapshot
-from runtime.journal.postgres.writer import Writer, open_writer
 from runtime.journal.raw import Reader
 from runtime.journal.rules import Work
 from runtime.journal.thread import ConnectionThread, open_thread

@@ -1,6 +1,6 @@
-"""A Postgres journal outside of an event loop: to copy runs out of it and into it, to archive and to delete them."""
+"""A Postgres journal outside of an event loop: to copy runs out of it and into it, to archive, delete and check."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
@@ -8,19 +8,19 @@ import psycopg
 
 from runtime.core.crash_points import reached
 from runtime.core.daily_budget import NO_LIMIT
-from runtime.core.errors import JournalError, RunExists, RunMoved
+from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound
 from runtime.journal import rules
-from runtime.journal.head import COLUMNS, FIXED, RunHead, read_head
+from runtime.journal.head import COLUMNS, FIXED, RunHead, checked, read_head
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.batch import Batch
 from runtime.journal.postgres.committing import Committer
 from runtime.journal.postgres.connecting import Cursor, Link
-from runtime.journal.postgres.deletion import delete_runs, locked
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Alone
 from runtime.journal.postgres.reading import PostgresReader, Texts
+from runtime.journal.postgres.schema import check_upgraded, version_of
 from runtime.journal.postgres.transaction import (
     ASKED,
     INSERT,
@@ -34,8 +34,38 @@ from runtime.journal.postgres.transaction import (
     snapshot,
     written,
 )
-from runtime.journal.raw import RawStore, Refused, RunCopy, Spent
-from runtime.journal.rules import Work
+from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
+from runtime.journal.rules import Work, check_deletable
+
+_OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
+"""The tables with rows of a run, those that refer to others first."""
+
+
+def delete_runs(cursor: Cursor, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
+    """Delete runs. Raises as `Journal.delete` does, and the caller ends the transaction without a commit then."""
+    held = locked(cursor, runs)
+    for run, last_seq in runs.items():
+        if run not in held:
+            raise RunNotFound(run)
+        check_deletable(held[run], last_seq, now, dead)
+    numbers = [row.id for row in held.values()]
+    named = cursor.execute("SELECT DISTINCT hash FROM replan.named_texts WHERE run = ANY(%s)", (numbers,)).fetchall()
+    for table in _OF_A_RUN:
+        cursor.execute(f"DELETE FROM replan.{table} WHERE run = ANY(%s)", (numbers,))
+    cursor.execute("DELETE FROM replan.runs WHERE id = ANY(%s)", (numbers,))
+    unused = (
+        "DELETE FROM replan.texts WHERE hash = ANY(%b) AND NOT EXISTS"
+        " (SELECT 1 FROM replan.named_texts WHERE named_texts.hash = texts.hash) RETURNING length(text)"
+    )
+    sizes = cursor.execute(unused, ([digest for (digest,) in named],)).fetchall()
+    return Deleted(len(numbers), len(sizes), sum(size for (size,) in sizes))
+
+
+def locked(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
+    """Lock the rows of those runs that are there, and return them by their ids."""
+    statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
+    return {row.run: row for row in map(checked, map(read_head, cursor.execute(statement, ([*runs],)).fetchall()))}
+
 
 T = TypeVar("T")
 
@@ -180,5 +210,27 @@ def open_raw(address: Address) -> Iterator[PostgresRaw]:
             schema.check(link.connection(), address.place)
             with closing(PostgresRaw(link)) as store:
                 yield store
+    except psycopg.Error as error:
+        raise explain(address, error) from error
+
+
+@contextmanager
+def open_inspection(address: Address) -> Iterator[Inspection | None]:
+    """Open a journal for reading in one snapshot; None where the database has no journal.
+
+    Raises `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`, `JournalDamaged`.
+    """
+    try:
+        with closing(Link(address)) as link:
+            version = version_of(link.connection(), address.place)
+            if version == 0:
+                yield None
+                return
+            check_upgraded(version, address.place)
+            with snapshot(link) as (cursor, now):
+                # The constraints of the tables are checked at every change, and the server's log has no part that could
+                # be removed beside its tables. Numbers are also skipped where an admission failed: they tell nothing.
+                found = {run: taken_up for run, *taken_up in cursor.execute("SELECT id, due, unread FROM replan.runs")}
+                yield Inspection(PostgresReader(cursor, now), found=lambda head: found[head.id])
     except psycopg.Error as error:
         raise explain(address, error) from error

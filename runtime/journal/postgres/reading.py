@@ -6,20 +6,24 @@ What a host asks for each run that it wakes goes to the server as one message, t
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
+
+import psycopg
 
 from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal, verify
-from runtime.journal.deletion import named_texts
 from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.postgres.batch import Answer, Batch
-from runtime.journal.postgres.connecting import NOW, Cursor
+from runtime.journal.postgres.connecting import NOW, Cursor, Link
+from runtime.journal.postgres.failures import passes
 from runtime.journal.raw import Part, Reader, RunCopy, TextOf
+from runtime.journal.rules import named_texts
 
 _ASKS = "(SELECT questions FROM replan.asked WHERE asked.run = runs.id)"
 _HEAD = f"SELECT {COLUMNS} FROM replan.runs WHERE run = %s"
@@ -271,3 +275,20 @@ def version(cursor: Cursor) -> int:
     """Return a number that changes with every commit: a hash of which transactions have ended."""
     ((ended,),) = cursor.execute("SELECT pg_current_snapshot()::text").fetchall()
     return int.from_bytes(hashlib.sha256(str(ended).encode()).digest()[:8])
+
+
+T = TypeVar("T")
+
+PAUSE_SECONDS = 0.05
+
+
+def retried(work: Callable[[Link], T], seconds: float, link: Link) -> T:
+    """Return what a read gives; try it again for so many seconds where an error passes. Raises `psycopg.Error`."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return work(link)
+        except psycopg.Error as error:
+            if not passes(error) or time.monotonic() > until:
+                raise
+        time.sleep(PAUSE_SECONDS)

@@ -29,8 +29,8 @@ from runtime.journal.rules import Change, Work
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.cursors import SqliteCursors
-from runtime.journal.sqlite.deletion import delete_runs, survey
 from runtime.journal.sqlite.failures import explain
+from runtime.journal.sqlite.raw import delete_runs, survey
 from runtime.journal.sqlite.reading import in_one_snapshot
 from runtime.journal.sqlite.rows import SqliteReader
 from runtime.journal.sqlite.slots import SqliteSlots

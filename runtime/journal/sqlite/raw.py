@@ -1,9 +1,11 @@
-"""A SQLite file outside of an event loop: to copy runs out of it and into it, to archive and to delete them."""
+"""A SQLite file outside of an event loop: to copy runs out of it and into it, to archive, delete and check them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import apsw
 
@@ -11,15 +13,104 @@ from runtime.core.crash_points import reached
 from runtime.core.daily_budget import NO_LIMIT
 from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
 from runtime.journal import folder, rules
+from runtime.journal.chain import Stored, Tip
 from runtime.journal.head import RunHead
 from runtime.journal.port import Dead, Deleted
-from runtime.journal.raw import RawStore, Refused, RunCopy, Spent
-from runtime.journal.rules import Work
+from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
+from runtime.journal.rules import Work, check_deletable, named_texts
 from runtime.journal.sqlite import anchors, schema, writing
-from runtime.journal.sqlite.anchors import Anchors, open_anchors
-from runtime.journal.sqlite.deletion import delete_runs, survey
+from runtime.journal.sqlite.anchors import Anchor, Anchors, open_anchors
 from runtime.journal.sqlite.failures import explain
 from runtime.journal.sqlite.rows import SqliteReader
+
+_OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
+"""The tables with rows of a run, those that refer to others first."""
+
+
+class Survey(NamedTuple):
+    """What one snapshot of the file says about the texts of runs that are to be deleted."""
+
+    named: frozenset[bytes]
+    """The texts that these runs name, by hash."""
+    kept: frozenset[bytes]
+    """Those of them that other runs name too."""
+    tips: dict[int, Tip]
+    """The ends of the other runs' chains, by the number of the run."""
+
+
+def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
+    """Read, in a snapshot that the caller has begun, which texts of runs others name. Raises `RunNotFound`."""
+    reader = SqliteReader(connection, 0.0)
+    numbers = {reader.head(run).id for run in runs}
+    named = named_texts(body for number in numbers for body in _bodies(connection, number))
+    tips = {number: tip for number, tip in _tips(connection) if number not in numbers}
+    kept = named & named_texts(_bodies_of_others(connection, numbers)) if named else set[bytes]()
+    return Survey(frozenset(named), frozenset(kept), tips)
+
+
+def delete_runs(
+    connection: apsw.Connection,
+    runs: Mapping[str, int],
+    now: float,
+    dead: Dead,
+    surveyed: Survey,
+    *,
+    anchors: Anchors,
+) -> Deleted:
+    """Delete runs, of which `surveyed` tells what a snapshot of this file says, in a transaction that has begun.
+
+    Raises as `Journal.delete` does, and then changes nothing.
+    """
+    heads = [SqliteReader(connection, now).head(run) for run in runs]
+    for head in heads:
+        check_deletable(head, runs[head.run], now, dead)
+    numbers = [head.id for head in heads]
+    unused = surveyed.named - surveyed.kept
+    if unused:
+        unused -= named_texts(_added_since(connection, surveyed, frozenset(numbers)))
+    for number in numbers:
+        for table in _OF_A_RUN:
+            connection.execute(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 -- names of our own
+        connection.execute("DELETE FROM runs WHERE id = ?", (number,))
+    texts, size = 0, 0
+    for digest in unused:
+        for (length,) in connection.execute("DELETE FROM texts WHERE hash = ? RETURNING length(text)", (digest,)):
+            texts, size = texts + 1, size + int(length)
+    anchors.clear(numbers)
+    return Deleted(len(numbers), texts, size)
+
+
+def _added_since(connection: apsw.Connection, surveyed: Survey, deleted: Collection[int]) -> Iterator[bytes]:
+    """Yield the events that the survey has not seen, of runs that are not deleted."""
+    for number, tip in list(_tips(connection)):
+        before = surveyed.tips.get(number)
+        if number in deleted or tip == before:
+            continue
+        # A number may have been given again meanwhile, to another run.
+        same = before is not None and _has(connection, number, before)
+        yield from _bodies(connection, number, after=before.seq if before is not None and same else 0)
+
+
+def _tips(connection: apsw.Connection) -> Iterator[tuple[int, Tip]]:
+    for number, seq, digest in connection.execute("SELECT id, last_seq, last_hash FROM runs"):
+        yield number, Tip(seq, bytes(digest))
+
+
+def _has(connection: apsw.Connection, number: int, tip: Tip) -> bool:
+    rows = connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (number, tip.seq))
+    return [bytes(digest) for (digest,) in rows] == [tip.hash]
+
+
+def _bodies(connection: apsw.Connection, number: int, after: int = 0) -> Iterator[bytes]:
+    for (body,) in connection.execute("SELECT body FROM events WHERE run = ? AND seq > ?", (number, after)):
+        yield bytes(body)
+
+
+def _bodies_of_others(connection: apsw.Connection, numbers: Collection[int]) -> Iterator[bytes]:
+    for number, body in connection.execute("SELECT run, body FROM events"):
+        if number not in numbers:
+            yield bytes(body)
+
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -164,3 +255,92 @@ def open_writer(path: Path, use_another: str, *, make: bool = True) -> Iterator[
     except (apsw.Error, OSError) as error:
         meaning = explained(error)
         raise meaning from (None if meaning is error else error)
+
+
+class Noted(NamedTuple):
+    """The anchors of a journal at one time."""
+
+    anchors: dict[int, Anchor]
+    """The anchors by the numbers of their runs."""
+    slots: int | None
+    """The highest number that has a slot; None for a journal without anchors."""
+
+    def of(self, head: RunHead) -> Anchor | None:
+        """Return the anchor of a run."""
+        anchor = self.anchors.get(head.id)
+        return anchor if anchor is not None and anchor.run == head.run else None
+
+    def check_end(self, head: RunHead, rows: Sequence[Stored]) -> None:
+        """As `Inspection.check_end`, by the run's anchor."""
+        anchor = self.of(head)
+        anchors.check(head.run, anchor, head.tip)
+        if anchor is not None and 0 < anchor.tip.seq <= len(rows):
+            anchors.check(head.run, anchor, anchor.tip._replace(hash=rows[anchor.tip.seq - 1].hash))
+
+    def last_posted(self, head: RunHead) -> int:
+        """As `Inspection.last_posted`, by the run's row and its anchor."""
+        anchor = self.of(head)
+        return max(head.last_posted, 0 if anchor is None else anchor.inbox)
+
+
+@contextmanager
+def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
+    """Open a journal that exists, for reading, in one snapshot. `now` is the time that leases are compared with.
+
+    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`, also from what is read.
+    """
+    try:
+        with open_anchors(path, write=False) as noted:
+            # Before the snapshot: a driver may write more meanwhile.
+            anchored = Noted(noted.without(()), noted.count if noted.kept else None)
+        with closing(schema.open_reader(path, None, BUSY_SECONDS)) as connection:
+            if schema.is_current(connection, path):
+                yield _inspected(connection, anchored, now)
+                return
+            with TemporaryDirectory(prefix="replan-") as folder, _upgraded(connection, Path(folder)) as copy:
+                yield _inspected(copy, anchored, now)
+    except (apsw.Error, OSError) as error:
+        meaning = explain(path, use_another, error)
+        raise meaning from (None if meaning is error else error)
+
+
+def _inspected(connection: apsw.Connection, noted: Noted, now: float) -> Inspection:
+    connection.execute("BEGIN")
+    numbers = {number for (number,) in connection.execute("SELECT id FROM runs")}
+    known = numbers | noted.anchors.keys()
+    return Inspection(
+        SqliteReader(connection, now),
+        _problems(connection),
+        [anchor.run for number, anchor in noted.anchors.items() if number not in numbers],
+        # Numbers are missing, or nothing tells whether the last ones are.
+        may_lack_deleted=noted.slots is None or len(known) < max(noted.slots, *known, 0),
+        found=lambda head: _found(connection, head.id),
+        check_end=noted.check_end,
+        last_posted=noted.last_posted,
+    )
+
+
+def _problems(connection: apsw.Connection) -> Iterator[str]:
+    """Yield what SQLite finds wrong with the file, one line for each problem."""
+    for (line,) in connection.execute("PRAGMA integrity_check(20)"):
+        if line != "ok":
+            yield str(line).splitlines()[0]
+    for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        yield f"a row of {table} ({row}) belongs to no row of {parent}"
+
+
+def _found(connection: apsw.Connection, number: int) -> tuple[float | None, bool]:
+    """Return a run's time in the agenda, and whether it is listed with unread messages."""
+    agenda = [at for (at,) in connection.execute("SELECT at FROM agenda WHERE run = ?", (number,))]
+    unread = [*connection.execute("SELECT 1 FROM unread WHERE run = ?", (number,))]
+    return (agenda[0] if agenda else None), bool(unread)
+
+
+@contextmanager
+def _upgraded(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connection]:
+    """Copy a journal of an earlier version, as it is now, and yield a connection to the upgraded copy."""
+    path = folder / "journal"
+    with closing(apsw.Connection(str(path))) as copy, copy.backup("main", source, "main") as backup:
+        backup.step()
+    with closing(schema.open_writer(path, None, BUSY_SECONDS)) as upgraded:
+        yield upgraded

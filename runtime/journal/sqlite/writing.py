@@ -20,8 +20,7 @@ from runtime.journal.port import HostRow, InboxItem
 from runtime.journal.rules import Change, Locked, Work
 from runtime.journal.sqlite import anchors
 from runtime.journal.sqlite.anchors import Anchors
-from runtime.journal.sqlite.packing import pack
-from runtime.journal.sqlite.rows import SqliteReader
+from runtime.journal.sqlite.rows import SqliteReader, pack
 
 T = TypeVar("T")
 
