@@ -10,10 +10,10 @@ from actors.files.field_docs import field_docs
 from actors.planning.events import EVENTS as PLANNING
 from actors.run.agent import AGENT_EVENTS
 from actors.run.calls import CallReissued, CallRequested, Replied
-from actors.run.clock import Started, TimedEvent
 from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
+from actors.run.waits import Started, TimedEvent
 from page_parts.markdown import code
 from runtime.core.events import Event
 

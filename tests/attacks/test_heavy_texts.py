@@ -3,9 +3,9 @@
 import time
 
 import pytest
-from actors.documents.table_text import table_lines
 
 from actors.documents.html_text import html_language, html_lines, html_title
+from actors.documents.tables import table_lines
 from actors.quantities.calculator import Calculation, calculate
 from actors.quantities.formula import FormulaUnreadable, parse_formula
 from actors.quantities.quantity import Quantity, Refusal
