@@ -1,7 +1,7 @@
 """Open questions as plain data and as lines of text: the one way in which every face shows them. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NotRequired
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, NotRequired, TypeVar, cast
 
 import orjson
 from typing_extensions import TypedDict
@@ -67,20 +67,9 @@ def question_name(run: str, question: Question) -> str:
 def question_json(run: str, question: Question) -> OpenQuestion:
     """Return a question as plain data."""
     request = question.request
-    shown: OpenQuestion = {
-        "id": question_name(run, question),
-        "run_id": run,
-        "step": request.step,
-        "text": request.text,
-        "about": request.about,
-        "shown": request.shown,
-        "choices": [{"value": choice.value, "does": choice.does} for choice in request.choices],
-        "otherwise": request.otherwise,
-        "why": request.why,
-        "blocks": list(request.blocks),
-        "asked": stamp(question.at),
-        "answer_schema": dict(request.answer_schema),
-    }
+    own = {"id": question_name(run, question), "run_id": run, "step": request.step}
+    rest = {"why": request.why, "blocks": list(request.blocks), "asked": stamp(question.at)}
+    shown = cast("OpenQuestion", {**own, **request.plain, **rest})
     if request.people_only:
         shown["people_only"] = True
     return shown
@@ -94,19 +83,25 @@ def answered_until(run: RunState[Any], name: str) -> float | None:
     )
 
 
+Asked = TypeVar("Asked", bound=Mapping[str, Any])
 Shown = Callable[[str, Question], OpenQuestion]
 """Returns a question as plain data, from the run's id."""
 
 
 def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[OpenQuestion]:
-    """Return the open questions of a run as plain data, the oldest first."""
+    """Return the open questions of a run as plain data, in the order of `in_order`."""
     asked = []
     for name in run.open_questions:
         question, until = shown(run.run_id, run.questions[name]), answered_until(run, name)
         if until is not None:
             question["until"] = stamp(until)
         asked.append(question)
-    return asked
+    return in_order(asked)
+
+
+def in_order(questions: Iterable[Asked]) -> list[Asked]:
+    """Return open questions in the order in which every face lists them: the one that has waited longest first."""
+    return sorted(questions, key=lambda question: str(question["asked"]))
 
 
 def encoded(questions: list[OpenQuestion]) -> bytes:

@@ -81,12 +81,22 @@ class AskedForm(Inquiry):
     @property
     def inquiry(self) -> Inquiry:
         """What is asked, without what depends on it."""
-        return Inquiry(**{name: getattr(self, name) for name in Inquiry.model_fields})
+        return Inquiry(**fields_of(Inquiry, self))
 
     @property
     def form(self) -> dict[str, Any]:
         """The fields of the form by name, to make an event or another value with the same question."""
-        return {name: getattr(self, name) for name in AskedForm.model_fields}
+        return fields_of(AskedForm, self)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The fields of the form as plain data, as every face shows them."""
+        return self.model_dump(mode="json", include={*AskedForm.model_fields})
+
+
+def fields_of(form: type[Inquiry], asked: Inquiry) -> dict[str, Any]:
+    """Return the fields that a form has, by name, from a value that has them."""
+    return {name: getattr(asked, name) for name in form.model_fields}
 
 
 WITHOUT = "Without an answer, "
@@ -131,14 +141,8 @@ def inquiry(
 
 def with_frame(asked: Inquiry, *, about: str, otherwise: str) -> AskedForm:
     """Return a question with what depends on it, and what happens without an answer."""
-    return AskedForm(
-        text=asked.text,
-        shown=asked.shown,
-        choices=asked.choices,
-        answer_schema=asked.answer_schema,
-        about=one_line(about, 4 * SENTENCE_MAX),
-        otherwise=f"{WITHOUT}{one_line(otherwise)}",
-    )
+    ending = f"{WITHOUT}{one_line(otherwise)}"
+    return AskedForm(**fields_of(Inquiry, asked), about=one_line(about, 4 * SENTENCE_MAX), otherwise=ending)
 
 
 def in_words_of(

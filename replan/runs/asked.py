@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from actors.run.ids import is_child
-from actors.run.open_question import decoded
+from actors.run.open_question import decoded, in_order
 from replan.runs.run_ids import ALL
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
 from runtime.journal.head import check_here, place_moved_to
@@ -31,7 +31,7 @@ class Asked:
 
 
 async def questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
-    """Return the open questions of a run as plain data, the oldest first.
+    """Return the open questions of a run as plain data, in the order of `in_order`.
 
     Raises as `Reading.read` does, and `RunMoved`.
     """
@@ -40,16 +40,15 @@ async def questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
     return await _questions_at(reader, row)
 
 
-async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None = None, oldest: bool = False) -> Asked:
+async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None = None) -> Asked:
     """Return the open questions of all runs that have not finished, at most `limit`, without the first `begin`.
 
-    The newest run comes first; with `oldest`, the question that has waited longest does. A run whose questions cannot
-    be read does not hide those of the others.
+    They come in the order of `in_order`. A run whose questions cannot be read does not hide those of the others.
     """
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
     rows = await reader.journal.runs(replace(ALL, asks=True))
-    for row in reversed(rows) if oldest else rows:  # Of questions of the same second, too, the oldest come first.
+    for row in reversed(rows):  # Of questions of the same second, too, the oldest come first.
         if is_child(row.run) or place_moved_to(row.owner) is not None:
             continue
         try:
@@ -58,8 +57,7 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
             continue  # It was deleted since the rows were read.
         except (JournalDamaged, KindUnknown, UsageProblem) as error:
             problems.append((row.run, error))
-    if oldest:
-        questions.sort(key=lambda question: str(question["asked"]))
+    questions = in_order(questions)
     end = len(questions) if limit is None else begin + limit
     return Asked(tuple(questions[begin:end]), tuple(problems), more=end < len(questions))
 

@@ -64,7 +64,7 @@ async def questions(request: ProgramRequest) -> Mapping[str, Any]:
     """Return the open questions of a run, or those of all runs, the oldest first."""
     if request.run:
         return {"questions": await open_questions(request, request.run), "problems": [], "more": False}
-    asked = await all_questions(request.service.reader, limit=QUESTIONS_MAX, oldest=True)
+    asked = await all_questions(request.service.reader, limit=QUESTIONS_MAX)
     problems = [{"run_id": name, "message": line_of_error(error)} for name, error in asked.problems]
     return {"questions": [_shown(request, each) for each in asked.questions], "problems": problems, "more": asked.more}
 

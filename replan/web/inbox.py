@@ -29,7 +29,7 @@ QUESTIONS_MAX = 50
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
     """Return the inbox."""
     number, cursor = page_number(request), await cursor_of(site, "")
-    asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX, oldest=True)
+    asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
     rows = await site.reader.rows(RunFilter(limit=ALL.limit))
     titles = {row.run: row.title for row, _ in rows}
     stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.status == "parked"]

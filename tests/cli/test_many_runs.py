@@ -87,7 +87,7 @@ async def test_questions_are_listed_from_the_rows_of_the_runs_that_ask_and_no_ru
         class Reader:
             journal = Counting(opened)
 
-        asked = await all_questions(Reader(), oldest=True)
+        asked = await all_questions(Reader())
         assert [each["text"] for each in asked.questions] == ["Which version?"] * 3
         assert asked.problems == ()
         [which] = Reader.journal.asked

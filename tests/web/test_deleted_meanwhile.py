@@ -42,7 +42,7 @@ async def test_the_questions_of_the_others_are_listed(tmp_path, deleting):
     async with served(tmp_path, hosts=False) as web:
         await web.engine.answer(f"{gone}/q1", "The second version")
         deleting(web.engine.journal, gone)
-        asked = await all_questions(web.engine, oldest=True)
+        asked = await all_questions(web.engine)
     assert [question["run_id"] for question in asked.questions] == [stays]
     assert asked.problems == ()
 
