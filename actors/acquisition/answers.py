@@ -98,7 +98,12 @@ def out_of_bounds(spec: FieldSpec, read: Quantity) -> str:
 def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm:
     """Return the question that a decision asks, in the form that people see."""
     path = decision.target_field
-    return with_frame(_inquiry(schema, decision), about=_about(schema, path), otherwise=_otherwise(schema, path))
+    return with_frame(
+        _inquiry(schema, decision),
+        about=_about(schema, path),
+        otherwise=_otherwise(schema, path),
+        priority="normal" if schema.fields[path].default is None else "low",
+    )
 
 
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:

@@ -160,6 +160,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
         choices={"yes": "The step runs.", "no": "The step is not begun, and counts as refused."},
         schema=YES_NO,
         otherwise="the step is not begun, and counts as refused.",
+        priority="high",
     )
     return _question(state, attempt, form, "a person approves it first")
 

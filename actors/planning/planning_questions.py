@@ -65,6 +65,7 @@ def review(step: str, blocked: Sequence[str]) -> AskedForm:
         otherwise="the result is not accepted, and the run ends unless its policy has another way.",
         choices=REVIEW_CHOICES,
         schema=reviews.SCHEMA,
+        priority="high",
     )
 
 

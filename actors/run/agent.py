@@ -19,7 +19,17 @@ from actors.run.texts import StorableText, storable
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started
 from actors.values.answers import TEXT
-from actors.values.question_form import WITHOUT, AskedForm, Inquiry, block, in_words_of, one_line, waiting, with_frame
+from actors.values.question_form import (
+    WITHOUT,
+    AskedForm,
+    Inquiry,
+    Priority,
+    block,
+    in_words_of,
+    one_line,
+    waiting,
+    with_frame,
+)
 from runtime.core.events import Event, Value
 from runtime.core.ledger import Price
 
@@ -114,6 +124,8 @@ class Ask:
     """What depends on the answer, as a sentence; empty: the step waits for it."""
     otherwise: str = ""
     """What happens without an answer, as a sentence that begins `Without an answer,`; empty: the agent decides."""
+    priority: Priority = "normal"
+    """How soon it wants an answer: `high`, `normal` or `low`."""
 
     @property
     def form(self) -> AskedForm:
@@ -127,6 +139,7 @@ class Ask:
             asked,
             about=f"{one_line(storable(self.about)).rstrip('.')}." if self.about else waiting(self.step, ()),
             otherwise=f"{rest or 'the agent is told that there is none, and decides what follows'}.",
+            priority=self.priority,
         )
 
 

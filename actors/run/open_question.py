@@ -11,6 +11,7 @@ from actors.run.questions import Question
 from actors.run.state import RunState
 from actors.values.answers import TEXT, expected_answer
 from actors.values.format import stamp
+from actors.values.question_form import PRIORITIES, Priority
 
 
 class AnswerChoice(TypedDict):
@@ -41,6 +42,8 @@ class OpenQuestion(TypedDict):
     """The answers that are offered, and what each does (`value`, `does`); all answers where these are finite."""
     otherwise: str
     """What happens without an answer, in a sentence that begins `Without an answer,`."""
+    priority: Priority
+    """How soon it wants an answer: `high`, `normal` or `low`."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     blocks: list[str]
@@ -100,8 +103,11 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
 
 
 def in_order(questions: Iterable[Asked]) -> list[Asked]:
-    """Return open questions in the order in which every face lists them: the one that has waited longest first."""
-    return sorted(questions, key=lambda question: str(question["asked"]))
+    """Return open questions in the order in which every face lists them.
+
+    Those of the highest priority come first, and among them the one that has waited longest.
+    """
+    return sorted(questions, key=lambda each: (PRIORITIES.index(each["priority"]), str(each["asked"])))
 
 
 def encoded(questions: list[OpenQuestion]) -> bytes:
@@ -114,7 +120,7 @@ def decoded(row: bytes) -> list[dict[str, Any]]:
     questions = orjson.loads(row or b"[]")
     if not isinstance(questions, list) or not all(isinstance(each, dict) and "id" in each for each in questions):
         raise ValueError("no list of questions")
-    return questions
+    return [{"priority": "normal", **each} for each in questions]
 
 
 ARTIFACT_CHARACTERS_MAX = 20_000
@@ -126,10 +132,13 @@ Style = Literal["bold", "dim", ""]
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:
     """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), each with its style.
 
-    The sentence comes first, then what depends on it, what it is about, the choices or the form of the answer, and what
-    happens without one. `numbered` says that a choice can be picked by its number.
+    The sentence comes first, then its priority where that is not normal, what depends on it, what it is about, the
+    choices or the form of the answer, and what happens without one. `numbered` says that a choice can be picked by its
+    number.
     """
     yield str(question["text"]), "bold"
+    if question["priority"] != "normal":
+        yield f"Priority: {question['priority']}.", "bold"
     yield str(question["about"]), "dim"
     for row in shown_rows(question):
         yield f"| {row}".rstrip(), ""

@@ -38,6 +38,7 @@ def outcome_question(tool: str, step: str, *, lives: bool = False) -> AskedForm:
             FAILED: "The step goes on as after a failure.",
             NOT_RUN: "The tool is called again.",
         },
+        priority="high",
     )
 
 
@@ -55,7 +56,7 @@ USER = "user"
 class ClarificationRequested(AskedForm, Event):
     """A person was asked a question, in the form that people see; what is stored is what is shown."""
 
-    added_fields: ClassVar[tuple[str, ...]] = ("for_people",)
+    added_fields: ClassVar[tuple[str, ...]] = ("for_people", "priority")
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
     """The id of the question."""

@@ -8,7 +8,7 @@ built. What a model, a plan or a plug-in wrote comes into the form by `in_words_
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,13 @@ SENTENCE_MAX = 600
 """The most characters of the question's sentence."""
 SHOWN_MAX = 20_000
 """The most characters of what is shown below it."""
+
+
+Priority = Literal["high", "normal", "low"]
+"""How soon a question wants an answer. High: a person approves or rejects, or says what became of a tool's call. Low: a
+default is assumed without an answer. Agents choose it for their own questions."""
+PRIORITIES: tuple[Priority, ...] = get_args(Priority)
+"""All of them, in the order in which questions are listed."""
 
 
 class Choice(Value):
@@ -69,6 +76,8 @@ class AskedForm(Inquiry):
     """What the question is about and what waits for it, in sentences."""
     otherwise: str
     """What happens without an answer: a sentence that begins so."""
+    priority: Priority = "normal"
+    """How soon it wants an answer; lists begin with the questions of high priority."""
 
     @model_validator(mode="after")
     def _check_form(self) -> Self:
@@ -111,6 +120,7 @@ def asked_form(
     shown: str = "",
     choices: Mapping[str, str] | None = None,
     schema: Mapping[str, Any] | None = None,
+    priority: Priority = "normal",
 ) -> AskedForm:
     """Return a question in its form.
 
@@ -121,12 +131,13 @@ def asked_form(
         shown: what stands below the question, of any text.
         choices: what each possible answer does; without `schema` these are all possible answers.
         schema: the JSON Schema of the answer, where it is no choice among texts.
+        priority: how soon it wants an answer.
 
     Raises:
         ValueError: the form is not kept; only a mistake in the program's own words leads to that.
     """
     asked = inquiry(text, shown=shown, choices=choices, schema=schema)
-    return with_frame(asked, about=about, otherwise=otherwise)
+    return with_frame(asked, about=about, otherwise=otherwise, priority=priority)
 
 
 def inquiry(
@@ -139,10 +150,14 @@ def inquiry(
     return Inquiry(text=one_line(text), shown=block(shown), choices=listed, answer_schema=dict(schema))
 
 
-def with_frame(asked: Inquiry, *, about: str, otherwise: str) -> AskedForm:
-    """Return a question with what depends on it, and what happens without an answer."""
-    ending = f"{WITHOUT}{one_line(otherwise)}"
-    return AskedForm(**fields_of(Inquiry, asked), about=one_line(about, 4 * SENTENCE_MAX), otherwise=ending)
+def with_frame(asked: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
+    """Return a question with what depends on it, what happens without an answer, and how soon it wants one."""
+    return AskedForm(
+        **fields_of(Inquiry, asked),
+        about=one_line(about, 4 * SENTENCE_MAX),
+        otherwise=f"{WITHOUT}{one_line(otherwise)}",
+        priority=priority,
+    )
 
 
 def in_words_of(

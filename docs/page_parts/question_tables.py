@@ -59,9 +59,13 @@ def _rows(group: Sequence[Drawn], answers: str) -> str:
     """Return the questions of a group below their `answers`, those of one text once; fields of profiles have none."""
     texts: dict[str, list[str]] = {}
     for drawn in group:
-        texts.setdefault(f"**{drawn.form.text}**", []).append(drawn.when.removesuffix(WANTED))
+        texts.setdefault(f"**{drawn.form.text}**{_priority(drawn)}", []).append(drawn.when.removesuffix(WANTED))
     rows = [f"- {'; '.join(situations)}: {text}" for text, situations in texts.items()]
     return "\n".join((f"- *Answers:* {answers}", *(f"  {row}" for row in rows)) if answers else rows)
+
+
+def _priority(drawn: Drawn) -> str:
+    return "" if drawn.form.priority == "normal" else f" ({drawn.form.priority} priority)"
 
 
 def _does(listed: Sequence[Drawn]) -> dict[str, str]:

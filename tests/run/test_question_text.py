@@ -12,6 +12,7 @@ from actors.values.findings import Verdict
 ASKED = {
     "text": "Which one?",
     "about": "The step a needs it.",
+    "priority": "normal",
     "shown": "",
     "choices": [],
     "answer_schema": TEXT,
