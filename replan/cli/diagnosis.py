@@ -29,7 +29,6 @@ from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.executing import TOOLS_FILE
 from replan.runs.models import check_model
-from replan.runs.run_ids import ALL
 from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
@@ -42,7 +41,7 @@ from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import MICRO, ZERO, Amount
-from runtime.journal.port import HostRow, Journal
+from runtime.journal.port import HostRow, Journal, RunFilter
 from runtime.journal.versions import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
 from runtime.open_journal import open_journal
@@ -191,9 +190,8 @@ async def _journal(environment: Mapping[str, str]) -> str:
     async with _open(environment) as journal:
         if journal is None:
             return f"none yet; this release writes version {VERSION}"
-        rows = await journal.runs(ALL)
-    place, waiting = database_place(environment), sum(row.status == "waiting" for row in rows)
-    found = f"version {VERSION}, {counted(len(rows), 'run')}, {waiting} waiting"
+        runs, waiting = [(await journal.totals(RunFilter(status=status))).runs for status in (None, "waiting")]
+    place, found = database_place(environment), f"version {VERSION}, {counted(runs, 'run')}, {waiting} waiting"
     return f"{place}, {found}" if place else f"{found} ({path.stat().st_size:,} bytes)"
 
 

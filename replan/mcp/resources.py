@@ -8,7 +8,6 @@ from mcp_types import Resource, ResourceTemplate
 
 from replan.mcp.calls import Desk
 from replan.runs.orders import offered
-from replan.runs.run_ids import ALL
 from replan.runs.shown import read_shown
 from replan.service.read_operations import tree_of
 from replan.setup.command_name import program
@@ -68,8 +67,8 @@ async def read_resource(desk: Desk, uri: str) -> Any:
     if uri == "replan://offer":
         return offer_of(desk)
     if uri == "replan://runs":
-        rows = await desk.reader.rows(RunFilter(limit=ALL.limit))
-        return {"runs": [row_to_json(row, word) for row, word in rows[:ROWS_MAX]], "more": len(rows) > ROWS_MAX}
+        rows, total = await desk.reader.row_page(RunFilter(limit=ROWS_MAX))
+        return {"runs": [row_to_json(row, word) for row, word in rows], "more": total > ROWS_MAX}
     found = _OF_RUN.fullmatch(uri)
     if found is None:
         raise UsageProblem(f"there is no resource {uri[:100]!r}", hint="replan://offer, or replan://runs/ID/plan")

@@ -1,5 +1,6 @@
 """The open questions of the home's runs, for a list of them, and what a face says about a posted answer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,9 @@ class Asked:
     """The questions as plain data."""
     problems: tuple[tuple[str, ReplanError], ...]
     """The runs that cannot be read, each with the error."""
-    more: bool = False
+    titles: Mapping[str, str]
+    """The titles of the runs."""
+    more: bool
     """Whether there are more questions than were asked for."""
 
 
@@ -59,7 +62,8 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
             problems.append((row.run, error))
     questions = in_order(questions)
     end = len(questions) if limit is None else begin + limit
-    return Asked(tuple(questions[begin:end]), tuple(problems), more=end < len(questions))
+    titles = {row.run: row.title for row in rows}
+    return Asked(tuple(questions[begin:end]), tuple(problems), titles, more=end < len(questions))
 
 
 async def _questions_at(reader: "Reading", row: RunRow) -> list[dict[str, Any]]:

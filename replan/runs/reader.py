@@ -3,10 +3,10 @@
 A short command reads a row or one run, so what folding a run needs is imported when a run is folded.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from actors.run.ids import is_child
+from replan.runs.run_ids import ALL
 from replan.runs.status import row_after, status_of
 from replan.setup.command_name import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
@@ -104,7 +104,7 @@ class Reading:
         A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
         rows, hosted = [], dict[tuple[str, int], bool]()
-        for row in await self.journal.runs(which):
+        for row in await self.journal.runs(replace(which, tops=True)):
             common = None
             if row.unread and row.status == "waiting":
                 try:
@@ -115,9 +115,27 @@ class Reading:
             if kind not in hosted:
                 hosted[kind] = await self.hosted(*kind)
             status = status_of(row, hosted=hosted[kind], with_inbox=common)
-            if which.status in (None, status) and not is_child(row.run):
+            if which.status in (None, status):
                 rows.append((row if common is None else row_after(row, common), status))
         return rows
+
+    async def row_page(self, which: RunFilter, query: str = "") -> tuple[list[tuple[RunRow, str]], int]:
+        """Return the rows of the page that the filter names, as `rows` does, and how many there are on all pages.
+
+        With `query` only runs whose id, title or kind has that text. What the journal cannot tell is read of all runs:
+        which ones have a text, and the status for people.
+        """
+        if which.status is None and not query.strip():
+            return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs
+        rows = await self.rows(replace(which, begin=0, limit=ALL.limit))
+        found = [each for each in rows if matches(each[0], query)]
+        return found[which.begin : which.begin + which.limit], len(found)
+
+
+def matches(row: RunRow, query: str) -> bool:
+    """Tell whether a run's id, title or kind has the text that is searched for."""
+    wanted = query.strip().casefold()
+    return not wanted or wanted in f"{row.run} {row.title} {row.kind}".casefold()
 
 
 @dataclass(frozen=True)

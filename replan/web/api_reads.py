@@ -11,14 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.runs.cached import MARK
-from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
 from replan.web.api_answers import answered
 from replan.web.record_pages import document, place_of
-from replan.web.runs_page import QUERY_MAX, matches, page_number
+from replan.web.runs_page import QUERY_MAX, page_number
 from replan.web.site import Site
 from replan.web.streams import RETRY_MILLISECONDS, EventStream, event
 from runtime.core.errors import JournalError, UsageProblem
@@ -34,11 +33,11 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     status, query = request.query_params.get("status", ""), request.query_params.get("q", "")[:QUERY_MAX]
     if status and status not in STATUSES:
         raise UsageProblem("there is no such status", place="status", hint=", ".join(STATUSES))
-    rows = await site.reader.rows(RunFilter(status=status or None, limit=ALL.limit))
-    found, number = [each for each in rows if matches(each[0], query)], page_number(request)
-    begin, more = number * ROWS_MAX, len(found) > (number + 1) * ROWS_MAX
-    shown = [row_to_json(row, word) for row, word in found[begin : begin + ROWS_MAX]]
-    return answered({"runs": shown, "total": len(found), "page": number, "next_page": number + 1 if more else None})
+    number = page_number(request)
+    which = RunFilter(status=status or None, begin=number * ROWS_MAX, limit=ROWS_MAX)
+    rows, total = await site.reader.row_page(which, query)
+    shown, more = [row_to_json(row, word) for row, word in rows], total > (number + 1) * ROWS_MAX
+    return answered({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})
 
 
 async def read_records(site: Site, request: Request, who: Principal) -> Response:

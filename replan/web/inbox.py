@@ -30,13 +30,12 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     """Return the inbox."""
     number, cursor = page_number(request), await cursor_of(site, "")
     asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
-    rows = await site.reader.rows(RunFilter(limit=ALL.limit))
-    titles = {row.run: row.title for row, _ in rows}
+    rows = await site.reader.rows(RunFilter(unfinished=True, limit=ALL.limit))
     stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.status == "parked"]
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:ROWS_MAX]]
     values = {
-        "questions": [{**shown_form(each), "title": titles.get(each["run_id"], "")} for each in asked.questions],
+        "questions": [{**shown_form(each), "title": asked.titles[each["run_id"]]} for each in asked.questions],
         "before": f"/?page={number - 1}" if number else "",
         "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],

@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
 from replan.views.rows import row_to_json
@@ -27,17 +26,17 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
     status = request.query_params.get("status", "")
     query = request.query_params.get("q", "")[:QUERY_MAX]
     number, cursor = page_number(request), await cursor_of(site, "")
-    rows = await site.reader.rows(RunFilter(status=status if status in STATUSES else None, limit=ALL.limit))
-    found = [each for each in rows if matches(each[0], query)]
     begin = number * ROWS_MAX
+    which = RunFilter(status=status if status in STATUSES else None, begin=begin, limit=ROWS_MAX)
+    rows, total = await site.reader.row_page(which, query)
     values = {
-        "rows": [shown_row(row, word) for row, word in found[begin : begin + ROWS_MAX]],
-        "total": len(found),
+        "rows": [shown_row(row, word) for row, word in rows],
+        "total": total,
         "status": status if status in STATUSES else "",
         "statuses": STATUSES,
         "q": query,
         "before": _address(status, query, number - 1) if number else "",
-        "after": _address(status, query, number + 1) if begin + ROWS_MAX < len(found) else "",
+        "after": _address(status, query, number + 1) if begin + ROWS_MAX < total else "",
         "here": "runs",
         "live": "/live",
         "cursor": cursor,
@@ -50,12 +49,6 @@ def page_number(request: Request) -> int:
     """Return the number of the page, from 0; 0 for what is no number."""
     text = request.query_params.get("page", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else 0
-
-
-def matches(row: RunRow, query: str) -> bool:
-    """Tell whether a run's id, title or kind has the text that is searched for."""
-    wanted = query.strip().casefold()
-    return not wanted or wanted in f"{row.run} {row.title} {row.kind}".casefold()
 
 
 def shown_row(row: RunRow, status: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ cursor of what it shows.
 import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 
 import trio
@@ -22,7 +23,7 @@ from replan.service.access import Principal
 from replan.web.site import Site
 from runtime.core.errors import JournalError, RunNotFound
 from runtime.core.names import RUN_ID
-from runtime.journal.port import RunRow
+from runtime.journal.port import RunFilter, RunRow
 
 CURSOR_MAX = 120
 """Characters of a cursor; a longer one counts as none."""
@@ -103,8 +104,9 @@ async def cursor_of(site: Site, run: str) -> str:
     """Return the place of a run, or for an empty id that of the home. A page has it from before it was read."""
     if run:
         return cursor_at(await site.engine.journal.row(run))
-    rows = await site.engine.journal.runs(ALL)
-    return f"*:{_mark(*(_facts(row) for row in rows))}"
+    journal = site.engine.journal  # A run that has finished changes by its records, or when it is moved or deleted.
+    finished = await journal.totals(RunFilter(status="finished"))
+    return f"*:{_mark(str(finished), *map(_facts, await journal.runs(replace(ALL, unfinished=True))))}"
 
 
 def cursor_at(row: RunRow) -> str:

@@ -28,6 +28,7 @@ from runtime.journal.port import (
     Posted,
     RunFilter,
     RunRow,
+    Totals,
     nobody,
 )
 from runtime.journal.raw import Reader
@@ -61,10 +62,18 @@ class Reading(Generic[E]):
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
         """As `Journal.runs`."""
+        self._check_filter(which)
+        return await self._look(lambda reader: reader.rows(which))
+
+    async def totals(self, which: RunFilter) -> Totals:
+        """As `Journal.totals`."""
+        self._check_filter(which)
+        return await self._look(lambda reader: reader.totals(which))
+
+    def _check_filter(self, which: RunFilter) -> None:
         self._checked(which.status or "", "status")
         self._checked(which.title_start, "title")
         self._checked(which.run_start, "run")
-        return await self._look(lambda reader: reader.rows(which))
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """As `Journal.read`."""

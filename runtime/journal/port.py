@@ -113,10 +113,25 @@ class RunFilter:
     """Only runs whose id begins so."""
     unfinished: bool = False
     """Only runs that have not finished."""
+    tops: bool = False
+    """Only runs that are no steps of others: whose ids have no dot."""
     asks: bool = False
     """Only runs with open questions; their rows then have them, which other lists leave out (`RunRow.asks`)."""
     limit: int = 200
     """How many runs are listed at most; the oldest are left out."""
+    begin: int = 0
+    """How many of the newest are left out."""
+
+
+class Totals(NamedTuple):
+    """What the runs that match a filter have together."""
+
+    runs: int
+    """How many they are."""
+    records: int
+    """How many records they have."""
+    owned: int
+    """How many of them have an owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +221,10 @@ class Readable(Protocol[E]):
         """As `Journal.runs`."""
         ...
 
+    async def totals(self, which: RunFilter) -> Totals:
+        """As `Journal.totals`."""
+        ...
+
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """As `Journal.read`."""
         ...
@@ -279,6 +298,10 @@ class Journal(Cursors, CallSlots, Protocol[E]):
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
         """Return the status rows that match, the run admitted last first."""
+        ...
+
+    async def totals(self, which: RunFilter) -> Totals:
+        """Return what all runs that match have together, whatever part of them is listed."""
         ...
 
     async def claim(

@@ -4,10 +4,11 @@ A `Reader` is one snapshot of a store. It gives rows, records with their hashes,
 the chain, the texts and the events are verified here, for every store alike.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from runtime.core.errors import JournalError, RunExists, RunMoved
@@ -17,7 +18,7 @@ from runtime.journal import rules
 from runtime.journal.chain import Stored, Tip, decode, verify
 from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codec_of
-from runtime.journal.port import Dead, Deleted, Due, HostRow, InboxItem, RunFilter, RunRow
+from runtime.journal.port import Dead, Deleted, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.rules import Work, named_texts
 
 TextOf = Callable[[str], bytes | None]
@@ -79,7 +80,13 @@ class Reader(ABC):
     def rows(self, which: RunFilter) -> list[RunRow]:
         """As `Journal.runs`."""
         found = [head for run in reversed(self.names()) if _matches(which, head := self.head(run))]
-        return [head.listed(self.now, asks=which.asks) for head in found[: max(0, which.limit)]]
+        begin = max(0, which.begin)
+        return [head.listed(self.now, asks=which.asks) for head in found[begin : begin + max(0, which.limit)]]
+
+    def totals(self, which: RunFilter) -> Totals:
+        """As `Journal.totals`."""
+        rows = self.rows(replace(which, begin=0, limit=sys.maxsize))
+        return Totals(len(rows), sum(row.last_seq for row in rows), sum(row.owner is not None for row in rows))
 
     @abstractmethod
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
@@ -178,7 +185,7 @@ def _matches(which: RunFilter, head: RunHead) -> bool:
     summary, before = head.summary, which.waiting_since_before
     if which.status not in (None, summary.status) or (which.asks and not summary.asks):
         return False
-    if which.unfinished and summary.status == "finished":
+    if (which.unfinished and summary.status == "finished") or (which.tops and "." in head.run):
         return False
     if not (head.title.startswith(which.title_start) and head.run.startswith(which.run_start)):
         return False

@@ -8,7 +8,7 @@ import trio
 
 from runtime.core.errors import Fenced, Held, RunExists, RunNotFound, UsageProblem
 from runtime.core.machine import Summary
-from runtime.journal.port import ORDINARY, RunFilter
+from runtime.journal.port import ORDINARY, RunFilter, Totals
 from tests.contracts.toy_events import IMPOSSIBLE_IDS, LONE_SURROGATE, RUNNING, counted, driven, row_of
 
 
@@ -112,6 +112,9 @@ class RunsContract:
         assert await listed(status="unheard of") == []
         assert await listed(unfinished=True) == ["new", "old"]
         assert await listed(unfinished=True, status="finished") == []
+        assert await listed(limit=1, begin=1) == ["new"]
+        assert await listed(begin=2) == ["old"]
+        assert await listed(begin=3) == []
         assert await listed(waiting_since_before=20.0) == ["old"]
         assert await listed(waiting_since_before=20.5) == ["new", "old"]
         assert (await journal.row("new")).summary == summaries["new"]
@@ -152,6 +155,27 @@ class RunsContract:
         assert len(await listed("")) == 5
         with pytest.raises(UsageProblem):
             await listed(LONE_SURROGATE)
+
+    async def test_runs_that_are_no_steps_of_others_are_listed_alone(self, journal):
+        for run in ("a", "a.b", "a.b.c", "d"):
+            await journal.create(run, "")
+        assert [row.run for row in await journal.runs(RunFilter(tops=True))] == ["d", "a"]
+        assert [row.run for row in await journal.runs(RunFilter(tops=True, begin=1, limit=1))] == ["a"]
+
+    async def test_the_totals_of_runs_count_all_that_match(self, journal, clock):
+        assert await journal.totals(RunFilter()) == Totals(0, 0, 0)
+        await journal.create("a", "", facts=counted(1, 2), summary=Summary("finished", "success"))
+        await journal.create("a.b", "", facts=counted(1), owner="driver", ttl=60.0)
+        await journal.create("c", "Fix", facts=counted(1, 2, 3), owner="driver", ttl=30.0)
+        assert await journal.totals(RunFilter()) == Totals(3, 6, 2)
+        assert await journal.totals(RunFilter(limit=1, begin=2)) == Totals(3, 6, 2)
+        assert await journal.totals(RunFilter(tops=True)) == Totals(2, 5, 1)
+        assert await journal.totals(RunFilter(status="finished")) == Totals(1, 2, 0)
+        assert await journal.totals(RunFilter(unfinished=True, title_start="F")) == Totals(1, 3, 1)
+        clock.time += 30.0
+        assert await journal.totals(RunFilter()) == Totals(3, 6, 1)
+        with pytest.raises(UsageProblem):
+            await journal.totals(RunFilter(title_start=LONE_SURROGATE))
 
     # Leases.
 

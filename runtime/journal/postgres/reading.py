@@ -18,7 +18,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal, verify
 from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
+from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.postgres.batch import Answer, Batch
 from runtime.journal.postgres.connecting import NOW, Cursor, Link
 from runtime.journal.postgres.failures import passes
@@ -28,15 +28,19 @@ from runtime.journal.rules import named_texts
 _ASKS = "(SELECT questions FROM replan.asked WHERE asked.run = runs.id)"
 _HEAD = f"SELECT {COLUMNS} FROM replan.runs WHERE run = %s"
 _HEADS_ASKS = f"SELECT {_ASKS}, {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id"
-_ROWS = (
-    f"SELECT {LISTED}, CASE WHEN lease_end > %(now)s THEN owner END, CASE WHEN %(asks)s THEN {_ASKS} ELSE '' END"
+_OWNER = "CASE WHEN lease_end > %(now)s THEN owner END"
+_MATCHING = (
     " FROM replan.runs WHERE (NOT %(asks)s OR id IN (SELECT run FROM replan.asked))"
-    " AND (NOT %(unfinished)s OR status <> 'finished')"
+    " AND (NOT %(unfinished)s OR status <> 'finished') AND (NOT %(tops)s OR strpos(run, '.') = 0)"
     " AND (%(status)s::text IS NULL OR status = %(status)s)"
     " AND (%(waiting_since_before)s::float8 IS NULL OR waiting_since < %(waiting_since_before)s)"
     " AND starts_with(title, %(title_start)s) AND starts_with(run, %(run_start)s)"
-    " ORDER BY id DESC LIMIT %(limit)s"
 )
+_ROWS = (
+    f"SELECT {LISTED}, {_OWNER}, CASE WHEN %(asks)s THEN {_ASKS} ELSE '' END {_MATCHING}"
+    " ORDER BY id DESC LIMIT %(limit)s OFFSET %(begin)s"
+)
+_TOTALS = f"SELECT count(*), coalesce(sum(last_seq), 0)::bigint, count({_OWNER}) {_MATCHING}"
 _RECORDS = "SELECT seq, at, epoch, inbox, body, hash, last FROM replan.records WHERE run = %s AND seq > %s ORDER BY seq"
 _BEFORE = "SELECT seq, hash FROM replan.records WHERE run = %s AND seq <= %s ORDER BY seq DESC LIMIT 1"
 _MESSAGES = (
@@ -118,6 +122,11 @@ class PostgresReader(Reader):
         """As `Reader.rows`."""
         asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
         return list(map(RunRow._make, self._cursor.execute(_ROWS, asked)))
+
+    def totals(self, which: RunFilter) -> Totals:
+        """As `Reader.totals`."""
+        (totals,) = self._cursor.execute(_TOTALS, {**asdict(which), "now": self.now})
+        return Totals._make(totals)
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
         """As `Reader.part`."""

@@ -13,7 +13,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, link, seal
 from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
+from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
 from runtime.journal.raw import Part, Reader
 from runtime.journal.rules import named_texts
 
@@ -63,14 +63,19 @@ def _link(previous: bytes, run: str, row: Stored) -> bytes:
 _ASKS = "(SELECT questions FROM asked WHERE asked.run = id)"
 _HEAD = f"SELECT {COLUMNS} FROM runs WHERE run = ?"  # noqa: S608 -- names of our own, as below
 _HEAD_ASKS = f"SELECT {_ASKS}, {COLUMNS} FROM runs WHERE run = ?"  # noqa: S608
-ROWS = (
-    f"SELECT {LISTED}, CASE WHEN lease_end > :now THEN owner END, CASE WHEN :asks THEN {_ASKS} ELSE x'' END"  # noqa: S608
+_OWNER = "CASE WHEN lease_end > :now THEN owner END"
+_MATCHING = (
     " FROM runs WHERE (NOT :asks OR id IN (SELECT run FROM asked)) AND (NOT :unfinished OR status <> 'finished')"
+    " AND (NOT :tops OR instr(run, '.') = 0)"
     " AND (:status IS NULL OR status = :status)"
     " AND (:waiting_since_before IS NULL OR waiting_since < :waiting_since_before)"
     " AND substr(title, 1, length(:title_start)) = :title_start AND substr(run, 1, length(:run_start)) = :run_start"
-    " ORDER BY id DESC LIMIT :limit"
 )
+ROWS = (
+    f"SELECT {LISTED}, {_OWNER}, CASE WHEN :asks THEN {_ASKS} ELSE x'' END {_MATCHING}"
+    " ORDER BY id DESC LIMIT :limit OFFSET :begin"
+)
+_TOTALS = f"SELECT count(*), coalesce(sum(last_seq), 0), count({_OWNER}) {_MATCHING}"
 _PART = "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
 _ENDS = "SELECT seq, hash FROM events WHERE run = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 _MESSAGE = "SELECT id, key, body, at, seal FROM inbox WHERE run = ?"
@@ -123,6 +128,11 @@ class SqliteReader(Reader):
         """As `Reader.rows`."""
         asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
         return list(map(RunRow._make, self._connection.execute(ROWS, asked)))
+
+    def totals(self, which: RunFilter) -> Totals:
+        """As `Reader.totals`."""
+        (totals,) = self._connection.execute(_TOTALS, {**asdict(which), "now": self.now})
+        return Totals._make(totals)
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
         """As `Reader.part`."""
