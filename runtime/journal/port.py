@@ -53,9 +53,8 @@ class RunRow(NamedTuple):
     format: int
     """The version of its kind's format that its events are written in."""
     tenant: str
-    """The tenant that it is accounted to; empty for none."""
+    """As in `Placement`; so is the priority."""
     priority: int
-    """Its priority where there is more to drive than room."""
     created: float
     """When it was admitted."""
     updated: float
@@ -68,9 +67,8 @@ class RunRow(NamedTuple):
     last_seq: int
     """The place of its last record; 0 where it has none."""
     last_posted: int
-    """The id of its last posted message, or 0."""
+    """The id of its last posted message, or 0; then the highest that a record has consumed."""
     last_consumed: int
-    """The highest id of a message that a record has consumed, or 0."""
     epoch: int
     """How often it was claimed."""
     calls: int
@@ -124,14 +122,11 @@ class RunFilter:
 
 
 class Totals(NamedTuple):
-    """What the runs that match a filter have together."""
+    """What the runs that match a filter have together: how many they are, their records, and how many have an owner."""
 
     runs: int
-    """How many they are."""
     records: int
-    """How many records they have."""
     owned: int
-    """How many of them have an owner."""
 
 
 @dataclass(frozen=True, slots=True)
