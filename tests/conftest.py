@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.warm import warm_commands
+from tests.support.commands import open_commands
 
 # `ci` finds the same examples on every machine; `soak` looks for new ones and prints how to repeat a failure.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -107,10 +107,16 @@ def clean_house(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def warm(clean_house):
+def commands(clean_house):
+    """The server that starts `replan` in processes of their own."""
+    with open_commands() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def warm(commands):
     """The folder of a command `replan` that need not import the program each time it is started."""
-    with warm_commands() as folder:
-        yield folder
+    return commands.folder
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,6 +5,7 @@ The result is the same, no question is asked twice, and no finished call or sear
 
 import json
 import os
+import subprocess
 from collections import Counter
 
 import pytest
@@ -23,7 +24,6 @@ from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.acquisition.stage import profile_file
 from tests.acquisition.states import SMALL
-from tests.support.fork_server import open_fork_server
 
 POINTS = (*(label for label in LABELS if label != "judge.after"), "tool.prepared", "tool.started", "tool.after")
 """The labelled points of an acquisition run: no guard judges in one."""
@@ -34,33 +34,13 @@ DOCUMENTS = {
 }
 TTL = 0.06
 """Length of the lease in seconds: short, so that it is renewed during a run."""
-PRELOADED = (
-    "actors.acquisition.kind",
-    "actors.acquisition.rules",
-    "actors.acquisition.kind",
-    "actors.acquisition.table",
-    "actors.quantities.units:_registry",
-    "actors.rules.model",
-    "jsonschema",
-    "pint",
-    "replan.cli.commands.answer",
-    "replan.cli.reading",
-    "replan.cli.starting",
-)
-"""What the commands of these runs would import one by one."""
-
-
-@pytest.fixture(scope="module")
-def server():
-    with open_fork_server(*PRELOADED) as opened:
-        yield opened
 
 
 class Case:
     """A home with one run that is admitted and not driven yet."""
 
-    def __init__(self, folder, server):
-        self.folder, self.server = folder, server
+    def __init__(self, folder, commands):
+        self.folder, self.commands = folder, commands
         documents = folder / "documents"
         documents.mkdir()
         for name, text in DOCUMENTS.items():
@@ -75,15 +55,16 @@ class Case:
 
     def replan(self, *argv, **more):
         """Run a command line; return its exit code and its output, decoded from JSON where there is some."""
-        request = {
-            "argv": list(argv),
-            "env": {"REPLAN_HOME": str(self.folder / "home"), "PATH": os.environ["PATH"]},
-            "out": str(self.folder / "out"),
-            "err": str(self.folder / "err"),
-            "count": str(self.folder / "count"),
+        done = self.commands.start(
+            *argv,
+            env={"REPLAN_HOME": str(self.folder / "home"), "PATH": os.environ["PATH"]},
+            stdin=subprocess.DEVNULL,
+            stdout=self.folder / "out",
+            stderr=self.folder / "err",
+            count=str(self.folder / "count"),
             **more,
-        }
-        code = self.server.run(request)
+        )
+        code = done.wait()
         text = (self.folder / "out").read_text()
         return code, json.loads(text) if text.startswith("{") and code >= 0 else None
 
@@ -111,9 +92,9 @@ def shown(result):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(server, tmp_path_factory):
+def undisturbed(commands, tmp_path_factory):
     """The result of a run that nobody kills, and how often each label was reached while it went on to its end."""
-    case = Case(tmp_path_factory.mktemp("undisturbed"), server)
+    case = Case(tmp_path_factory.mktemp("undisturbed"), commands)
     counts = Counter()
     code, result = case.replan("resume", "--last", "--no-input", "--json", ttl=TTL)
     counts.update(json.loads((case.folder / "count").read_text()))
@@ -131,11 +112,11 @@ def test_every_labelled_point_is_reached(undisturbed):
 
 
 @pytest.mark.parametrize("label", POINTS)
-def test_a_kill_at_a_labelled_point_changes_nothing(label, server, undisturbed, tmp_path):
+def test_a_kill_at_a_labelled_point_changes_nothing(label, commands, undisturbed, tmp_path):
     for nth in (2,) if label in ("reply.after", "tool.after") else (1,):
         folder = tmp_path / str(nth)
         folder.mkdir()
-        case = Case(folder, server)
+        case = Case(folder, commands)
         code, _ = case.drive(kill={"label": label, "nth": nth}, ttl=TTL)
         assert code in (-9, 0)
         code, result = case.drive()

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from replan.cli.app import app
 from tests.cli.samples import PROBLEM, write_script
 from tests.cli.terminal import Terminal
-from tests.support.forked_command import open_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,13 +44,6 @@ def replan(home):
 def scripted(tmp_path):
     """Write a script, and return the model that replays it."""
     return lambda script: write_script(tmp_path, script)
-
-
-@pytest.fixture(scope="session")
-def commands():
-    """The server that starts `replan` in processes of their own."""
-    with open_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ class Terminal:
         while data:  # What the terminal echoes is read meanwhile, or it would take no more.
             readable, _, _ = select.select([self._ours], [self._ours], [], PATIENCE)
             if readable:
-                self._read()
+                assert self._read(), self.text
             else:
                 data = data[os.write(self._ours, data[:512]) :]
 

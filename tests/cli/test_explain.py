@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from typing import get_args
 
 import pytest
@@ -79,53 +78,59 @@ def test_without_a_term_all_are_listed_and_an_unknown_one_has_a_hint(replan):
     assert_refused(replan("explain", "composit"), "no term 'composit'", "did you mean 'composite'?")
 
 
-def completed(home, *words):
-    """Return what bash offers for the last of the words, in a new process."""
-    environment = os.environ | {
-        "REPLAN_HOME": str(home),
-        "_REPLAN_COMPLETE": "bash_complete",
-        "COMP_WORDS": " ".join(("replan", *words)),
-        "COMP_CWORD": str(len(words)),
-    }
-    command = [sys.executable, "-m", "replan"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+@pytest.fixture
+def completed(shell):
+    """Return what bash offers for the last of some words, in a new process."""
+
+    def complete(*words):
+        environment = os.environ | {
+            "_REPLAN_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(("replan", *words)),
+            "COMP_CWORD": str(len(words)),
+        }
+        with shell(env=environment) as process:
+            out, err = process.communicate()
+        assert (process.returncode, err) == (0, b"")
+        return [line.partition(",")[2] for line in out.decode().splitlines() if line]
+
+    return complete
 
 
-def test_ids_workflows_searches_and_commands_are_completed(replan, home, problem, scripted):
-    assert completed(home, "show", "") == []
+def test_ids_workflows_searches_and_commands_are_completed(replan, home, problem, scripted, completed):
+    assert completed("show", "") == []
     assert not home.exists(), "completing creates nothing"
     replan("run", problem, "-m", scripted(SCRIPT), "--no-input")
     run = run_id(replan)
     for command in ("show", "resume", "log", "tell", "cancel", "questions", "export"):
-        assert completed(home, command, run[:2]) == [run]
-    assert completed(home, "run", "p.md", "-w", "option_a") == ["option_a", "option_ad"]
-    assert completed(home, "run", "p.md", "--search", "bea") == ["beam:3"]
-    assert completed(home, "policy", "show", "def") == ["default"]
-    assert completed(home, "expl") == ["explain"]
+        assert completed(command, run[:2]) == [run]
+    assert completed("run", "p.md", "-w", "option_a") == ["option_a", "option_ad"]
+    assert completed("run", "p.md", "--search", "bea") == ["beam:3"]
+    assert completed("policy", "show", "def") == ["default"]
+    assert completed("expl") == ["explain"]
 
 
-def test_questions_are_completed(replan, home, problem, scripted):
+def test_questions_are_completed(replan, home, problem, scripted, completed):
     """All that are open, also before a run is named."""
     asking = scripted({**SCRIPT, "g_analysis": [ASKING, ANALYSIS]})
     replan("run", problem, "-m", asking, "--no-input")
     run = run_id(replan)
-    assert completed(home, "answer", "") == [f"{run}/q1"]
-    assert completed(home, "answer", run[:2]) == [f"{run}/q1"]
-    assert completed(home, "answer", f"{run}/") == [f"{run}/q1"]
-    assert completed(home, "answer", "nothing/") == []
+    assert completed("answer", "") == [f"{run}/q1"]
+    assert completed("answer", run[:2]) == [f"{run}/q1"]
+    assert completed("answer", f"{run}/") == [f"{run}/q1"]
+    assert completed("answer", "nothing/") == []
     replan("answer", f"{run}/q1", "3.11")
-    assert completed(home, "answer", f"{run}/") == []
-    assert completed(home, "answer", "") == []
+    assert completed("answer", f"{run}/") == []
+    assert completed("answer", "") == []
 
 
-def test_all_questions_of_runs_that_wait_are_completed_before_a_run_is_named(replan, home, problem, scripted):
+def test_all_questions_of_runs_that_wait_are_completed_before_a_run_is_named(
+    replan, home, problem, scripted, completed
+):
     script = {step: [{**reply[0], "open_questions": [f"What of {step}?"]}] for step, reply in SCRIPT.items()}
     for _ in range(2):
         replan("run", problem, "-m", scripted(script), "--no-input")
     runs = [each["run_id"] for each in json.loads(replan("runs", "--json").stdout)["runs"]]
-    assert completed(home, "answer", "") == [f"{run}/{name}" for run in runs for name in ("q1", "q2")]
+    assert completed("answer", "") == [f"{run}/{name}" for run in runs for name in ("q1", "q2")]
 
 
 @pytest.mark.parametrize("search", SEARCHES)

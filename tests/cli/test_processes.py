@@ -35,10 +35,10 @@ def slow(scripted):
     return scripted({"g_plan": [delayed_reply(plan, seconds=30) for plan in distinct(PLAN, 3)]})
 
 
-def test_run_and_check_can_be_piped(home, tmp_path):
+def test_run_and_check_can_be_piped(home, tmp_path, warm):
     """`cat problem.md | replan run - --json | jq .plan | replan check -`, with Python in the place of jq."""
     (tmp_path / "problem.md").write_text(PROBLEM)
-    replan = f"{shlex.quote(sys.executable)} -m replan"
+    replan = warm / "replan"
     plan = f"{shlex.quote(sys.executable)} -c \"import json,sys; print(json.dumps(json.load(sys.stdin)['plan']))\""
     file = shlex.quote(str(tmp_path / "problem.md"))
     command = f"set -o pipefail; cat {file} | {replan} run - -m rules --json | {plan} | {replan} check - --json"

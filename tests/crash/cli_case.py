@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from runtime.core.events import Record
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.support.artifacts import PROBLEM
-from tests.support.fork_server import ForkServer
+from tests.support.commands import Command, Commands
 from tests.support.openai_server import OpenAIServer
 
 
@@ -28,28 +29,28 @@ class Case:
     """A home, a server, and in most tests one run."""
 
     folder: Path
-    fork_server: ForkServer
+    commands: Commands
     server: OpenAIServer
 
-    def request(self, argv: tuple[str, ...], name: str = "", **more: Any) -> dict[str, Any]:
-        """Return the fork server's request for a command line; its output goes to the files `NAMEout` and `NAMEerr`."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment of the commands."""
         return {
-            "argv": list(argv),
-            "env": {
-                "REPLAN_HOME": str(self.folder / "home"),
-                "OPENAI_BASE_URL": self.server.base_url,
-                "OPENAI_API_KEY": "sk-test-key-0000000000",
-                "PATH": os.environ["PATH"],
-            },
-            "out": str(self.folder / f"{name}out"),
-            "err": str(self.folder / f"{name}err"),
-            "count": str(self.folder / f"{name}count"),
-            **more,
+            "REPLAN_HOME": str(self.folder / "home"),
+            "OPENAI_BASE_URL": self.server.base_url,
+            "OPENAI_API_KEY": "sk-test-key-0000000000",
+            "PATH": os.environ["PATH"],
         }
+
+    def start(self, argv: tuple[str, ...], name: str = "", **faults: Any) -> Command:
+        """Start a command line; its output goes to the files `NAMEout` and `NAMEerr`."""
+        files = {"stdout": self.folder / f"{name}out", "stderr": self.folder / f"{name}err"}
+        faults["count"] = str(self.folder / f"{name}count")
+        return self.commands.start(*argv, env=self.environment, stdin=subprocess.DEVNULL, **files, **faults)
 
     def replan(self, *argv: str, **more: Any) -> tuple[int, Any]:
         """Run a command line; return its exit code (negative: the signal) and its output, decoded from JSON."""
-        code = self.fork_server.run(self.request(argv, **more))
+        code = self.start(argv, **more).wait()
         text = (self.folder / "out").read_text()
         return code, json.loads(text) if text.strip() and code >= 0 else None
 

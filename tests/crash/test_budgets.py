@@ -14,18 +14,18 @@ HOPELESS = {
 """No plan in it is accepted, so that only the budget ends a run."""
 
 
-def test_processes_that_share_a_home_never_exceed_the_budgets_of_its_runs(tmp_path, fork_server):
+def test_processes_that_share_a_home_never_exceed_the_budgets_of_its_runs(tmp_path, commands):
     """S25: the received requests of each run are within its limit, and agree with its journal, call by call."""
     with serve(by_step(HOPELESS)) as server:
-        case = Case(tmp_path, fork_server, server)
+        case = Case(tmp_path, commands, server)
         command = case.run_command(CALLS)
         kills = [{"label": "reply.after", "nth": 2}, {"label": "append.after", "nth": 5}, None]
-        started = [fork_server.start(case.request(command, f"{n}.", kill=kills[n])) for n in range(PROCESSES)]
-        codes = [fork_server.wait(child) for child in started]
+        started = [case.start(command, f"{n}.", kill=kills[n]) for n in range(PROCESSES)]
+        codes = [child.rest() for child in started]
         assert codes == [-9, -9, Exit.BUDGET]
         open_runs = [run for run, (_, records) in case.runs().items() if records[-1].event.kind != "run_finished"]
-        resumed = [fork_server.start(case.request(("resume", run, "--json"), f"{run}.")) for run in open_runs]
-        assert [fork_server.wait(child) for child in resumed] == [Exit.BUDGET, Exit.BUDGET]
+        resumed = [case.start(("resume", run, "--json"), f"{run}.") for run in open_runs]
+        assert [child.rest() for child in resumed] == [Exit.BUDGET, Exit.BUDGET]
         case.check_billing()
         for run, (result, _) in case.runs().items():
             billed = [request for request in case.requested() if request.startswith(f"{run}/")]

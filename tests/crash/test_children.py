@@ -38,27 +38,25 @@ PATIENCE = 30.0
 
 
 @pytest.mark.parametrize(("label", "nth"), PLACES)
-def test_a_parent_and_its_child_go_on_under_another_host(label, nth, tmp_path, fork_server):
+def test_a_parent_and_its_child_go_on_under_another_host(label, nth, tmp_path, commands):
     """Both end; no host takes up the child by itself; no recorded reply is requested again."""
     (tmp_path / "above.yaml").write_text(PARENT)
     (tmp_path / "below.yaml").write_text(CHILD)
     with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
-        case = Case(tmp_path, fork_server, server)
-        first = fork_server.start(case.request(("host", "--json"), "1.", kill={"label": label, "nth": nth}))
+        case = Case(tmp_path, commands, server)
+        first = case.start(("host", "--json"), "1.", kill={"label": label, "nth": nth})
         wait_for(tmp_path / "1.out", "ready")
-        case.fork_server.run(
-            case.request((*case.run_command(9)[:-1], "-w", str(tmp_path / "above.yaml"), "--detach"), "run.")
-        )
+        case.start((*case.run_command(9)[:-1], "-w", str(tmp_path / "above.yaml"), "--detach"), "run.").wait()
         run = (tmp_path / "run.out").read_text().strip()
-        assert fork_server.wait(first) == -signal.SIGKILL
+        assert first.rest() == -signal.SIGKILL
         paid = {call for _, records in case.runs().values() for call in produced([record.event for record in records])}
         sent = len(case.requested())
-        second = fork_server.start(case.request(("host", "--json"), "2."))
+        second = case.start(("host", "--json"), "2.")
         try:
             wait_for(tmp_path / "2.out", "finished")
         finally:
-            os.kill(second, signal.SIGTERM)
-            code = fork_server.wait(second)
+            second.send_signal(signal.SIGTERM)
+            code = second.rest()
         results = {name: result for name, (result, _) in case.runs().items()}
         requests = case.requested()
     assert code == Exit.OK

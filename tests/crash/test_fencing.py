@@ -23,7 +23,7 @@ from tests.crash.cli_case import Case
 from tests.journal.behind import change
 from tests.support.answers import Answer, by_step
 from tests.support.artifacts import GOOD, plan
-from tests.support.fork_server import ForkServer
+from tests.support.commands import Command, Commands
 from tests.support.openai_server import serve
 
 FENCES = int(os.environ.get("REPLAN_FENCES", "1"))
@@ -44,10 +44,10 @@ Open = Callable[[dict[str, Any]], Case]
 
 
 @pytest.fixture
-def open_case(tmp_path: Path, fork_server: ForkServer) -> Iterator[Open]:
+def open_case(tmp_path: Path, commands: Commands) -> Iterator[Open]:
     """Return a function that makes a case for a script; its server is closed at the end."""
     with ExitStack() as stack:
-        yield lambda script: Case(tmp_path, fork_server, stack.enter_context(serve(by_step(script))))
+        yield lambda script: Case(tmp_path, commands, stack.enter_context(serve(by_step(script))))
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def case(open_case: Open) -> Case:
     return open_case(slowly(0.1))
 
 
-def start(case: Case, **more: Any) -> int:
-    """Start the run in a process that may be stopped; return its process id."""
-    return case.fork_server.start(case.request(case.run_command(30), "first", ttl=TTL, **more))
+def start(case: Case, **more: Any) -> Command:
+    """Start the run in a process that may be stopped."""
+    return case.start(case.run_command(30), "first", ttl=TTL, **more)
 
 
 def take_over(case: Case) -> int:
@@ -69,11 +69,11 @@ def take_over(case: Case) -> int:
         assert "is driven by" in output["error"]["message"], "the lease of a stopped process is valid until it expires"
 
 
-def continue_fenced(case: Case, child: int) -> None:
+def continue_fenced(case: Case, child: Command) -> None:
     """Continue the stopped process; check its exit code, and that it neither writes nor sends."""
     records, requests = case.records(), case.requested()
-    os.kill(child, signal.SIGCONT)
-    code = case.fork_server.wait(child)
+    child.send_signal(signal.SIGCONT)
+    code = child.rest()
     assert code == Exit.NOT_FOUND, (case.folder / "firsterr").read_text()
     assert "was taken over" in (case.folder / "firstout").read_text()
     assert case.records() == records, "a fenced driver has written"
@@ -86,21 +86,21 @@ def continue_fenced(case: Case, child: int) -> None:
 def check_stop_at(case: Case, label: str, nth: int) -> None:
     """Stop the driver at a label; check that the next driver reaches the plan, and that the first is fenced."""
     child = start(case, stop={"label": label, "nth": nth})
-    assert case.fork_server.wait(child) is None
+    assert child.rest() is None
     assert take_over(case) == Exit.OK
     continue_fenced(case, child)
     assert case.result().plan_json == plan()
 
 
-def stop(case: Case, child: int) -> None:
+def stop(case: Case, child: Command) -> None:
     """Stop a process, but not during a commit, where it would keep the journal locked."""
     while True:
-        os.kill(child, signal.SIGSTOP)
-        assert case.fork_server.wait(child) is None
+        child.send_signal(signal.SIGSTOP)
+        assert child.rest() is None
         try:
             change(case.journal, "BEGIN IMMEDIATE")
         except apsw.BusyError:
-            os.kill(child, signal.SIGCONT)
+            child.send_signal(signal.SIGCONT)
             time.sleep(0.01)
         else:
             return
@@ -154,11 +154,11 @@ def test_a_driver_stopped_at_a_random_label_is_fenced(case, seed):
     label = rng.choice(("append.before", "append.after", "send.before", "reply.after", "judge.after"))
     nth = rng.randint(2 if label == "append.before" else 1, 5)  # Before the first append there is no run to take over.
     child = start(case, stop={"label": label, "nth": nth})
-    if (code := case.fork_server.wait(child)) is not None:
+    if (code := child.rest()) is not None:
         assert code == Exit.OK  # The label was not reached that often.
     elif isinstance(case.events()[-1], RunFinished):
-        os.kill(child, signal.SIGCONT)
-        assert case.fork_server.wait(child) == Exit.OK
+        child.send_signal(signal.SIGCONT)
+        assert child.rest() == Exit.OK
     else:
         assert take_over(case) == Exit.OK
         continue_fenced(case, child)

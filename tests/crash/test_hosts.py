@@ -83,27 +83,26 @@ def busiest(seen: list[Seen]) -> int:
     return maximum
 
 
-def test_hosts_with_runs_of_many_branches_never_exceed_a_budget(tmp_path, fork_server):
+def test_hosts_with_runs_of_many_branches_never_exceed_a_budget(tmp_path, commands):
     """S25: the received requests of each run are within its limit, and all together within the home's.
 
     The other hosts resume the killed host's runs. At the end no run is held or due, and no message is unread.
     """
     with serve(rejected_plans) as server:
-        case = Case(tmp_path, fork_server, server)
-        environment = case.request(())["env"]
+        case = Case(tmp_path, commands, server)
+        environment = case.environment
         case.journal.parent.mkdir(mode=0o700)
         config = f"home_budget: {{calls: {HOME_CALLS}, when_spent: end}}\nhost: {{runs_max: {RUNS}}}\n"
         (case.journal.parent / "config.yaml").write_text(config)
         runs = trio.run(admit_runs, environment)
         kills = [{"label": "reply.after", "nth": KILLED_AT}, *[None] * (HOSTS - 1)]
-        requests = [case.request(("host", "--json"), f"{n}.", kill=kill) for n, kill in enumerate(kills)]
-        hosts = [fork_server.start(request) for request in requests]
+        hosts = [case.start(("host", "--json"), f"{n}.", kill=kill) for n, kill in enumerate(kills)]
         try:
             rows = trio.run(wait_for_end, environment)
         finally:
             for host in hosts:
-                os.kill(host, signal.SIGTERM)  # The killed one too: its process id is not reused before the wait.
-            codes = [fork_server.wait(host) for host in hosts]
+                host.send_signal(signal.SIGTERM)
+            codes = [host.rest() for host in hosts]
         assert codes == [-signal.SIGKILL, *[Exit.OK] * (HOSTS - 1)]
 
         case.check_billing()

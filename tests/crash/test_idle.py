@@ -23,6 +23,7 @@ from runtime.journal.port import RunFilter, RunRow
 from tests.crash.cli_case import Case
 from tests.support.answers import Answer, request_parts
 from tests.support.artifacts import GOOD, PROBLEM
+from tests.support.commands import Command
 from tests.support.openai_server import serve
 from tests.wire.outages import free_port, write
 
@@ -133,11 +134,11 @@ def failed_tries(case: Case) -> int:
     return sum(isinstance(record.event, CallFailed) for _, records in case.runs().values() for record in records)
 
 
-def test_commands_that_wait_for_their_provider_use_no_processor_time(tmp_path, fork_server):
+def test_commands_that_wait_for_their_provider_use_no_processor_time(tmp_path, commands):
     """It answers 503, answers 502, or refuses connections; a command that waits for each is watched, all together."""
     port = free_port()
     with ExitStack() as stack:
-        cases = dict[int, tuple[Case, Outage]]()
+        cases = dict[Command, tuple[Case, Outage]]()
         for status in (503, 502, 0):
             folder, outage = tmp_path / str(status), Outage(status)
             folder.mkdir()
@@ -145,37 +146,37 @@ def test_commands_that_wait_for_their_provider_use_no_processor_time(tmp_path, f
                 server = stack.enter_context(serve(outage.handle, models=outage.models))
             else:
                 server = SimpleNamespace(base_url=f"http://127.0.0.1:{port}/v1", seen=[])
-            case = Case(folder, fork_server, server)
-            process = fork_server.start(case.request((*case.run_command(9), "-w", "single")))
+            case = Case(folder, commands, server)
+            process = case.start((*case.run_command(9), "-w", "single"))
             cases[process] = case, outage
         until = time.monotonic() + PATIENCE
         while not all(case.journal.exists() and failed_tries(case) >= 2 for case, _ in cases.values()):
             assert time.monotonic() < until, "they try again"
             time.sleep(0.2)
-        assert busy_seconds(*cases) < BUSY_SECONDS_MAX
+        assert busy_seconds(*(process.pid for process in cases)) < BUSY_SECONDS_MAX
         assert all(len(case.server.seen) < 10 for case, _ in cases.values())
         for case, outage in cases.values():
             outage.up = True
             if not outage.status:
                 case.server = stack.enter_context(serve(outage.handle, models=outage.models, port=port))
         for process, (case, outage) in cases.items():
-            assert fork_server.wait(process) == Exit.OK
+            assert process.rest() == Exit.OK
             check_books(case, outage)
 
 
-def test_a_host_whose_runs_wait_for_their_provider_uses_no_processor_time(tmp_path, fork_server):
+def test_a_host_whose_runs_wait_for_their_provider_uses_no_processor_time(tmp_path, commands):
     """Neither a run that nobody stays for, nor one with a child run, is taken up again and again."""
     outage = Outage()
     with serve(outage.handle, models=outage.models) as server:
-        case = Case(tmp_path, fork_server, server)
-        environment = case.request(())["env"]
+        case = Case(tmp_path, commands, server)
+        environment = case.environment
         case.journal.parent.mkdir(mode=0o700)
         alone, stayed_for, parent = trio.run(admit, environment, tmp_path)
-        host = fork_server.start(case.request(("host", "--json"), "host."))
+        host = case.start(("host", "--json"), "host.")
         try:
             wait_for_rows(environment, lambda seen: {alone, parent} <= {row.run for row in seen if waits(row)})
             before = {row.run: row.last_seq for row in trio.run(rows, environment)}
-            busy = busy_seconds(host)
+            busy = busy_seconds(host.pid)
             assert busy < BUSY_SECONDS_MAX
             after = {row.run: row.last_seq for row in trio.run(rows, environment)}
             assert {run for run in after if before.get(run) != after[run]} <= {stayed_for}
@@ -186,8 +187,8 @@ def test_a_host_whose_runs_wait_for_their_provider_uses_no_processor_time(tmp_pa
                 lambda seen: any(row.run == stayed_for and row.summary.status == "finished" for row in seen),
             )
         finally:
-            os.kill(host, signal.SIGTERM)
-            assert fork_server.wait(host) == Exit.OK
+            host.send_signal(signal.SIGTERM)
+            assert host.rest() == Exit.OK
         for run in (alone, parent):
             assert case.replan("resume", run, "--json")[0] == Exit.OK
         check_books(case, outage)

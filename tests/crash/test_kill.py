@@ -29,7 +29,7 @@ from runtime.core.crash_points import LABELS
 from tests.crash.cli_case import Case
 from tests.support.answers import Answer, Handler, by_step
 from tests.support.artifacts import GOOD, plan
-from tests.support.fork_server import ForkServer
+from tests.support.commands import Commands
 from tests.support.openai_server import serve
 
 CLASSIFIED = 8
@@ -53,9 +53,9 @@ TTL = 0.06
 
 
 @pytest.fixture
-def case(tmp_path: Path, fork_server: ForkServer) -> Iterator[Case]:
+def case(tmp_path: Path, commands: Commands) -> Iterator[Case]:
     with serve(by_step(SCRIPT)) as server:
-        yield Case(tmp_path, fork_server, server)
+        yield Case(tmp_path, commands, server)
 
 
 def produced(events: list[PlanningEvent]) -> list[str]:
@@ -119,14 +119,14 @@ def test_every_label_is_reached(case):
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_kill_each_time_that_a_label_is_reached(label, tmp_path, fork_server):
+def test_a_kill_each_time_that_a_label_is_reached(label, tmp_path, commands):
     """With a spare call for each open one the outcome is the same; otherwise it may be `budget_exhausted`."""
     for nth in PLACES:
         for spare in (1, 0) if nth == 1 or (LONG and nth % 3 == 1) else (1,):
             folder = tmp_path / f"{nth}.{spare}"
             folder.mkdir()
             with serve(by_step(SCRIPT)) as server:
-                case = Case(folder, fork_server, server)
+                case = Case(folder, commands, server)
                 after = kill_and_resume(case, HAPPY + spare, {"label": label, "nth": nth})
             if after is None:
                 assert nth > 1
@@ -138,13 +138,13 @@ def test_a_kill_each_time_that_a_label_is_reached(label, tmp_path, fork_server):
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, fork_server):
+def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, commands):
     """After any kill, a rejection and its retry lead to the same plan, with one spare call."""
     for nth in count(1):
         folder = tmp_path / str(nth)
         folder.mkdir()
         with serve(by_step(SHORT)) as server:
-            after = kill_and_resume(Case(folder, fork_server, server), 3, {"label": label, "nth": nth}, "-w", "single")
+            after = kill_and_resume(Case(folder, commands, server), 3, {"label": label, "nth": nth}, "-w", "single")
         if after is None:
             assert nth > 1
             return
@@ -161,7 +161,7 @@ def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, fork_server):
         *((f"append.{side}", nth) for side in ("before", "after") for nth in (13, 14)),
     ],
 )
-def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
+def test_a_kill_around_a_classification(label, nth, tmp_path, commands):
     """S22: two plans fail alike, so a model classifies the failure, as the seventh call; again after a kill."""
     workflow = tmp_path / "classified.yaml"
     shipped = (data_root() / "docs" / "experiments" / "workflows" / "rules.yaml").read_text()
@@ -169,7 +169,7 @@ def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
     broken = plan(needs_missing_token="licence_granted")
     answers = {**SCRIPT, "g_plan": [broken, broken, {"cause": "own_mistake"}, *[plan()] * 40]}
     with serve(by_cause(answers)) as server:
-        case = Case(tmp_path, fork_server, server)
+        case = Case(tmp_path, commands, server)
         code, _ = case.replan(*case.run_command(CLASSIFIED + 1), "-w", str(workflow), kill={"label": label, "nth": nth})
         assert code == -9
         requests, events = case.requested(), case.events()
@@ -186,7 +186,7 @@ def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
     [("send.before", 2), ("reply.after", 2), ("reply.after", 3), ("finish.after", 1), ("judge.after", 3)]
     + [("append.after", nth) for nth in range(3, 9)],
 )
-def test_a_kill_during_a_child_run(label, nth, tmp_path, fork_server):
+def test_a_kill_during_a_child_run(label, nth, tmp_path, commands):
     """A resume of the parent resumes the child; the result of a finished child is used."""
     workflow = tmp_path / "above.yaml"
     workflow.write_text(
@@ -200,7 +200,7 @@ def test_a_kill_during_a_child_run(label, nth, tmp_path, fork_server):
         "  c_plan: {generator: model, guard: plan_medium, requires: [g_strategy]}\n"
     )
     with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
-        case = Case(tmp_path, fork_server, server)
+        case = Case(tmp_path, commands, server)
         code, _ = case.replan(*case.run_command(9), "-w", str(workflow), kill={"label": label, "nth": nth})
         assert code == -9
         code, result = case.replan("resume", "--last", "--json")
@@ -220,7 +220,7 @@ def by_cause(script: dict[str, Any]) -> Handler:
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("REPLAN_KILLS_FROM", "0")), RANDOM_KILLS))
-def test_two_kills_at_random_times(seed, tmp_path, fork_server):
+def test_two_kills_at_random_times(seed, tmp_path, commands):
     """The first kill must hit a run in progress: its time is drawn again until it does."""
     rng, slow = (
         random.Random(seed),
@@ -231,7 +231,7 @@ def test_two_kills_at_random_times(seed, tmp_path, fork_server):
         folder = tmp_path / str(attempt)
         folder.mkdir()
         with serve(by_step(slow)) as server:
-            case = Case(folder, fork_server, server)
+            case = Case(folder, commands, server)
             code, _ = case.begin(calls, kill={"seconds": rng.uniform(0.001, 0.5)})
             events = case.events() if code < 0 else []
             if not events or isinstance(events[-1], RunFinished):

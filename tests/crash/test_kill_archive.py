@@ -13,9 +13,9 @@ from tests.support.openai_server import serve
 
 
 @pytest.fixture
-def case(tmp_path, fork_server):
+def case(tmp_path, commands):
     with serve(by_step(SCRIPT)) as server:
-        case = Case(tmp_path, fork_server, server)
+        case = Case(tmp_path, commands, server)
         for _ in range(2):
             assert case.begin(HAPPY + 2)[0] == Exit.OK
         yield case

@@ -18,7 +18,7 @@ from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from runtime.core.crash_points import LABELS
 from tests.crash.cli_case import Case
 from tests.support.answers import Answer
-from tests.support.fork_server import ForkServer
+from tests.support.commands import Commands
 from tests.support.openai_server import serve
 
 TOOL_LABELS = ("tool.prepared", "tool.started", "tool.after")
@@ -147,9 +147,9 @@ def answers() -> Any:
 
 
 @pytest.fixture
-def execution(tmp_path: Path, fork_server: ForkServer) -> Iterator[Execution]:
+def execution(tmp_path: Path, commands: Commands) -> Iterator[Execution]:
     with serve(answers()) as server:
-        yield Execution(Case(tmp_path, fork_server, server), tmp_path)
+        yield Execution(Case(tmp_path, commands, server), tmp_path)
 
 
 def test_every_label_is_reached_by_an_execution_that_replans(execution):

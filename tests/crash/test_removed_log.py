@@ -13,9 +13,9 @@ from tests.support.openai_server import serve
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
-def test_no_call_is_made_again_when_the_log_is_gone(share, tmp_path, fork_server):
+def test_no_call_is_made_again_when_the_log_is_gone(share, tmp_path, commands):
     with serve(by_step(SCRIPT)) as server:
-        case = Case(tmp_path, fork_server, server)
+        case = Case(tmp_path, commands, server)
         kill = {"label": "append.after", "nth": 4}
         assert case.begin(HAPPY + 3, kill=kill)[0] == -signal.SIGKILL
         (run,) = case.runs()  # Closing the journal copies the log into it.

@@ -1,6 +1,5 @@
 """`kill -9` at every labelled point of a start: there is no run then, or one that goes on."""
 
-import os
 import signal
 
 import pytest
@@ -31,9 +30,9 @@ def rows_of(case):
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_killed_start_leaves_nothing_or_a_run_that_goes_on(label, tmp_path, fork_server):
+def test_a_killed_start_leaves_nothing_or_a_run_that_goes_on(label, tmp_path, commands):
     with serve(by_step(SCRIPT)) as server:
-        case = Case(tmp_path, fork_server, server)
+        case = Case(tmp_path, commands, server)
         code, _ = case.begin(HAPPY + 2, kill={"label": label, "nth": 1}, ttl=0.06)
         assert code == -signal.SIGKILL
         rows = rows_of(case)
@@ -47,28 +46,28 @@ def test_a_killed_start_leaves_nothing_or_a_run_that_goes_on(label, tmp_path, fo
 
 
 @pytest.mark.parametrize("label", ["append.before", "append.after"])
-def test_a_killed_admission_leaves_nothing_or_a_run_that_a_host_drives(label, tmp_path, fork_server):
+def test_a_killed_admission_leaves_nothing_or_a_run_that_a_host_drives(label, tmp_path, commands):
     with serve(by_step(SCRIPT)) as server:
-        case = Case(tmp_path, fork_server, server)
-        host = fork_server.start(case.request(("host", "--json"), "1."))
+        case = Case(tmp_path, commands, server)
+        host = case.start(("host", "--json"), "1.")
         wait_for(tmp_path / "1.out", "ready")
         argv = (*case.run_command(HAPPY + 2)[:-1], "--detach")
-        assert fork_server.run(case.request(argv, "run.", kill={"label": label, "nth": 1})) == -signal.SIGKILL
+        assert case.start(argv, "run.", kill={"label": label, "nth": 1}).wait() == -signal.SIGKILL
         if label == "append.after":
             wait_for(tmp_path / "1.out", "finished")
         rows = rows_of(case)
-        os.kill(host, signal.SIGTERM)
-        assert fork_server.wait(host) == Exit.OK
+        host.send_signal(signal.SIGTERM)
+        assert host.rest() == Exit.OK
     assert [row.summary.detail for row in rows] == (["success"] if label == "append.after" else [])
 
 
 @pytest.mark.parametrize("nth", range(1, 6))
 @pytest.mark.parametrize("label", ["claim.after", "append.before", "append.after"])
-def test_a_kill_at_the_start_of_a_child_run_leaves_no_run_without_a_record(label, nth, tmp_path, fork_server):
+def test_a_kill_at_the_start_of_a_child_run_leaves_no_run_without_a_record(label, nth, tmp_path, commands):
     (tmp_path / "above.yaml").write_text(PARENT)
     (tmp_path / "below.yaml").write_text(CHILD)
     with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
-        case = Case(tmp_path, fork_server, server)
+        case = Case(tmp_path, commands, server)
         argv = (*case.run_command(9), "-w", str(tmp_path / "above.yaml"))
         code, _ = case.replan(*argv, kill={"label": label, "nth": nth})
         rows = rows_of(case)

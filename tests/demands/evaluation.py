@@ -6,12 +6,12 @@
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
 from actors.demands.reader import read_demands
+from tests.support.yaml_files import read_yaml
 
 FOLDER = Path(__file__).with_name("texts")
 _WORD = re.compile(r"\w+")
@@ -52,7 +52,7 @@ def sets():
 
 def texts(name):
     """Return the texts of a set."""
-    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    return read_yaml(FOLDER / f"{name}.yaml")
 
 
 def same(one, other):
@@ -82,6 +82,7 @@ def measure(text):
     )
 
 
+@cache
 def measured(name):
     """Return the sums over the texts of a set."""
     every = [measure(text) for text in texts(name)]

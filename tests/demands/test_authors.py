@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 import replan
 from actors.demands.reader import read_demands
@@ -12,12 +11,13 @@ from actors.demands.table import Standing
 from actors.demands.user_texts import demands_of, user_texts
 from actors.values.requirements import RequirementKind, requirement_id
 from tests.cli.samples import ANALYSIS, STRATEGY, write_script
+from tests.support.yaml_files import read_yaml
 
 STATEMENTS = Path(__file__).parents[1] / "rules" / "statements"
 TEXTS = {
     each["id"]: each["text"]
     for name in ("held_out.yaml", "development.yaml")
-    for each in yaml.safe_load((STATEMENTS / name).read_text(encoding="utf-8"))
+    for each in read_yaml(STATEMENTS / name)
     if each["language"] == "english" and each.get("items") and not demands_of(user_texts(each["text"])).open_pairs
 }
 ISSUES = sorted(TEXTS, key=lambda name: -len(read_demands(TEXTS[name]).demands))[:10]

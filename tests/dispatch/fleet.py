@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from runtime.journal.postgres.address import parse_address
 from tests.dispatch import audit
 from tests.support.answers import Answer, request_parts
 from tests.support.artifacts import GOOD, PROBLEM
+from tests.support.commands import Command, Commands
 
 DATABASE = "fleet"
 APP = "fleet_app"
@@ -37,15 +39,6 @@ ASKING = {**GOOD["g_analysis"], "open_questions": ["Which of the two services is
 DAY = 86_400.0
 AHEAD = (0.0, 3 * DAY, -3 * DAY, 0.0)
 """How far the clocks of the workers' machines are ahead."""
-PRELOADED = (
-    "procrastinate.manager",
-    "replan.cli.commands.worker",
-    "replan.cli.host_notices",
-    "replan.runs.hosting",
-    "runtime.dispatch.procrastinate",
-    "runtime.journal.postgres.journal",
-    "runtime.journal.postgres.waking",
-)
 
 
 def make_database(server):
@@ -76,7 +69,7 @@ class Worker:
     """A worker process."""
 
     slot: int
-    pid: int
+    command: Command
     role: str
     out: Path
 
@@ -91,7 +84,7 @@ class Fleet:
 
     folder: Path
     server: Any
-    fork_server: Any
+    commands: Commands
     model: Any
     concurrency: int = 6
     config: str = "notify: []\n"
@@ -121,32 +114,25 @@ class Fleet:
         role = f"worker_{self.started}"
         self.server.execute("postgres", f"DROP ROLE IF EXISTS {role}", f"CREATE ROLE {role} LOGIN IN ROLE {APP}")
         out = self.folder / f"worker-{self.started}.out"
-        request = {
-            "argv": ["worker", "--json", "--concurrency", str(self.concurrency)],
-            "env": self.environment(slot, role),
-            "out": str(out),
-            "err": str(out.with_suffix(".err")),
-            "machine": f"machine-{slot}",
-            "ahead": AHEAD[slot % len(AHEAD)],
-            **more,
-        }
-        worker = Worker(slot, self.fork_server.start(request), role, out)
+        words = ["worker", "--json", "--concurrency", self.concurrency]
+        streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out.with_suffix(".err")}
+        more |= {"machine": f"machine-{slot}", "ahead": AHEAD[slot % len(AHEAD)]}
+        command = self.commands.start(*words, env=self.environment(slot, role), **streams, **more)
+        worker = Worker(slot, command, role, out)
         self.workers.append(worker)
         return worker
 
     def end(self, worker, number):
         """Send a signal that ends a worker, and return its exit code."""
         self.workers.remove(worker)
-        os.kill(worker.pid, number)
-        while (code := self.fork_server.wait(worker.pid)) is None:
-            pass
-        return code
+        worker.command.send_signal(number)
+        return worker.command.wait()
 
     def restart_ended(self):
         """Start again what has ended by itself, as a supervisor would: the server was away when it started."""
         for worker in list(self.workers):
-            if Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                code = self.end(worker, 0)
+            if (code := worker.command.poll()) is not None:
+                self.workers.remove(worker)
                 assert code == Exit.JOURNAL, worker.out.with_suffix(".err").read_text()
                 self.start(worker.slot)
 

@@ -13,9 +13,8 @@ import pytest
 import trio
 
 from tests.dispatch import audit
-from tests.dispatch.fleet import DATABASE, PRELOADED, Fleet, finished, make_database, provider
+from tests.dispatch.fleet import DATABASE, Fleet, finished, make_database, provider
 from tests.postgres.checker import check_database
-from tests.support.fork_server import open_fork_server
 from tests.support.openai_server import serve
 from tests.support.tcp_proxy import Fault, running_proxy
 
@@ -26,12 +25,6 @@ CAPPED, HOME = RUNS // 2, 100 * RUNS
 """Daily budgets in calls: that of a tenant with a third of the runs, which need three calls each, and that of all."""
 FAULTS = (Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.DELAY, Fault.HALF_CLOSE)
 SECONDS_MAX = 120.0 + 3 * KILLS
-
-
-@pytest.fixture(scope="module")
-def fork_server():
-    with open_fork_server(*PRELOADED) as server:
-        yield server
 
 
 def check(fleet, server, runs):
@@ -53,13 +46,13 @@ async def some_progress(fleet, chance):
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
-def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, server, fork_server, seed):
+def test_workers_that_are_killed_at_random_lose_and_double_nothing(tmp_path, server, commands, seed):
     make_database(server)
     chance = random.Random(seed)
     with serve(provider(0.3)) as model, running_proxy(server.port) as proxy:
         config = f"tenants: {{capped: {{calls: {CAPPED}, when_spent: end}}}}\nhome_budget: {{calls: {HOME}}}\n"
         ports = {2: proxy.port, 3: proxy.port}
-        fleet = Fleet(tmp_path, server, fork_server, model, config=config, ports=ports)
+        fleet = Fleet(tmp_path, server, commands, model, config=config, ports=ports)
 
         async def strike():
             for slot in range(WORKERS):
@@ -137,12 +130,12 @@ async def lag():
 
 
 def test_a_killed_and_a_stopped_worker_are_taken_over_within_ten_seconds_and_a_stalled_one_is_not(
-    tmp_path, server, fork_server
+    tmp_path, server, commands
 ):
     """On other machines, which cannot see that the process has ended, and in the middle of its transaction, too."""
     make_database(server)
     with serve(provider(30.0)) as model:
-        fleet = Fleet(tmp_path, server, fork_server, model, concurrency=12)
+        fleet = Fleet(tmp_path, server, commands, model, concurrency=12)
 
         async def main():
             runs = await fleet.admit(36)
@@ -159,12 +152,12 @@ def test_a_killed_and_a_stopped_worker_are_taken_over_within_ten_seconds_and_a_s
                 nursery.start_soon(watch)
                 moment = time.time()
                 fleet.end(killed, signal.SIGKILL)
-                os.kill(stopped.pid, signal.SIGSTOP)
-                os.kill(stalled.pid, signal.SIGSTOP)
+                stopped.command.send_signal(signal.SIGSTOP)
+                stalled.command.send_signal(signal.SIGSTOP)
                 await trio.sleep(STALL_SECONDS)
-                os.kill(stalled.pid, signal.SIGCONT)
+                stalled.command.send_signal(signal.SIGCONT)
                 await trio.sleep(TAKEOVER_SECONDS_MAX - STALL_SECONDS + 2 * worst[0] + 1.0)
-                os.kill(stopped.pid, signal.SIGCONT)
+                stopped.command.send_signal(signal.SIGCONT)
                 nursery.cancel_scope.cancel()
             await trio.sleep(1.0)
             return moment, killed, stopped, stalled, worst[0]

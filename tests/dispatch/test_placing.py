@@ -1,6 +1,5 @@
 """What workers are given: the queue is lost, a worker is frozen in a transaction, another leaves, all share limits."""
 
-import os
 import signal
 import time
 
@@ -11,28 +10,21 @@ from runtime.dispatch.procrastinate import open_dispatcher
 from runtime.journal.port import nobody
 from runtime.journal.postgres.address import parse_address
 from tests.dispatch import audit
-from tests.dispatch.fleet import DATABASE, PRELOADED, Fleet, finished, make_database, provider, wait_until
+from tests.dispatch.fleet import DATABASE, Fleet, finished, make_database, provider, wait_until
 from tests.postgres.checker import check_database
-from tests.support.fork_server import open_fork_server
 from tests.support.openai_server import serve
 
 SECONDS_MAX = 120.0
 
 
-@pytest.fixture(scope="module")
-def fork_server():
-    with open_fork_server(*PRELOADED) as server:
-        yield server
-
-
 @pytest.fixture
-def fleet_of(tmp_path, server, fork_server):
+def fleet_of(tmp_path, server, commands):
     """Return a function that makes a fleet with a database of its own; its workers are killed at the end."""
     fleets = []
 
     def fleet_of(model, **more):
         make_database(server)
-        fleets.append(Fleet(tmp_path, server, fork_server, model, **more))
+        fleets.append(Fleet(tmp_path, server, commands, model, **more))
         return fleets[-1]
 
     yield fleet_of
@@ -85,7 +77,7 @@ def test_a_worker_that_is_frozen_in_a_transaction_holds_nobody_up_and_is_fenced(
         began = time.monotonic()
         run_to_the_end(fleet, 16)
         assert time.monotonic() - began < 60.0
-        os.kill(frozen.pid, signal.SIGCONT)
+        frozen.command.send_signal(signal.SIGCONT)
         assert fleet.kill_all(signal.SIGTERM) == [0, 0]
         check(fleet, server)
 

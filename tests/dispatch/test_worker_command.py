@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -22,9 +21,9 @@ def home(tmp_path, monkeypatch, url):
 
 
 @pytest.fixture
-def worker(home):
+def worker(home, warm):
     """A worker in a process of its own, which prints JSON; it is stopped at the end of the test."""
-    command = [sys.executable, "-m", "replan", "worker", "--concurrency", "2", "--json"]
+    command = [warm / "replan", "worker", "--concurrency", "2", "--json"]
     process = subprocess.Popen(command, env=os.environ, stdout=subprocess.PIPE, text=True)
     assert json.loads(process.stdout.readline())["event"] == "ready"
     yield process

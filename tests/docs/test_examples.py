@@ -56,8 +56,8 @@ def write_command(path, text):
 
 
 @pytest.fixture
-def commands(warm):
-    """The folder with the commands `replan` and `make`."""
+def programs(warm):
+    """The folder with the programs `replan`, `python` and `make`."""
     write_command(warm / "make", MAKE.format(root=ROOT, recipe=recipe()))
     return warm
 
@@ -138,12 +138,12 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("page", [page for page in FOLLOWED if page.name not in ELSEWHERE], ids=name_of)
-def test_a_page_can_be_followed_as_it_is_rendered(page, commands, empty, server):
+def test_a_page_can_be_followed_as_it_is_rendered(page, programs, empty, server):
     """All commands are pasted, in order; each succeeds or says its exit code, and prints what the page shows.
 
     Every question that a run of the page has asked has the form of questions.
     """
-    with Reader(empty, commands, server.base_url) as reader:
+    with Reader(empty, programs, server.base_url) as reader:
         for block in blocks(page):
             reader.follow(block)
     breaches, asked = breaches_below(empty)
@@ -241,8 +241,8 @@ def test_a_block_is_what_a_reader_copies(tmp_path):
     assert blocks(page) == [Block("sh", "cat <<'EOF' && echo \"1 > 0\"\nEOF\n", "A b"), Block("", "y\n", "A b")]
 
 
-def test_a_reader_notices_what_is_wrong(empty, commands):
-    with Reader(empty, commands) as reader:
+def test_a_reader_notices_what_is_wrong(empty, programs):
+    with Reader(empty, programs) as reader:
         assert reader.paste("X=1\ncd /")
         assert reader.paste('echo "$X $PWD"\n')
         assert reader.printed == "1 /\n"

@@ -4,15 +4,15 @@ import ast
 
 import click
 import pytest
-import yaml
 
 import replan
 from replan.cli.app import app
 from replan.mcp.server import offered
 from replan.web.api_openapi import addressed
 from tests.docs.blocks import ROOT
+from tests.support.yaml_files import read_yaml
 
-TABLE = yaml.safe_load((ROOT / "docs" / "reference" / "functions.yaml").read_text(encoding="utf-8"))
+TABLE = read_yaml(ROOT / "docs" / "reference" / "functions.yaml")
 
 
 def commands(group, *names):

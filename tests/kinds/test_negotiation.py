@@ -16,7 +16,6 @@ import replan
 from replan.cli.app import app
 from runtime.process.identity import end_of_group
 from tests.cli.samples import ASKING, PROBLEM, write_script
-from tests.support.warm import kill
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30.0
@@ -172,11 +171,13 @@ def test_a_host_drives_runs_of_the_kind_and_their_log_is_followed(call, run, pro
     assert shown(call, run)["outcome"] == "success"
 
 
-def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_twice(call, run, process, home, warm):
+def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_twice(
+    call, run, process, home, commands
+):
     """The program of the killed driver is ended first; then a person says what became of it."""
     driver = process("resume", run, "--no-input", SELLER_SECONDS="60")
     until(lambda: books(home) == ["50"])
-    kill(warm, driver.pid)
+    commands.kill(driver.pid)
     driver.wait()
     done = call("resume", run, "--no-input")
     assert done.exit_code == 6, done.output
@@ -188,11 +189,11 @@ def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_
     assert books(home) == ["50", "50", "80"]
 
 
-def test_a_cancel_after_a_kill_ends_the_program_that_still_works(call, run, process, home, warm):
+def test_a_cancel_after_a_kill_ends_the_program_that_still_works(call, run, process, home, commands):
     """And nobody is asked what became of it: the run is over."""
     driver = process("resume", run, "--no-input", SELLER_SECONDS="60")
     until(lambda: books(home) == ["50"])
-    kill(warm, driver.pid)
+    commands.kill(driver.pid)
     driver.wait()
     [name] = [event["process"] for event in events(call, run) if event["kind"] == "tool_started"]
     assert end_of_group(name) is False

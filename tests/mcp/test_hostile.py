@@ -234,9 +234,9 @@ async def test_writes_are_limited_in_a_minute(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", ["close", "term"])
 async def test_over_stdio_the_runs_are_parked_for_the_next_host_when_the_client_or_a_signal_ends_it(
-    tmp_path, ending, warm
+    tmp_path, ending, commands
 ):
-    house = House(tmp_path, warm=warm)
+    house = House(tmp_path, commands=commands)
     async with house.over_stdio() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
         assert (await at_rest(client, run))["status"] == "waiting"
@@ -264,8 +264,8 @@ def _has_ended(pid):
         return True
 
 
-def test_over_stdio_a_line_that_is_too_long_ends_the_connection_and_nothing_else_is_printed(tmp_path, warm):
-    house = House(tmp_path, warm=warm)
+def test_over_stdio_a_line_that_is_too_long_ends_the_connection_and_nothing_else_is_printed(tmp_path, commands):
+    house = House(tmp_path, commands=commands)
     lines = b"no json\n" + json.dumps(INITIALIZE).encode() + b"\n"
     done = subprocess.run(
         house.words("--no-host"),

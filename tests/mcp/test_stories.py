@@ -9,8 +9,8 @@ from tests.mcp.world import ANSWER, ERAS, TRANSPORTS, House, answering, at_rest,
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_plans_is_asked_in_a_form_answers_and_gets_the_plan(tmp_path, transport, era, warm):
-    house, steps = House(tmp_path, warm=warm), []
+async def test_a_client_plans_is_asked_in_a_form_answers_and_gets_the_plan(tmp_path, transport, era, commands):
+    house, steps = House(tmp_path, commands=commands), []
     fill, shown = answering(filled(ANSWER))
 
     async def progress(count, total, message):
@@ -34,8 +34,8 @@ async def test_a_client_plans_is_asked_in_a_form_answers_and_gets_the_plan(tmp_p
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_without_forms_uses_the_plain_tools_and_a_kill_loses_nothing(tmp_path, transport, era, warm):
-    house = House(tmp_path, warm=warm)
+async def test_a_client_without_forms_uses_the_plain_tools_and_a_kill_loses_nothing(tmp_path, transport, era, commands):
+    house = House(tmp_path, commands=commands)
     with broken():
         async with house.server(transport) as connect, connect(mode=era) as client:
             run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
@@ -54,8 +54,8 @@ async def test_a_client_without_forms_uses_the_plain_tools_and_a_kill_loses_noth
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-async def test_a_form_that_a_killed_server_has_sent_is_answered_to_the_next_one(tmp_path, transport, warm):
-    house = House(tmp_path, warm=warm)
+async def test_a_form_that_a_killed_server_has_sent_is_answered_to_the_next_one(tmp_path, transport, commands):
+    house = House(tmp_path, commands=commands)
     with broken():
         async with house.server(transport) as connect, connect(elicitation_callback=answering()[0]) as client:
             run = (await called(client, "plan", problem=PROBLEM, model="asks"))["run_id"]
@@ -72,9 +72,9 @@ async def test_a_form_that_a_killed_server_has_sent_is_answered_to_the_next_one(
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_server_that_is_killed_while_an_older_client_shows_a_form_leaves_the_question_open(
-    tmp_path, transport, warm
+    tmp_path, transport, commands
 ):
-    house = House(tmp_path, warm=warm)
+    house = House(tmp_path, commands=commands)
 
     async def kill(context, params):
         house.kill()

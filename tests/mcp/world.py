@@ -24,7 +24,6 @@ from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
 from runtime.drive.options import Stop
 from tests.cli.samples import write_script
-from tests.support.warm import kill
 from tests.web.world import ASKS, PLANS
 
 ERAS = ("auto", "legacy")
@@ -36,11 +35,11 @@ ANSWER = "3.12"
 class House:
     """A home with models by the names of their scripts, and the servers that are started over it.
 
-    `warm` is the folder of the command that starts them.
+    `commands` starts them.
     """
 
-    def __init__(self, folder, *, warm=None, scripts=None, **clients):
-        self.folder, self.home, self.warm = folder, folder / "home", warm
+    def __init__(self, folder, *, commands=None, scripts=None, **clients):
+        self.folder, self.home, self.commands = folder, folder / "home", commands
         self.home.mkdir(mode=0o700)
         models = {
             name: str(write_script(folder, script, f"{name}.yaml"))
@@ -58,7 +57,7 @@ class House:
 
     def words(self, *arguments):
         """Return the command of a server."""
-        return [str(self.warm / "replan"), "mcp", *arguments]
+        return [str(self.commands.folder / "replan"), "mcp", *arguments]
 
     def token(self, scope="control", name=None):
         """Return a new token."""
@@ -114,7 +113,7 @@ class House:
 
     def kill(self):
         """Kill the server that was started last."""
-        kill(self.warm, self.processes[-1])
+        self.commands.kill(self.processes[-1])
 
 
 async def _address(stream):

@@ -5,13 +5,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from actors.quantities.quantity import Refusal
 from actors.quantities.quoted import Found, Source, quoted_value
 from actors.quantities.units import UnitTable
+from tests.support.yaml_files import read_yaml
 
-DATA = yaml.safe_load((Path(__file__).parent / "phrases.yaml").read_text(encoding="utf-8"))
+DATA = read_yaml(Path(__file__).parent / "phrases.yaml")
 UNITS = DATA["units"]
 MARKS = {"en": "point", "de": "comma", "fr": "comma", "es": "comma"}
 ROWS = [(language, *row) for language, rows in DATA["phrases"].items() for row in rows]

@@ -9,11 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from actors.guards.fields import folded
 from tests.rules.author import ROOT, judged, pipeline
 from tests.support.external import FOLDER
+from tests.support.yaml_files import read_yaml
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance", "none")
 PLANNED = KINDS[:-1]
@@ -48,7 +47,7 @@ def statements(name):
             for row in rows
         ]
     path = Path(__file__).with_name("statements") / f"{name}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return read_yaml(path)
 
 
 def judge(statement):

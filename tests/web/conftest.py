@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.web import firefox
 from tests.web.browsing import need_browser
 from tests.web.chromium import Process
 from tests.web.world import use_home
@@ -26,4 +27,20 @@ def browser_process():
 async def browser(browser_process):
     """Chromium, without pages and cookies."""
     async with browser_process.connected() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def second_browser_process():
+    """Firefox, started for the first test that needs it."""
+    need_browser(firefox.find_firefox, "Firefox", "firefox-esr")
+    process = firefox.Process()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+async def second_browser(second_browser_process):
+    """Firefox, without cookies."""
+    async with second_browser_process.connected() as browser:
         yield browser

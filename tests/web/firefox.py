@@ -10,7 +10,7 @@ import warnings
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, Popen, TimeoutExpired
 
 import trio
 
@@ -65,9 +65,16 @@ class Firefox:
         """Let the pages that are loaded from now on run scripts, or not."""
         await self.run(self._client.set_pref, "javascript.enabled", allowed)
 
-    async def forget(self):
-        """Remove all cookies."""
-        await self.run(self._client.delete_all_cookies)
+    async def reset(self):
+        """Leave the page, remove all cookies, and allow scripts."""
+
+        def forget():
+            with self._client.using_context("chrome"):
+                self._client.execute_script("Services.cookies.removeAll(); Services.console.reset();")
+
+        await self.go("about:blank")
+        await self.run(forget)
+        await self.use_scripts(True)
 
     async def type(self, selector, text):
         """Type into a field."""
@@ -134,46 +141,50 @@ class Firefox:
         return await self.run(ask)
 
 
-@asynccontextmanager
-async def firefox():
-    """Start a browser for the length of a block."""
-    with warnings.catch_warnings():  # Of packages that the client library imports.
-        warnings.simplefilter("ignore")
-        from marionette_driver.marionette import Marionette
+class Process:
+    """A browser's process, to which one connection at a time may be made."""
 
-    with tempfile.TemporaryDirectory(prefix="rpfox", ignore_cleanup_errors=True) as folder:
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="rpfox", ignore_cleanup_errors=True)
+        folder = self._folder.name
         profile = Path(folder) / "profile"
         profile.mkdir()
         lines = [f'user_pref("{name}", {str(value).lower()});\n' for name, value in PREFERENCES.items()]
         (profile / "user.js").write_text("".join(lines))
-        command = [
-            find_firefox(),
-            "--headless",
-            "--marionette",
-            "--remote-allow-system-access",
-            "--no-remote",
-            "--profile",
-            str(profile),
-        ]
+        command = [find_firefox(), *FLAGS, "--profile", str(profile)]
         own = {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder}
         options = {"stdin": DEVNULL, "stdout": DEVNULL, "stderr": DEVNULL, "start_new_session": True}
-        process = await trio.lowlevel.open_process(command, env={**os.environ, **own}, **options)
-        client = None
+        self._process = Popen(command, env={**os.environ, **own}, **options)
+        self._port = profile / "MarionetteActivePort"
+
+    @asynccontextmanager
+    async def connected(self):
+        """Connect to the browser for the length of a block; it has no cookies, and scripts are allowed."""
+        with warnings.catch_warnings():  # Of packages that the client library imports.
+            warnings.simplefilter("ignore")
+            from marionette_driver.marionette import Marionette
+
+        with trio.fail_after(START_SECONDS):
+            port = await _port(self._port)
+        client = Marionette(host="127.0.0.1", port=port)
+        await trio.to_thread.run_sync(client.start_session)
+        browser = Firefox(client)
         try:
-            with trio.fail_after(START_SECONDS):
-                port = await _port(profile / "MarionetteActivePort")
-            client = Marionette(host="127.0.0.1", port=port)
-            await trio.to_thread.run_sync(client.start_session)
-            yield Firefox(client)
+            yield browser
         finally:
             with trio.CancelScope(shield=True):
-                if client is not None:
-                    await trio.to_thread.run_sync(_close, client)
-                process.terminate()
-                with trio.move_on_after(10):
-                    await process.wait()
-                process.kill()
-                await process.wait()
+                await browser.reset()
+                await trio.to_thread.run_sync(_close, client)
+
+    def close(self):
+        """End the browser."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=10)
+        except TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
 
 
 async def _port(path):

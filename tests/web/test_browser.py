@@ -11,7 +11,6 @@ from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.shipped_examples import example_named
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
-from tests.support.warm import kill
 from tests.tidy.source import ROOT
 from tests.web.browsing import check_accessible, check_quiet, signed_in
 from tests.web.world import PLANS, served
@@ -221,7 +220,7 @@ async def test_a_page_that_is_older_than_its_stream_renews_itself(tmp_path, brow
 
 
 async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_answered_meanwhile(
-    tmp_path, browser, warm
+    tmp_path, browser, commands
 ):
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
@@ -229,7 +228,7 @@ async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_ans
     (home / "config.yaml").write_text(f"clients:\n  models:\n    two: {model}\n")
 
     def start(port):
-        command = [warm / "replan", "serve", "--port", str(port), "--json"]
+        command = [commands.folder / "replan", "serve", "--port", str(port), "--json"]
         server = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE)
         address = server.stdout.readline().decode().partition('"url": "')[2].partition('"')[0]
         return server, address
@@ -246,12 +245,12 @@ async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_ans
         await page.click("#new button.main")
         await page.sees("Which database is it?")
         await page.evaluate("window.marked = true")
-        kill(warm, server.pid)
+        commands.kill(server.pid)
         server.wait()
         server.stdout.close()
         await page.sees("The server cannot be reached.")
         run = (await page.evaluate("location.pathname")).rpartition("/")[2]
-        answer = [warm / "replan", "answer", f"{run}/q2", "Postgres"]
+        answer = [commands.folder / "replan", "answer", f"{run}/q2", "Postgres"]
         await trio.run_process(answer, cwd=ROOT, capture_stderr=True)
         server, address = await trio.to_thread.run_sync(start, port)
         assert address.partition("/sign-in")[0] != base, "the name of the pages that an open page knows still holds"

@@ -1,14 +1,12 @@
 """A person's work in a second real browser (Firefox): start, answer and cancel, with scripts and without."""
 
 from tests.cli.samples import PROBLEM
-from tests.web.browsing import need_browser
-from tests.web.firefox import find_firefox, firefox
 from tests.web.world import served
 
 
-async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(tmp_path):
-    need_browser(find_firefox, "Firefox", "firefox-esr")
-    async with served(tmp_path, signed_in=False) as web, firefox() as browser:
+async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(tmp_path, second_browser):
+    browser = second_browser
+    async with served(tmp_path, signed_in=False) as web:
         await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
         await browser.sees("Nothing waits for you.")
         await work(browser, web, scripts=True)

@@ -16,8 +16,7 @@ from replan.web import rendering
 from replan.web.api_openapi import addressed
 from runtime.journal.port import Fact
 from tests.tidy.source import ROOT
-from tests.web.browsing import check_quiet, need_browser, signed_in
-from tests.web.firefox import find_firefox, firefox
+from tests.web.browsing import check_quiet, signed_in
 from tests.web.hostile_fields import EVIL, chosen, leaves
 from tests.web.world import served
 
@@ -144,9 +143,9 @@ async def test_no_field_runs_a_script_in_a_real_browser(tmp_path, browser):
         check_quiet(page, web)
 
 
-async def test_no_field_runs_a_script_in_a_second_browser(tmp_path):
-    need_browser(find_firefox, "Firefox", "firefox-esr")
-    async with served(tmp_path, hosts=False, signed_in=False) as web, firefox() as browser:
+async def test_no_field_runs_a_script_in_a_second_browser(tmp_path, second_browser):
+    browser = second_browser
+    async with served(tmp_path, hosts=False, signed_in=False) as web:
         filled = await fill(web)
         await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
         await browser.until("location.pathname === '/'")

@@ -10,9 +10,6 @@ import pytest
 
 from replan.setup.home_folder import locate_home
 from replan.web.site import new_name
-from tests.web.browsing import need_browser
-from tests.web.chromium import chromium
-from tests.web.firefox import find_firefox, firefox
 from tests.web.test_hostile_requests import head, raw
 from tests.web.test_hostile_routes import GETS, POSTS, filled
 from tests.web.world import served
@@ -61,42 +58,38 @@ async def visits(go, sees, web, port):
     await sees("Nothing waits for you.")
 
 
-async def test_chromium_sends_the_session_to_no_other_port(tmp_path):
-    need_browser()
+async def test_chromium_sends_the_session_to_no_other_port(tmp_path, browser):
     with other_server() as (port, seen):
-        async with served(tmp_path, signed_in=False) as web, chromium() as browser:
+        async with served(tmp_path, signed_in=False) as web:
             page = await browser.page()
             await visits(page.go, page.sees, web, port)
     assert len(seen) >= 3
     assert not [each for each in seen if web.name in each[0] or "replan_" in each[1]]
 
 
-async def test_firefox_sends_the_session_to_no_other_port(tmp_path):
-    need_browser(find_firefox, "Firefox", "firefox-esr")
+async def test_firefox_sends_the_session_to_no_other_port(tmp_path, second_browser):
     with other_server() as (port, seen):
-        async with served(tmp_path, signed_in=False) as web, firefox() as browser:
-            await visits(browser.go, browser.sees, web, port)
+        async with served(tmp_path, signed_in=False) as web:
+            await visits(second_browser.go, second_browser.sees, web, port)
     assert len(seen) >= 3
     assert not [each for each in seen if web.name in each[0] or "replan_" in each[1]]
 
 
-async def test_what_a_port_is_sent_that_was_taken_over_opens_nothing_at_the_next_server(tmp_path):
-    need_browser()
-    async with chromium() as browser:
-        page = await browser.page()
-        async with served(tmp_path, signed_in=False) as web:
-            await page.go(f"{web.address}/sign-in#{web.sign_in_token}")
-            await page.sees("Nothing waits for you.")
-        with other_server(web.port) as (port, seen):
-            await page.go(f"{web.address}/")
-            await page.sees("another program")
-        [host] = {each[0] for each in seen}
-        [cookie] = {each[1] for each in seen}
-        assert (host, cookie[:7]) == (web.host, "replan_"), "else the test shows nothing"
-        async with served(tmp_path, signed_in=False, port=port) as after:
-            for name in (host, after.host):
-                answer = await after.client.get("/", headers={"host": name, "cookie": cookie})
-                assert answer.status_code in (421, 303), answer.status_code
+async def test_what_a_port_is_sent_that_was_taken_over_opens_nothing_at_the_next_server(tmp_path, browser):
+    page = await browser.page()
+    async with served(tmp_path, signed_in=False) as web:
+        await page.go(f"{web.address}/sign-in#{web.sign_in_token}")
+        await page.sees("Nothing waits for you.")
+    with other_server(web.port) as (port, seen):
+        await page.go(f"{web.address}/")
+        await page.sees("another program")
+    [host] = {each[0] for each in seen}
+    [cookie] = {each[1] for each in seen}
+    assert (host, cookie[:7]) == (web.host, "replan_"), "else the test shows nothing"
+    async with served(tmp_path, signed_in=False, port=port) as after:
+        for name in (host, after.host):
+            answer = await after.client.get("/", headers={"host": name, "cookie": cookie})
+            assert answer.status_code in (421, 303), answer.status_code
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "OPTIONS"])

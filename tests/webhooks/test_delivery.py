@@ -18,7 +18,6 @@ from runtime.drive.options import Stop
 from tests.cli.samples import PROBLEM
 from tests.journal.behind import change
 from tests.support.receiver import receiving
-from tests.support.warm import kill as end
 from tests.web.world import free_port, served
 from tests.webhooks.conftest import secret
 
@@ -223,7 +222,7 @@ async def test_a_new_webhook_is_not_told_what_happened_before(tmp_path, quick, r
 
 
 def test_a_host_that_is_killed_before_it_notes_a_delivery_sends_it_again_with_the_same_id(
-    tmp_path, home, receiver, warm
+    tmp_path, home, receiver, commands
 ):
     home.mkdir(mode=0o700)
     settings = {"webhooks": {"ops": {"url": receiver.url, "secrets": [secret(1)]}}}
@@ -233,14 +232,14 @@ def test_a_host_that_is_killed_before_it_notes_a_delivery_sends_it_again_with_th
     environment = {"PATH": os.environ["PATH"], "REPLAN_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
     def start(*arguments):
-        command = [warm / "replan", *arguments]
+        command = [commands.folder / "replan", *arguments]
         return subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
 
     host = start("host")
     killed = host
 
     def kill(_):
-        end(warm, killed.pid)
+        commands.kill(killed.pid)
 
     receiver.behave = lambda number: kill if number == 1 else 204
     assert "serving" in host.stdout.readline()
