@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from actors.planning import kind as handler_actors
+from actors.planning import actors as handler_actors
 from actors.planning.machine import PlanningMachine
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.ledger import Ledger
