@@ -53,20 +53,6 @@ class Curve:
         return sorted(self.by_cap) if len(self.by_cap) > 1 else list(range(max(self.by_cap) + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Gained:
-    """An arm at the baseline's mean calls."""
-
-    by_pair: Mapping[_Pair, float]
-    """Its success less that of the baseline, by pair."""
-    calls: float
-    """The mean calls that it reaches: those of the baseline, or fewer if it stops before."""
-    baseline_calls: float
-    """The mean calls of the baseline."""
-    success: float
-    """Its success."""
-
-
 def _cost(trial: Trial) -> float:
     """Return the calls of a trial, with the price of what people have answered."""
     return trial.calls + trial.help_calls
@@ -82,30 +68,16 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
     """
     if not experiment.caps:
         return {}
-    curves = list(curves_of(experiment, trials))
-    rows: Table = []
-    means: Table = []
-    by_arm: dict[str, list[Mapping[_Pair, float]]] = {}
-    for model in experiment.models:
-        of_model = [curve for curve in curves if curve.model == model]
-        base = next((curve for curve in of_model if curve.label == experiment.baseline), None)
-        if base is None:
-            continue
-        rows += [row for curve in of_model for row in _rows(curve, base, experiment.caps)]
-        for curve in of_model:
-            gained = _gained(curve, base, experiment.baseline_cap)
-            means.append(
-                {
-                    "model": curve.model,
-                    "arm": curve.label,
-                    "calls_mean": rounded(gained.calls),
-                    "baseline_calls_mean": rounded(gained.baseline_calls),
-                    "success": rounded(gained.success),
-                    **mean_cells("delta_success", [] if curve is base else [*gained.by_pair.values()]),
-                }
-            )
+    curves = {(curve.label, curve.model): curve for curve in curves_of(experiment, trials)}
+    rows, means, by_arm = list[Row](), list[Row](), dict[str, list[Mapping[_Pair, float]]]()
+    for (label, model), curve in curves.items():
+        base = curves.get((experiment.baseline, model))
+        if base is not None:
+            rows += _rows(curve, base, experiment.caps)
+            mean, gained = _at_mean(curve, base, experiment.baseline_cap)
+            means.append(mean)
             if curve is not base:
-                by_arm.setdefault(curve.label, []).append(gained.by_pair)
+                by_arm.setdefault(label, []).append(gained)
     _correct(rows)
     tables = {"equal_calls": rows, "equal_mean": means}
     if experiment.mean_of_worlds:
@@ -133,19 +105,17 @@ def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]]) -> Row:
     }
 
 
-def _conclusions(experiment: Experiment, curves: Sequence[Curve]) -> Table:
+def _conclusions(experiment: Experiment, curves: Mapping[tuple[str, str], Curve]) -> Table:
     """Return for each conclusion in how many worlds it holds, and the differences between its two arms."""
-    by_name, rows = {(curve.label, curve.model): curve for curve in curves}, list[Row]()
+    rows = list[Row]()
     for conclusion in experiment.conclusions:
         deltas, sure = list[float](), 0
         for model in experiment.models:
-            pair = [by_name.get((label, model)) for label in (conclusion.arm, conclusion.against)]
-            if pair[0] is None or pair[1] is None:
-                continue
-            own, other = pair[0].at(conclusion.cap), pair[1].at(conclusion.cap)
-            differences = [own[key][0] - other[key][0] for key in own if key in other]
-            deltas.append(fmean(differences))
-            sure += mean_interval(differences)[0] > 0
+            if (conclusion.arm, model) in curves and (conclusion.against, model) in curves:
+                own, other = (curves[arm, model].at(conclusion.cap) for arm in (conclusion.arm, conclusion.against))
+                differences = [own[key][0] - other[key][0] for key in own if key in other]
+                deltas.append(fmean(differences))
+                sure += mean_interval(differences)[0] > 0
         if deltas:
             rows.append(
                 {
@@ -216,13 +186,25 @@ def _correct(rows: Table) -> None:
         row.setdefault("p_holm", None)
 
 
-def _gained(curve: Curve, base: Curve, baseline_cap: int) -> _Gained:
-    """Compare an arm with the baseline at the mean calls that the baseline makes within a cap."""
+def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> tuple[Row, Mapping[_Pair, float]]:
+    """Compare an arm with the baseline at the mean calls that the baseline makes within a cap.
+
+    Return the row of `equal_mean`, and the arm's success less that of the baseline by pair. An arm that stops before
+    reaches fewer calls.
+    """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())
     own, reached = _interpolated(curve, target)
-    by_pair = {pair: own[pair] - other[pair][0] for pair in own if pair in other}
-    return _Gained(by_pair, reached, target, fmean(own.values()))
+    gained = {pair: own[pair] - other[pair][0] for pair in own if pair in other}
+    row: Row = {
+        "model": curve.model,
+        "arm": curve.label,
+        "calls_mean": rounded(reached),
+        "baseline_calls_mean": rounded(target),
+        "success": rounded(fmean(own.values())),
+        **mean_cells("delta_success", [] if curve is base else [*gained.values()]),
+    }
+    return row, gained
 
 
 def _interpolated(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:

@@ -20,7 +20,7 @@ from actors.simulated.profile import Profile, load_profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World
 from actors.values.format import title_of
-from replan.experiments.definition import Arm, Experiment, load_experiment
+from replan.experiments.definition import Arm, Experiment, Pipeline, load_experiment
 from replan.experiments.problems import Problem, read_problems
 from replan.experiments.results import Header, Trial, trial_from
 from replan.experiments.simulation import LabSetup, simulate_run
@@ -117,7 +117,14 @@ class PreparedExperiment:
         definition = {
             "experiment": self.experiment.model_dump(mode="json"),
             "problems": [(problem.name, text_hash(problem.text), problem.category) for problem in self.problems],
-            "arms": [(arm.name, arm.request.pinned.workflow_ref, _profile_ref(arm.profile)) for arm in self.arms],
+            "arms": [
+                (
+                    arm.name,
+                    arm.request.pinned.workflow_ref,
+                    "" if arm.profile is None else text_hash(arm.profile.model_dump_json()),
+                )
+                for arm in self.arms
+            ],
         }
         return Header(
             release=release(),
@@ -125,10 +132,6 @@ class PreparedExperiment:
             definition=text_hash(json.dumps(definition, sort_keys=True)),
             trials=len(self.trials),
         )
-
-
-def _profile_ref(profile: Profile | None) -> str:
-    return "" if profile is None else text_hash(profile.model_dump_json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,20 +177,13 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
     }
     arms = []
     for arm in experiment.arms():
-        place = ("pipelines", experiment.pipelines.index(arm.pipeline))
         _check_search(arm, experiment, document)
         try:
             arms.append(
-                _prepared_arm(
-                    arm,
-                    models[arm.model],
-                    experiment,
-                    problems[0],
-                    installation=installation,
-                    folder=path.parent,
-                )
+                _prepared_arm(arm, experiment, problems[0], models[arm.model], where=(installation, path.parent))
             )
         except UsageProblem as problem:
+            place = ("pipelines", experiment.pipelines.index(arm.pipeline))
             raise document.problem(f"{arm.name}: {_text(problem)}", place, problem.hint) from None
     # A pipeline with a policy of its own does not use the workflow's, which the notices are about.
     own = [arm for arm in arms if arm.arm.pipeline.policy is None]
@@ -228,44 +224,38 @@ def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
 
 def _prepared_arm(
     arm: Arm,
-    model: tuple[Choice, Profile | None],
     experiment: Experiment,
     problem: Problem,
+    model: tuple[Choice, Profile | None],
     *,
-    installation: Installation,
-    folder: Path,
+    where: tuple[Installation, Path],
 ) -> PreparedArm:
-    choice, profile = model
-    if arm.pipeline.filter_values and profile is None:
+    """Return an arm; `where` has the folder from which relative paths count. Raises `UsageProblem`."""
+    (choice, profile), (installation, folder), pipeline = model, where, arm.pipeline
+    if pipeline.filter_values and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
-    options = RunOptions(
-        workflow=_workflow_path(folder, arm.pipeline.workflow),
-        search=arm.search,
-        limits={"max_calls": arm.cap or experiment.calls_max},
-    )
+    workflow = pipeline.workflow
+    if "/" in workflow or Path(workflow).suffix:  # A shipped name is passed on unchanged.
+        workflow = str(folder / workflow)
+    options = RunOptions(workflow=workflow, search=arm.search, limits={"max_calls": arm.cap or experiment.calls_max})
     request = prepare_planning(PlanningInput(problem.text, options), installation.setup(choice, profile))
     policy = request.pinned.policy
-    if arm.pipeline.policy is not None:
-        policy = load_policy(arm.pipeline.policy, installation.root, folder)
-    pinned = _with_changes(request.pinned, arm, policy, arm.cap or max(experiment.caps, default=None))
+    if pipeline.policy is not None:
+        policy = load_policy(pipeline.policy, installation.root, folder)
+    pinned = _with_changes(request.pinned, pipeline, policy, arm.cap or max(experiment.caps, default=None))
     calls = min(request.limits.calls, pinned.workflow.max_total_calls)
     changes = {"calls": calls, "stop_below": pinned.stop_below}
     request = replace(request, pinned=pinned, limits=request.limits.model_copy(update=changes))
     return PreparedArm(arm, request, profile, installation.registry)
 
 
-def _workflow_path(folder: Path, workflow: str) -> str:
-    """Return a workflow's path, relative to the experiment's folder; a shipped name is returned unchanged."""
-    return str(folder / workflow) if "/" in workflow or Path(workflow).suffix else workflow
-
-
-def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy, calls: int | None) -> RunConfig:
+def _with_changes(pinned: RunConfig, pipeline: Pipeline, policy: Policy, calls: int | None) -> RunConfig:
     """Return the configuration with the pipeline's changes, and with the cap of calls if there is one.
 
     Raises `UsageProblem` for a change that is invalid.
     """
-    pipeline, workflow = arm.pipeline, pinned.workflow
+    workflow = pinned.workflow
     for step in pipeline.steps:
         if step not in workflow.action_pairs:
             raise UsageProblem(f"there is no step {step!r}", hint=nearest(step, workflow.action_pairs, kind="steps"))

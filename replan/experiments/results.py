@@ -224,7 +224,14 @@ def read_results(folder: Path) -> list[Trial]:
         data = path.read_bytes()
     except OSError as error:
         raise UsageProblem(f"cannot be read: {error.strerror}", place=str(path)) from None
-    return [_trial(line, f"{path}:{number}") for number, line in enumerate(_complete_lines(data), 1)]
+    trials = []
+    for number, line in enumerate(_complete_lines(data), 1):
+        try:
+            trials.append(Trial.model_validate_json(line))
+        except ValidationError:
+            hint = "delete the folder, or name another with --out"
+            raise UsageProblem("not a result of this release", place=f"{path}:{number}", hint=hint) from None
+    return trials
 
 
 def read_frame(folder: Path) -> Any:
@@ -253,14 +260,6 @@ def _complete_lines(data: bytes) -> list[bytes]:
     return data[: data.rfind(b"\n") + 1].splitlines()
 
 
-def _trial(line: bytes, place: str) -> Trial:
-    try:
-        return Trial.model_validate_json(line)
-    except ValidationError:
-        hint = "delete the folder, or name another with --out"
-        raise UsageProblem("not a result of this release", place=place, hint=hint) from None
-
-
 class Store:
     """The folder that an experiment writes its results to."""
 
@@ -276,27 +275,27 @@ class Store:
         Raises:
             UsageProblem: the folder contains the results of another experiment.
         """
+        header, results = self.folder / HEADER, self.folder / RESULTS
         with self._write_errors():
             self.folder.mkdir(parents=True, exist_ok=True)
-            return self._open(keys)
-
-    def _open(self, keys: Iterable[tuple[str, str, int]]) -> list[Trial]:
-        header, results = self.folder / HEADER, self.folder / RESULTS
-        if not header.exists():
-            if results.exists():
-                raise UsageProblem(f"has results, but no {HEADER}", place=str(self.folder), hint="name another --out")
-            _write_atomically(header, self._header)
+            if not header.exists():
+                if results.exists():
+                    cause = f"has results, but no {HEADER}"
+                    raise UsageProblem(cause, place=str(self.folder), hint="name another --out")
+                options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+                temporary = header.with_suffix(".part")
+                temporary.write_bytes(orjson.dumps(self._header.model_dump(mode="json"), option=options))
+                temporary.replace(header)
+                results.touch()
+                return []
+            self._compare(header)
             results.touch()
-            return []
-        self._compare(header)
-        results.touch()
-        trials = read_results(self.folder)
-        for trial, key in zip(trials, keys, strict=False):
-            if trial.key != key:
+            trials = read_results(self.folder)
+            if any(trial.key != key for trial, key in zip(trials, keys, strict=False)):
                 raise UsageProblem("the trials are not in their order", place=str(results), hint="name another --out")
-        with results.open("r+b") as file:  # Remove an incomplete last line; its trial runs again.
-            file.truncate(sum(len(line) + 1 for line in _complete_lines(results.read_bytes())))
-        return trials
+            with results.open("r+b") as file:  # Remove an incomplete last line; its trial runs again.
+                file.truncate(sum(len(line) + 1 for line in _complete_lines(results.read_bytes())))
+            return trials
 
     def append(self, trial: Trial) -> None:
         """Append a trial; it has been passed to the operating system when this returns."""
@@ -323,12 +322,3 @@ class Store:
             same = header.definition == self._header.definition and header.name == self._header.name
             cause = f"made by release {header.release}" if same else "the results of another definition are here"
             raise UsageProblem(cause, place=str(path), hint="name another folder with --out, or delete this one")
-
-
-def _write_atomically(path: Path, value: Value) -> None:
-    """Write a value as JSON to a temporary file, and rename that."""
-    temporary = path.with_suffix(".part")
-    temporary.write_bytes(
-        orjson.dumps(value.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    )
-    temporary.replace(path)

@@ -5,7 +5,7 @@ have the same events.
 """
 
 import heapq
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
@@ -16,7 +16,7 @@ from actors.config.model_spec import Simulated
 from actors.config.step_guards import guard_for, guards_of
 from actors.config.workflow import FREE_GENERATORS
 from actors.guards.built_in import BUILT_IN
-from actors.guards.port import AnyGuard, GuardFactory, definition_of
+from actors.guards.port import AnyGuard, Guard, GuardFactory, definition_of
 from actors.handlers.briefs import CallOptions, GenerationBrief
 from actors.handlers.generators import material
 from actors.handlers.registry import Registry
@@ -130,41 +130,41 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
     return simulation
 
 
-def remembering(guard: AnyGuard, names: Collection[str]) -> AnyGuard:
-    """Return a guard with the same verdicts, each computed once for equal inputs; `names` are its built-in members.
+def _remembering(name: str, make: GuardFactory) -> GuardFactory:
+    """Return the factory of a built-in guard, whose guards compute each verdict once for equal inputs.
 
     Simulated artifacts are few, so most were judged before. The inputs are the artifact, of a plan without the views
     and the note in its goal, and those parts of the context that built-in guards read: the user's texts, the role, and
-    the artifacts that the step requires.
+    the artifacts that the step requires. A factory that is not built in, or reads more, is returned unchanged.
     """
-    if not COMPARES_WORDS.isdisjoint(names):
-        return guard
-    verdicts: dict[tuple[object, ...], Verdict] = {}
+    if make is not BUILT_IN.get(name) or name in COMPARES_WORDS:
+        return make
 
-    def judge(artifact: Artifact, context: Context) -> Verdict:
-        role = context.settings.get("role")
-        content = judged_part(artifact.content) if role == "plan" else artifact.content
-        above = tuple((step, judged_part(other.content)) for step, other in context.dependencies.items())
-        said = tuple((each.question, each.answer) for each in context.clarifications)
-        key = content, artifact.finish_reason, role, above, context.user_texts, said, context.given is None
-        verdict = verdicts.get(key)
-        if verdict is None:
-            verdict = _verdict(guard, artifact, context)
-            if len(verdicts) < REMEMBERED_MAX:
-                verdicts[key] = verdict
-        return verdict
+    def made(config: Mapping[str, Any]) -> Guard:
+        guard, verdicts = make(config), dict[tuple[object, ...], Verdict]()
 
-    return judge
+        def judge(artifact: Artifact, context: Context) -> Verdict:
+            role = context.settings.get("role")
+            content = judged_part(artifact.content) if role == "plan" else artifact.content
+            above = tuple((step, judged_part(other.content)) for step, other in context.dependencies.items())
+            said = tuple((each.question, each.answer) for each in context.clarifications)
+            key = content, artifact.finish_reason, role, above, context.user_texts, said, context.given is None
+            verdict = verdicts.get(key)
+            if verdict is None:
+                verdict = _verdict(guard, artifact, context)
+                if len(verdicts) < REMEMBERED_MAX:
+                    verdicts[key] = verdict
+            return verdict
+
+        return judge
+
+    return replace(definition_of(make), make=made)
 
 
 def _verdict(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
     verdict = guard(artifact, context)
     assert isinstance(verdict, Verdict)  # Async guards cannot be simulated.
     return verdict
-
-
-def _remembering_factory(name: str, make: GuardFactory) -> GuardFactory:
-    return replace(definition_of(make), make=lambda config: remembering(make(config), (name,)))
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,18 @@ class LabSetup:
     def guards(self, seed: int) -> Mapping[str, AnyGuard]:
         """Return the guard of each step for a trial with this seed."""
         if self.verdict_filter is None:
-            return self._unfiltered_guards
-        factories = replace(self.verdict_filter, seed=seed).apply(self._remembering)
+            return self._unfiltered
+        return self._guards_of(replace(self.verdict_filter, seed=seed).apply(self._factories))
+
+    @cached_property
+    def _factories(self) -> Mapping[str, GuardFactory]:
+        return {name: _remembering(name, make) for name, make in self.registry.guards.items()}
+
+    @cached_property
+    def _unfiltered(self) -> Mapping[str, AnyGuard]:
+        return self._guards_of(self._factories)
+
+    def _guards_of(self, factories: Mapping[str, GuardFactory]) -> Mapping[str, AnyGuard]:
         return {step: guard_for(self.pinned.workflow, step, factories) for step in self.pinned.workflow.action_pairs}
 
     @cached_property
@@ -203,21 +213,6 @@ class LabSetup:
             for step in workflow.action_pairs
             if all(guards[name] is BUILT_IN.get(name) for name in guards_of(workflow, step))
         )
-
-    @cached_property
-    def _unfiltered_guards(self) -> Mapping[str, AnyGuard]:
-        workflow, guards = self.pinned.workflow, self.registry.guards
-        made = {step: guard_for(workflow, step, guards) for step in workflow.action_pairs}
-        return {
-            step: remembering(guard, guards_of(workflow, step)) if step in self.built_in else guard
-            for step, guard in made.items()
-        }
-
-    @cached_property
-    def _remembering(self) -> Mapping[str, GuardFactory]:
-        """The guards, of which the built-in ones judge equal inputs once."""
-        guards = self.registry.guards.items()
-        return {name: _remembering_factory(name, make) if make is BUILT_IN.get(name) else make for name, make in guards}
 
     @cached_property
     def selectors(self) -> Mapping[str, TemplateSelectorGenerator]:
