@@ -128,7 +128,7 @@ def _clustered_error(sums: Collection[float], count: int) -> float:
 def scores(cases: Iterable[Case], table: BeliefTable) -> list[float]:
     """Return for each case the sum of the logarithms of the probabilities of its signatures."""
     followed = _Followed(table)
-    return [followed.of(case)[1] for case in cases]
+    return [followed.of(case)[2] for case in cases]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,43 +201,33 @@ class _Followed:
         self._table = table
         self._models: dict[str, BeliefModel] = {}
 
-    def model(self, case: Case) -> BeliefModel:
-        """Return the model for a case's workflow."""
-        found = self._models.get(case.shape)
-        if found is None:
-            found = self._models[case.shape] = BeliefModel(self._table, case.graph, case.roles)
-        return found
-
-    def of(self, case: Case) -> tuple[Belief, float]:
-        """Return the belief after a case, and the log score of its signatures."""
-        return self._follow(self.model(case), case.items)
-
-    @staticmethod
-    def _follow(model: BeliefModel, items: Sequence[Past | Accepted]) -> tuple[Belief, float]:
-        belief, earlier, score = model.after(()), list[Past](), 0.0
-        redone: tuple[str, ...] = ()
-        for item in items:
+    def of(self, case: Case) -> tuple[BeliefModel, Belief, float]:
+        """Return the model for a case's workflow, the belief after the case, and the log score of its signatures."""
+        if case.shape not in self._models:
+            self._models[case.shape] = BeliefModel(self._table, case.graph, case.roles)
+        model, earlier, score = self._models[case.shape], list[Past](), 0.0
+        belief, redone = model.after(()), tuple[str, ...]()
+        for item in case.items:
             if redone:  # What the last move has brought is seen at the next rejection.
                 belief = model.moved(belief, redone, item.came if isinstance(item, Past) else NOTHING)
                 redone = ()
-            if isinstance(item, Accepted):
+            if isinstance(item, Accepted) or item.row:
                 score += math.log(signature_chance(model, belief, item, earlier))
+            if isinstance(item, Accepted):
                 belief = model.settled(belief, (*model.graph.above[item.leaf], item.leaf))
                 continue
             if item.row:
-                score += math.log(signature_chance(model, belief, item, earlier))
                 belief = model.rejected(belief, item.step, item.row, again=item.is_again(earlier))
             earlier.append(item)
             redone = item.redone
-        return belief, score
+        return model, belief, score
 
 
 def _with_causes(table: BeliefTable, cases: Counts, shipped: BeliefTable | None = None) -> BeliefTable:
     """Return the table with the shares of causes that the cases suggest; `shipped` has those of the pseudo-runs."""
     followed, entries = _Followed(table), []
     for case, runs in cases.items():
-        belief, _ = followed.of(case)
-        model = followed.model(case)
+        model, belief, _ = followed.of(case)
         keys = [model.role(step) if model.role(step) in table.causes else OTHER for step in model.steps]
         masses = [sum(sum(block) for block in blocks) for blocks in belief.masses]
         both = [*zip(keys, masses, strict=True), (UNSOLVABLE, belief.unsolvable)]

@@ -19,7 +19,6 @@ import yaml
 from actors.config.loader import load_policy, read_workflow
 from actors.config.model_spec import Simulated, parse_model_spec
 from actors.config.shipped_files import find_named
-from actors.files.yaml_document import Document
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import Curve, curves_of
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
@@ -54,10 +53,6 @@ class Entrant:
 
     name: str
     """The name in tables, such as `search-belief`."""
-    workflow: str
-    """The workflow, as the user named it."""
-    policy: str
-    """The policy, likewise."""
     search: str | None
     """The search, if it divides its calls among branches, so that it is tried with each cap; else None."""
     keys: Mapping[str, Any]
@@ -86,32 +81,20 @@ def entrants(workflows: Sequence[str], policies: Sequence[str], root: Path) -> l
     """
     found: dict[str, Entrant] = {}
     for workflow in dict.fromkeys(workflows):
+        loaded, document, _ = read_workflow(workflow, root)
+        keys, shipped = dict(document.value), root / "prompts"
+        if "prompts" in keys and not (shipped / f"{loaded.prompts}.yaml").exists():
+            keys["prompts"] = str(find_named(loaded.prompts, shipped, "prompts", document).absolute())
+        search = loaded.search if loaded.search.partition(":")[0] in DIVIDES_CALLS else None
         for policy in dict.fromkeys(policies):
-            entrant = _entrant(workflow, policy, root)
-            if entrant.name in found:
-                raise UsageProblem(f"two entrants are named {entrant.name!r}", hint="name each file differently")
-            found[entrant.name] = entrant
+            load_policy(policy, root)
+            path = "/" in policy or Path(policy).suffix  # The raced file is in another folder.
+            keys |= {"policy": str(Path(policy).expanduser().absolute()) if path else policy}
+            name = f"{_plain(workflow)}-{_plain(policy)}"
+            if name in found:
+                raise UsageProblem(f"two entrants are named {name!r}", hint="name each file differently")
+            found[name] = Entrant(name, search, dict(keys))
     return list(found.values())
-
-
-def _entrant(workflow: str, policy: str, root: Path) -> Entrant:
-    loaded, document, _ = read_workflow(workflow, root)
-    load_policy(policy, root)
-    keys = {**document.value, "policy": _absolute(policy), **_prompts(loaded.prompts, document, root)}
-    divides = loaded.search.partition(":")[0] in DIVIDES_CALLS
-    return Entrant(f"{_plain(workflow)}-{_plain(policy)}", workflow, policy, loaded.search if divides else None, keys)
-
-
-def _prompts(prompts: str, document: Document, root: Path) -> dict[str, str]:
-    """Return the key `prompts` where the workflow has one: the raced file stands in another folder."""
-    if "prompts" not in document.value or (root / "prompts" / f"{prompts}.yaml").exists():
-        return {}
-    return {"prompts": str(find_named(prompts, root / "prompts", "prompts", document).absolute())}
-
-
-def _absolute(name: str) -> str:
-    """Return the absolute path of a file; a shipped name is returned unchanged."""
-    return str(Path(name).expanduser().absolute()) if "/" in name or Path(name).suffix else name
 
 
 def _plain(name: str) -> str:

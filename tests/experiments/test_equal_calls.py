@@ -90,14 +90,10 @@ def test_the_mean_over_worlds_has_an_interval_over_pairs_and_the_least_and_the_m
     models = ["simulated:base", "simulated:muddled"]
     experiment = prepared(**CAPS, models=models, mean_of_worlds=True, baseline="search/depth_first").experiment
     trials = [
-        made
+        trial(f"search/{arm}@{world}", seed, solved=(arm, world, seed % 2) == ("restart", "base", 0), calls=4)
         for seed in range(4)
-        for made in (
-            trial("search/restart@base", seed, solved=seed % 2 == 0, calls=4),
-            trial("search/restart@muddled", seed, solved=False, calls=4),
-            trial("search/depth_first@base", seed, solved=False, calls=4),
-            trial("search/depth_first@muddled", seed, solved=False, calls=4),
-        )
+        for arm in ("restart", "depth_first")
+        for world in ("base", "muddled")
     ]
     (row,) = equal_calls_tables(experiment, trials)["worlds"]
     assert (row["arm"], row["worlds"], row["trials"]) == ("search/restart", 2, 8)

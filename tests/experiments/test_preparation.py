@@ -72,24 +72,19 @@ def test_a_broken_line_is_an_error_or_is_skipped_with_a_notice(prepared, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("lines", "message"),
     [
         ("[]", "not an object"),
         ('{"id": "x"}', "has no text"),
         ('{"problem": "  "}', "the problem is empty"),
         ('{"problem": 3}', "has no text"),
+        ('{"id": "x", "problem": "a"}\n{"id": "x", "problem": "b"}\n', r"\.jsonl:2: a second problem is named 'x'"),
     ],
 )
-def test_an_invalid_line_is_an_error(prepared, tmp_path, line, message):
-    (tmp_path / "one.jsonl").write_text(line)
+def test_an_invalid_line_is_an_error(prepared, tmp_path, lines, message):
+    (tmp_path / "some.jsonl").write_text(lines)
     with pytest.raises(UsageProblem, match=message):
-        prepared(problems=["one.jsonl"])
-
-
-def test_two_problems_with_the_same_name_are_an_error(prepared, tmp_path):
-    (tmp_path / "two.jsonl").write_text('{"id": "x", "problem": "a"}\n{"id": "x", "problem": "b"}\n')
-    with pytest.raises(UsageProblem, match=r"two\.jsonl:2: a second problem is named 'x'"):
-        prepared(problems=["two.jsonl"])
+        prepared(problems=["some.jsonl"])
 
 
 def test_a_folder_of_problems_is_read_in_the_order_of_names(prepared, tmp_path):

@@ -32,71 +32,64 @@ def card(trials=TRIALS, budgets=(1, 5, 10, 20, 30)):
     return scorecard(trials, dict.fromkeys(["search", "base", "unused"], "base"), budgets)
 
 
-def test_arms_have_the_difference_to_the_baseline():
-    """S41: success, calls, backtrack rate, and the difference to a baseline."""
+def column(rows, *names, arm="search"):
+    """Return the values of these columns in the rows of an arm."""
+    return [tuple(row[name] for name in names) for row in rows if row["arm"] == arm]
+
+
+UNKNOWN = [trial(solved=None, passed=True), trial(seed=1, solved=None, passed=False)]
+CATEGORIES = [trial(category="bug_fix"), trial(seed=1, category="feature"), trial(seed=2)]
+PASSED = [trial("search", n, solved=n < 2, passed=n < 5) for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("trials", "table", "columns", "expected"),
+    [
+        pytest.param(
+            TRIALS, "arms", ("trials", "success", "calls_mean", "delta_success"), [(10, 0.6, 14.4, 0.3)], id="S41"
+        ),
+        pytest.param(TRIALS, "arms", ("backtrack_rate", "backtracks_mean"), [(0.6, 1.2)], id="S41: backtracks"),
+        (TRIALS, "arms", ("calls_per_success", "usd_per_success"), [(24.0, 0.024)]),
+        pytest.param(
+            TRIALS,
+            "budgets",
+            ("calls", "success"),
+            [(1, 0), (5, 0.6), (10, 0.6), (20, 0.6), (30, 0.6)],
+            id="S42, S43: success within so many calls",
+        ),
+        pytest.param(
+            TRIALS,
+            "depths",
+            ("group", "depth", "rejections", "share"),
+            [("plan", 0, 0, 0.0), ("plan", 1, 6, 0.5), ("plan", 2, 6, 0.5), ("recon", 0, 0, None)],
+            id="S42: by the level at fault where problems have no category",
+        ),
+        pytest.param(CATEGORIES, "causes", ("group",), [("all",), ("bug_fix",), ("feature",)], id="categories"),
+        pytest.param(
+            TRIALS,
+            "steps",
+            ("step", "attempts", "epsilon", "calls_per_trial", "seconds_per_attempt"),
+            [("g_plan", 20, 0.3, 2, 1.5)],
+            id="S137: per step and option",
+        ),
+        (TRIALS, "rules", ("rule", "decisions", "per_trial"), [("structure", 12, 1.2)]),
+        pytest.param(PASSED, "arms", ("guard_pass", "success"), [(0.5, 0.2)], id="separate columns"),
+        pytest.param(UNKNOWN, "arms", ("success",), [(0.5,)], id="the guards' verdict where nothing else is known"),
+        pytest.param(
+            [trial(solved=False)], "arms", ("calls_per_success", "usd_per_success"), [(None, None)], id="no success"
+        ),
+    ],
+)
+def test_a_table_has_the_metrics_of_an_arm(trials, table, columns, expected):
+    assert column(card(trials)[table], *columns) == expected
+
+
+def test_values_lie_within_their_intervals_and_the_baseline_does_not_differ_from_itself():
     search, base = card()["arms"]
-    assert (search["arm"], search["trials"], search["success"]) == ("search", 10, 0.6)
-    assert search["calls_mean"] == 14.4
-    assert search["calls_per_success"] == 24.0
-    assert search["usd_per_success"] == 0.024
-    assert search["backtrack_rate"] == 0.6
-    assert search["backtracks_mean"] == 1.2
-    assert search["delta_success"] == 0.3
     assert search["delta_low"] < 0.3 < search["delta_high"]
     assert base["delta_success"] == 0
-
-
-def test_success_is_shown_by_budget():
-    """S42, S43: success within 1, 5, 10, 20 and 30 calls."""
-    rows = [row for row in card()["budgets"] if row["arm"] == "search"]
-    assert [row["calls"] for row in rows] == [1, 5, 10, 20, 30]
-    assert [row["success"] for row in rows] == [0, 0.6, 0.6, 0.6, 0.6]
-
-
-def test_depths_are_shown_by_the_level_at_fault_where_problems_have_no_category():
-    """S42: how far back each rejection went."""
-    rows = [row for row in card()["depths"] if row["arm"] == "search"]
-    assert [(row["group"], row["depth"], row["rejections"], row["share"]) for row in rows] == [
-        ("plan", 0, 0, 0.0),
-        ("plan", 1, 6, 0.5),
-        ("plan", 2, 6, 0.5),
-        ("recon", 0, 0, None),
-    ]
-
-
-def test_groups_are_categories_if_no_cause_is_known():
-    rows = card([trial(category="bug_fix"), trial(seed=1, category="feature"), trial(seed=2)])["causes"]
-    assert [row["group"] for row in rows] == ["all", "bug_fix", "feature"]
-
-
-def test_each_step_has_its_epsilon_calls_and_seconds():
-    """S137: per step and option."""
-    row = card()["steps"][0]
-    assert (row["arm"], row["step"], row["attempts"]) == ("search", "g_plan", 20)
-    assert row["epsilon"] == 0.3
-    assert row["epsilon_low"] < 0.3 < row["epsilon_high"]
-    assert row["calls_per_trial"] == 2
-    assert row["seconds_per_attempt"] == 1.5
-
-
-def test_guard_pass_and_success_are_separate_columns():
-    row = card([trial("search", n, solved=n < 2, passed=n < 5) for n in range(10)])["arms"][0]
-    assert (row["guard_pass"], row["success"]) == (0.5, 0.2)
-
-
-def test_success_is_the_guards_verdict_if_correctness_is_unknown():
-    row = card([trial(solved=None, passed=True), trial(seed=1, solved=None, passed=False)])["arms"][0]
-    assert row["success"] == 0.5
-
-
-def test_decisions_are_counted_by_rule():
-    assert card()["rules"] == [{"arm": "search", "rule": "structure", "decisions": 12, "per_trial": 1.2}]
-
-
-def test_an_arm_without_a_success_has_no_calls_per_success():
-    row = card([trial(solved=False)])["arms"][0]
-    assert row["calls_per_success"] is None
-    assert row["usd_per_success"] is None
+    step = card()["steps"][0]
+    assert step["epsilon_low"] < 0.3 < step["epsilon_high"]
 
 
 @pytest.mark.parametrize(

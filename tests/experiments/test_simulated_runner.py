@@ -8,6 +8,7 @@ import pytest
 from replan.experiments.preparation import PreparedExperiment
 from replan.experiments.results import HEADER, RESULTS, Store, read_frame, read_results
 from replan.experiments.runner import run_simulated
+from replan.setup.version import release
 from runtime.core.errors import UsageProblem
 from tests.experiments.conftest import prepared_in
 
@@ -36,14 +37,8 @@ def test_an_experiment_that_was_killed_ends_with_the_same_bytes(prepared, tmp_pa
     """Also if it was killed in the middle of a line."""
     folder = tmp_path / "whole"
     (folder / RESULTS).write_bytes(whole[:kept])
-    progress = []
-    experiment = prepared()
-    run_simulated(
-        experiment,
-        Store(folder, experiment.header()),
-        lambda done, of: progress.append((done, of)),
-        1,
-    )
+    progress, experiment = [], prepared()
+    run_simulated(experiment, Store(folder, experiment.header()), lambda *done: progress.append(done), 1)
     assert (folder / RESULTS).read_bytes() == whole
     assert progress[0] == (whole[:kept].count(b"\n"), 8)
     assert progress[-1] == (8, 8)
@@ -75,47 +70,33 @@ def test_the_budget_of_an_experiment_is_never_exceeded(prepared, tmp_path, whole
     assert len(run(prepared(budget={"usd": 0.1}), tmp_path / "usd")) < 8
 
 
-def test_the_results_of_another_experiment_are_not_changed(prepared, tmp_path, whole):
-    for changes in ({"max_calls": 5}, {"seeds": {"first": 1, "count": 4}}):
-        with pytest.raises(UsageProblem, match="the results of another definition are here"):
-            run(prepared(**changes), tmp_path / "whole")
-    assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
+@pytest.mark.parametrize(
+    "case",
+    [
+        ({"max_calls": 5}, RESULTS, None, "the results of another definition are here"),
+        ({"seeds": {"first": 1, "count": 4}}, RESULTS, None, "the results of another definition are here"),
+        ({}, HEADER, lambda text: text.replace(f'"release": "{release()}"', '"release": "0.0.1"'), "made by release"),
+        ({}, HEADER, lambda _: '{"schema_version": 2}', "not the results of this release"),
+        ({}, HEADER, lambda _: None, r"has results, but no experiment\.json"),
+        ({}, RESULTS, lambda text: f'{text}{{"arm": "x"}}\n', r"results\.jsonl:9: not a result of this release"),
+        ({}, RESULTS, lambda text: "".join(text.splitlines(True)[1::-1]), "not in their order"),
+    ],
+)
+def test_results_that_are_not_of_this_experiment_are_refused_and_not_changed(prepared, tmp_path, whole, case):
+    changes, file, change, cause = case
+    path = tmp_path / "whole" / file
+    text = path.read_text() if change is None else change(path.read_text())
+    path.unlink() if text is None else path.write_text(text)
+    before = (tmp_path / "whole" / RESULTS).read_bytes()
+    with pytest.raises(UsageProblem, match=cause):
+        run(prepared(**changes), tmp_path / "whole")
+    assert (tmp_path / "whole" / RESULTS).read_bytes() == before
 
 
 def test_a_folder_that_cannot_be_written_is_reported_in_one_line(prepared, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageProblem, match="file/out: cannot be written: Not a directory"):
         run(prepared(), tmp_path / "file" / "out")
-
-
-def test_results_of_another_release_are_refused(prepared, tmp_path, whole):
-    experiment = prepared()
-    other = experiment.header().model_copy(update={"release": "0.0.1"})
-    with pytest.raises(UsageProblem, match="made by release"):
-        Store(tmp_path / "whole", other).begin([])
-    (tmp_path / "whole" / HEADER).write_text('{"schema_version": 2}')
-    with pytest.raises(UsageProblem, match="not the results of this release"):
-        run(experiment, tmp_path / "whole")
-
-
-def test_an_invalid_line_is_reported_with_its_number(prepared, tmp_path, whole):
-    (tmp_path / "whole" / RESULTS).write_bytes(whole + b'{"arm": "x"}\n')
-    with pytest.raises(UsageProblem, match=r"results\.jsonl:9: not a result of this release"):
-        read_results(tmp_path / "whole")
-
-
-def test_results_without_their_header_are_not_overwritten(prepared, tmp_path, whole):
-    (tmp_path / "whole" / HEADER).unlink()
-    with pytest.raises(UsageProblem, match=r"has results, but no experiment\.json"):
-        run(prepared(), tmp_path / "whole")
-    assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
-
-
-def test_trials_in_another_order_are_refused(prepared, tmp_path, whole):
-    lines = whole.splitlines(keepends=True)
-    (tmp_path / "whole" / RESULTS).write_bytes(lines[1] + lines[0])
-    with pytest.raises(UsageProblem, match="not in their order"):
-        run(prepared(), tmp_path / "whole")
 
 
 def test_results_are_read_as_a_frame(prepared, tmp_path, whole):

@@ -1,5 +1,7 @@
 """The simulated world of tools: what holds in truth, what calls report, and the plans of its author."""
 
+import json
+
 import pytest
 
 from actors.execution.replan_rules import guard_of, prove
@@ -16,43 +18,38 @@ def world(seed=1000, **odds):
 
 
 def share(outcome, tool="g1s1_way0", done=(), **odds):
-    """Return the share of calls with an outcome, each in a world of its own time and node."""
+    """Return the share of calls with an outcome, each in a world of its own seed, time and node."""
     hits = 0
     for number in range(CALLS):
-        where = world(**odds)
+        where = world(number, **odds)
         where.done.update(done)
         hits += where.call(tool, f"node{number}", 60.0 * number).outcome == outcome
     return hits / CALLS
 
 
 @pytest.mark.parametrize(
-    ("outcome", "odds"),
+    ("outcome", "call", "odds"),
     [
-        (ToolOutcome.FAILED, {"fails": 0.3}),
-        (ToolOutcome.TRANSIENT, {"transient": 0.3}),
-        (ToolOutcome.TRANSIENT, {"outages": 0.3}),
+        (ToolOutcome.FAILED, {}, {"fails": 0.3}),
+        (ToolOutcome.TRANSIENT, {}, {"transient": 0.3}),
+        (ToolOutcome.TRANSIENT, {}, {"outages": 0.3}),
+        (ToolOutcome.PERMANENT, {}, {"broken": 0.3}),
+        (ToolOutcome.FAILED, {}, {"unsuited": 0.3}),
+        (ToolOutcome.SUCCEEDED, {}, {"fails": 1.0, "lies": 0.3}),
+        (ToolOutcome.SUCCEEDED, {"tool": "g1s1_check"}, {"misses": 0.3}),
+        (ToolOutcome.FAILED, {"tool": "g1s1_check", "done": ["g1s1"]}, {"alarms": 0.3}),
     ],
 )
-def test_calls_fail_as_often_as_the_odds_say(outcome, odds):
-    assert share(outcome, **odds) == pytest.approx(0.3, abs=0.04)
+def test_calls_end_as_often_as_the_odds_say(outcome, call, odds):
+    assert share(outcome, **call, **odds) == pytest.approx(0.3, abs=0.04)
 
 
-def test_a_share_of_calls_without_a_result_reports_success():
-    assert share(ToolOutcome.SUCCEEDED, fails=1.0, lies=0.3) == pytest.approx(0.3, abs=0.04)
-
-
-def test_a_check_errs_both_ways():
-    assert share(ToolOutcome.SUCCEEDED, "g1s1_check", misses=0.3) == pytest.approx(0.3, abs=0.04)
-    assert share(ToolOutcome.FAILED, "g1s1_check", ["g1s1"], alarms=0.3) == pytest.approx(0.3, abs=0.04)
-
-
-def test_a_broken_tool_stays_broken_and_an_unsuited_one_never_brings_a_result():
-    broken = sum(world(seed, broken=0.3).call("g1s1_way0", "n", 0.0).outcome == "permanent" for seed in range(CALLS))
-    assert broken / CALLS == pytest.approx(0.3, abs=0.04)
-    where = world(broken=1.0)
-    assert {where.call("g1s1_way0", f"n{number}", 0.0).outcome for number in range(9)} == {ToolOutcome.PERMANENT}
-    where = world(unsuited=1.0)
-    assert {where.call("g1s1_way0", f"n{number}", 0.0).outcome for number in range(9)} == {ToolOutcome.FAILED}
+@pytest.mark.parametrize(
+    ("odds", "outcome"), [({"broken": 1.0}, ToolOutcome.PERMANENT), ({"unsuited": 1.0}, ToolOutcome.FAILED)]
+)
+def test_a_broken_tool_stays_broken_and_an_unsuited_one_never_brings_a_result(odds, outcome):
+    where = world(**odds)
+    assert {where.call("g1s1_way0", f"n{number}", 0.0).outcome for number in range(9)} == {outcome}
     assert not where.done
 
 
@@ -88,8 +85,6 @@ def test_a_person_does_a_share_of_the_steps_whose_needs_hold():
 
 
 def test_the_author_tries_the_tools_of_a_step_in_turn_and_every_plan_is_proved():
-    import json
-
     ways, tools = Ways(TASK), TASK.tools(0, 0.5)
     guard = guard_of("plan_expansive", tools, "strong_cyclic", 100)
     plans = [TASK.plan({}), ways.next_plan("g1s1", ["start"]), ways.next_plan("g1s2", ["start", token_of("g1s1")])]
