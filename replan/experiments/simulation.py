@@ -5,7 +5,7 @@ have the same events.
 """
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
@@ -130,35 +130,34 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
     return simulation
 
 
-def _remembering(name: str, make: GuardFactory) -> GuardFactory:
-    """Return the factory of a built-in guard, whose guards compute each verdict once for equal inputs.
+def _remembering(guard: AnyGuard, names: Collection[str]) -> Guard:
+    """Return a guard with the same verdicts, each computed once for equal inputs; `names` are its built-in members.
 
     Simulated artifacts are few, so most were judged before. The inputs are the artifact, of a plan without the views
     and the note in its goal, and those parts of the context that built-in guards read: the user's texts, the role, and
-    the artifacts that the step requires. A factory that is not built in, or reads more, is returned unchanged.
+    the artifacts that the step requires.
     """
-    if make is not BUILT_IN.get(name) or name in COMPARES_WORDS:
-        return make
+    verdicts = dict[tuple[object, ...], Verdict]()
+    remembered = REMEMBERED_MAX if COMPARES_WORDS.isdisjoint(names) else 0
 
-    def made(config: Mapping[str, Any]) -> Guard:
-        guard, verdicts = make(config), dict[tuple[object, ...], Verdict]()
+    def judge(artifact: Artifact, context: Context) -> Verdict:
+        role = context.settings.get("role")
+        content = judged_part(artifact.content) if role == "plan" else artifact.content
+        above = tuple((step, judged_part(other.content)) for step, other in context.dependencies.items())
+        said = tuple((each.question, each.answer) for each in context.clarifications)
+        key = content, artifact.finish_reason, role, above, context.user_texts, said, context.given is None
+        verdict = verdicts.get(key)
+        if verdict is None:
+            verdict = _verdict(guard, artifact, context)
+            if len(verdicts) < remembered:
+                verdicts[key] = verdict
+        return verdict
 
-        def judge(artifact: Artifact, context: Context) -> Verdict:
-            role = context.settings.get("role")
-            content = judged_part(artifact.content) if role == "plan" else artifact.content
-            above = tuple((step, judged_part(other.content)) for step, other in context.dependencies.items())
-            said = tuple((each.question, each.answer) for each in context.clarifications)
-            key = content, artifact.finish_reason, role, above, context.user_texts, said, context.given is None
-            verdict = verdicts.get(key)
-            if verdict is None:
-                verdict = _verdict(guard, artifact, context)
-                if len(verdicts) < REMEMBERED_MAX:
-                    verdicts[key] = verdict
-            return verdict
+    return judge
 
-        return judge
 
-    return replace(definition_of(make), make=made)
+def _remembering_factory(name: str, make: GuardFactory) -> GuardFactory:
+    return replace(definition_of(make), make=lambda config: _remembering(make(config), (name,)))
 
 
 def _verdict(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
@@ -191,18 +190,21 @@ class LabSetup:
         """Return the guard of each step for a trial with this seed."""
         if self.verdict_filter is None:
             return self._unfiltered
-        return self._guards_of(replace(self.verdict_filter, seed=seed).apply(self._factories))
+        factories = replace(self.verdict_filter, seed=seed).apply(self._factories)
+        return {step: guard_for(self.pinned.workflow, step, factories) for step in self.pinned.workflow.action_pairs}
 
     @cached_property
     def _factories(self) -> Mapping[str, GuardFactory]:
-        return {name: _remembering(name, make) for name, make in self.registry.guards.items()}
+        guards = self.registry.guards.items()
+        return {name: _remembering_factory(name, make) if make is BUILT_IN.get(name) else make for name, make in guards}
 
     @cached_property
     def _unfiltered(self) -> Mapping[str, AnyGuard]:
-        return self._guards_of(self._factories)
-
-    def _guards_of(self, factories: Mapping[str, GuardFactory]) -> Mapping[str, AnyGuard]:
-        return {step: guard_for(self.pinned.workflow, step, factories) for step in self.pinned.workflow.action_pairs}
+        workflow, guards = self.pinned.workflow, dict[str, AnyGuard]()
+        for step in workflow.action_pairs:  # A composite guard remembers as a whole, which is faster.
+            guard = guard_for(workflow, step, self.registry.guards)
+            guards[step] = _remembering(guard, guards_of(workflow, step)) if step in self.built_in else guard
+        return guards
 
     @cached_property
     def built_in(self) -> frozenset[str]:
