@@ -162,8 +162,10 @@ def limits() -> str:
 def faults() -> str:
     """Return every fault of a model's transport and what follows from it."""
     meanings = read("meanings.yaml")["faults"]
-    rows = ((f"`{fault}`", meanings[fault], follows(fault), "no" if fault.refunded else "yes") for fault in FaultKind)
-    return table(("Fault", "Meaning", "What follows", "Charged"), rows)
+    return "\n".join(
+        f"- `{fault}`: {meanings[fault]} Then {follows(fault)}.{'' if fault.refunded else ' Charged.'}"
+        for fault in FaultKind
+    )
 
 
 def questions() -> str:

@@ -37,7 +37,7 @@ GROUPS: Mapping[str, Sequence[type[Event]]] = {
 
 def shared_fields() -> str:
     """Return the fields that several events have: by the word that stands for them, and those of one meaning."""
-    classes = [f"- *{word}*{_shared(owner)}:\n{_fields(owner, _own(owner))}" for owner, word in SHARED.items()]
+    classes = [f"- *{word}*{_shared(owner)}: {_fields(owner, _own(owner))}" for owner, word in SHARED.items()]
     single = [f"- `{name}`: {meaning}" for name, meaning in _repeated()]
     return "\n".join((*classes, *single))
 
@@ -99,14 +99,12 @@ def _described(event: type[Event], names: Sequence[str]) -> str:
     described = field_docs(event)
     above = [name for name in names if (name, _line(described[name])) in _repeated()]
     rest = [name for name in names if name not in above]
-    return (f" Has {code(above)}." if above else "") + (f"\n{_fields(event, rest)}" if rest else "")
+    return (f" Has {code(above)}." if above else "") + (f" {_fields(event, rest)}" if rest else "")
 
 
 def _fields(event: type[Event], names: Sequence[str]) -> str:
     described = field_docs(event)
-    return "\n".join(
-        f"  - `{name}`{' (text)' if name in event.texts else ''}: {_line(described[name])}" for name in names
-    )
+    return " ".join(f"`{name}`{' (text)' if name in event.texts else ''}: {_line(described[name])}" for name in names)
 
 
 def _first_sentence(event: type[Event]) -> str:

@@ -1,6 +1,6 @@
-"""The lists of written quantities: from the table that the tests of the reader go through, the first of each unit."""
+"""The lists of written quantities in English, from the table that the tests of the reader go through."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -8,7 +8,6 @@ import yaml
 
 from page_parts.markdown import ROOT, code
 
-LANGUAGES: Mapping[str, str] = {"en": "English", "de": "German", "fr": "French", "es": "Spanish"}
 REASONS: Mapping[str, str] = {
     "not_understood": "words beside it may be a part of it",
     "no_unit": "no unit is written",
@@ -24,32 +23,21 @@ def _phrases() -> Mapping[str, list[list[Any]]]:
 
 
 def taken() -> str:
-    """Return of each language the first phrase for each unit of a field, for English with the value that is taken."""
-    return "\n".join(
-        f"- {LANGUAGES[language]}: {', '.join(_taken(rows, values=language == 'en'))}"
-        for language, rows in _phrases().items()
-    )
-
-
-def _taken(rows: list[list[Any]], *, values: bool) -> Iterator[str]:
-    units = set()
-    for phrase, unit, value in rows:
-        if not isinstance(value, str) and unit not in units:
-            units.add(unit)
-            shown = f" ({_value(value)}{f' {unit}' if unit else ''})" if values else ""
-            yield f"`{phrase}`{shown}"
+    """Return the first English phrase for each unit of a field, with the value that is taken."""
+    first: dict[str, str] = {}
+    for phrase, unit, value in _phrases()["en"]:
+        if not isinstance(value, str):
+            first.setdefault(unit, f"`{phrase}` ({_value(value)}{f' {unit}' if unit else ''})")
+    return ", ".join(first.values())
 
 
 def refused() -> str:
-    """Return of each reason and language the phrases of which nothing is taken."""
-    parts = []
-    for reason, words in REASONS.items():
-        languages = {
-            language: [phrase for phrase, _, value in rows if value == reason] for language, rows in _phrases().items()
-        }
-        rows = [f"  - {LANGUAGES[language]}: {code(listed)}" for language, listed in languages.items() if listed]
-        parts.append("\n".join((f"- {words}:", *rows)))
-    return "\n".join(parts)
+    """Return of each reason the English phrases of which nothing is taken."""
+    rows = _phrases()["en"]
+    return "\n".join(
+        f"- {words}: {code(phrase for phrase, _, value in rows if value == reason)}"
+        for reason, words in REASONS.items()
+    )
 
 
 def _value(value: object) -> str:

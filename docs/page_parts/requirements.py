@@ -25,12 +25,6 @@ def differences() -> str:
     return "\n".join(rows)
 
 
-def met() -> str:
-    """Return a test of each requirement that is met as stated."""
-    entries = read("requirements.yaml").items()
-    return "\n".join(f"- {key} {_test(key, entry)}" for key, entry in entries if requirement_state(entry) == "met")
-
-
 def _test(key: str, entry: Mapping[str, Any]) -> str:
     """Return the first test of a requirement, as a path below `tests/`; the one that runs all histories comes last."""
     named = [test for number in numbers(key) for test in named_tests().get(number, ())]
@@ -96,7 +90,6 @@ def tests_in(path: Path) -> list[tuple[str, str]]:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "requirement-counts": requirement_counts,
-    "requirements-met": met,
     "requirement-differences": differences,
 }
 """The sentence and the lists by the name in the mark."""

@@ -48,7 +48,7 @@ STATED = [
     ("reference/guards.md", f"{WORK_PER_CONFIGURATION} units per configuration of `max_explorations`"),
     ("reference/guards.md", f"at least {WORK_CONFIGURATIONS_MIN * WORK_PER_CONFIGURATION:,}: about 2 s"),
     ("reference/guards.md", f"steps that go back) ≤ {PROGRAM_BITS_MAX:,}"),
-    ("reference/guards.md", f"counted anew for each needed token | {DELETERS_MAX:,} |"),
+    ("reference/guards.md", f"counted anew for each needed token: {DELETERS_MAX:,} "),
     ("reference/tools.md", f"at most {listing.FILES_MAX:,} files, of which {listing.TOTAL_BYTES_MAX // 1024**2} MiB"),
     (
         "reference/guards.md",
@@ -59,8 +59,8 @@ STATED = [
     ("reference/files.md", f"passed {LOG_BYTES_MAX // 1024**2} MiB"),
     ("reference/guards.md", f"more than {BYTES_MAX // 1024**2} MiB"),
     ("reference/guards.md", f"deeper than {DEPTH_MAX} levels"),
-    ("reference/plan.md", f"| `retry_budget` | whole number | {RETRY_BUDGET_DEFAULT} |"),
-    ("reference/plan.md", f"| `total_retry_budget` | whole number | {TOTAL_RETRY_BUDGET_DEFAULT} |"),
+    ("reference/plan.md", f"`retry_budget` (whole number, default {RETRY_BUDGET_DEFAULT})"),
+    ("reference/plan.md", f"`total_retry_budget` (whole number, default {TOTAL_RETRY_BUDGET_DEFAULT})"),
     (
         "reference/prompts.md",
         f"{SPECIFICATION_BYTES_MAX:,} bytes of the problem, {DEPENDENCY_BYTES_MAX:,} of each result",
