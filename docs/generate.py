@@ -36,19 +36,13 @@ from page_parts import (  # noqa: E402
 from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
-from actors.config.diagram import mermaid  # noqa: E402
-from actors.config.loader import (  # noqa: E402
-    load_policy,
-    read_workflow,
-    shipped_workflows,
-)
+from actors.config.loader import load_policy, read_workflow, shipped_workflows  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.files.field_docs import describe_models  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import Outcome  # noqa: E402
 from actors.planning.machine import PlanningMachine  # noqa: E402
-from actors.policy.belief_table import BeliefTable  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry  # noqa: E402
 from actors.run.limits import LIMITS, flag  # noqa: E402
@@ -134,7 +128,7 @@ def _type(shape: Mapping[str, Any], others: Mapping[str, Any]) -> str:
 
 
 def workflows() -> str:
-    """Return the shipped workflows with the calls of each, and the drawing of the default one."""
+    """Return the shipped workflows with the calls of each."""
     rows = []
     for name in shipped_workflows(ROOT):
         workflow, _, _ = read_workflow(name, ROOT)
@@ -142,9 +136,7 @@ def workflows() -> str:
         # A linear search never makes a second visit, whatever the budgets say.
         worst = linear_calls(graph) if workflow.search == "linear" else worst_case_calls(graph)
         rows.append((f"`{name}`", workflow.description, happy_calls(graph), worst))
-    default, _, _ = read_workflow("search", ROOT)
-    head = ("Workflow", "What it does", "At best", "Worst case")
-    return f"{table(head, rows)}\n\n```mermaid\n{mermaid(default)}```"
+    return table(("Workflow", "What it does", "At best", "Worst case"), rows)
 
 
 def limits() -> str:
@@ -222,7 +214,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **size.PARTS,
     **question_tables.PARTS,
     "row-keys": lambda: keys(Row),
-    "belief-keys": lambda: keys(BeliefTable),
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),
     "tags": lambda: _meanings("tags", ReasonTag),

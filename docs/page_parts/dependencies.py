@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from page_parts.markdown import table
-
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "requirements-deploy.lock"
 ALLOWED = frozenset(
@@ -81,9 +79,7 @@ def _licences() -> str:
     by_licence: dict[str, list[str]] = {}
     for each in dependencies():
         by_licence.setdefault(each.licence or "not installed on Linux", []).append(each.name)
-    return table(
-        ("Licence", "Packages"), ((licence, ", ".join(names)) for licence, names in sorted(by_licence.items()))
-    )
+    return "\n".join(f"- {licence}: {', '.join(names)}" for licence, names in sorted(by_licence.items()))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {"licences": _licences}
