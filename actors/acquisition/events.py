@@ -33,7 +33,7 @@ class ObservationRequested(CallRequested):
 
     kind: Literal["observation_requested"] = "observation_requested"
     path: str
-    """The path of the field that was searched for."""
+    """The path of the field."""
 
 
 class DecompositionRequested(CallRequested):
@@ -41,7 +41,7 @@ class DecompositionRequested(CallRequested):
 
     kind: Literal["decomposition_requested"] = "decomposition_requested"
     path: str
-    """The path of the field that is to be composed."""
+    """The path of the field."""
 
 
 class ReflectionRequested(CallRequested):

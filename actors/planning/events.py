@@ -33,23 +33,23 @@ class Decided(Event):
 
     kind: Literal["decided"] = "decided"
     node: str
-    """The id of the rejected attempt."""
+    """The id of the attempt."""
     level: BacktrackLevel = BacktrackLevel.LOCAL_RETRY
     """How far back the search goes."""
     targets: tuple[str, ...] = ()
     """The steps that a replan redoes."""
     rule: str
-    """The policy's row, or the built-in rule, that was applied."""
+    """The id of the policy's row, or the name of the built-in rule."""
     code: str = ""
-    """The code of the finding that matched, or else of the first error; empty where the verdict has none."""
+    """The code of the finding that matched, else of the first one; empty for none."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the row asked for, where the budgets allowed others only."""
+    """The targets that the row asked for, where others were allowed."""
     delay_seconds: float = 0.0
-    """The seconds before a retry; 0 for any other decision."""
+    """The seconds of back-off before a retry; 0 for none."""
     classified: Cause | None = None
-    """The classifier's code that selected the row; None where no classifier did."""
+    """The classifier's code that selected the row."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
-    """What a belief policy went by; None where a row decided."""
+    """What a belief policy went by."""
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":
@@ -137,7 +137,7 @@ class ArtifactProduced(Replied):
 
     kind: Literal["artifact_produced"] = "artifact_produced"
     repeats: str | None = None
-    """The id of an earlier attempt of the step with the same content; None if there is none."""
+    """The id of an earlier attempt of the step with the same content."""
 
 
 class FailureClassified(Replied):
@@ -145,7 +145,7 @@ class FailureClassified(Replied):
 
     kind: Literal["failure_classified"] = "failure_classified"
     cause: Cause | None = None
-    """The cause; None where the reply was no code of the set."""
+    """The cause, if the reply was a code of the set."""
 
 
 class Outcome(StrEnum):

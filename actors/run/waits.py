@@ -27,7 +27,7 @@ class TimedEvent(Event):
     at: Seconds
     """The time, in UTC seconds since 1970."""
     mono: float | None = None
-    """The driver's monotonic seconds since its claim; None where no driver told it, as in a simulation."""
+    """The driver's monotonic seconds since its claim."""
 
 
 class Started(TimedEvent):
@@ -39,9 +39,9 @@ class Started(TimedEvent):
     run: str
     """The run's id."""
     limits: Limits
-    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
+    """The limits and the deadline."""
     child: bool = False
-    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
+    """Whether it is a step of another run."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:
