@@ -81,6 +81,7 @@ PASSED = [trial("search", n, solved=n < 2, passed=n < 5) for n in range(10)]
     ],
 )
 def test_a_table_has_the_metrics_of_an_arm(trials, table, columns, expected):
+    """S41, S42, S43, S137: success, calls, steps back, steps, and the difference to a baseline."""
     assert column(card(trials)[table], *columns) == expected
 
 
