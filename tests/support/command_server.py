@@ -84,7 +84,7 @@ def _warm_up():
 
 
 def serve(place):
-    """Fork a child for each order, until terminated. Returns in each child, with its order and its streams."""
+    """Fork a child for each order, until terminated or stdin ends; return in each child, with its order and streams."""
     ended, wake = socket.socketpair()
     wake.setblocking(False)
     signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
@@ -96,7 +96,11 @@ def serve(place):
         door.listen(64)
         print("ready", flush=True)
         while True:
-            ready, _, _ = select.select([door, ended, *lines.values()], [], [])
+            ready, _, _ = select.select([0, door, ended, *lines.values()], [], [])
+            if 0 in ready:  # The tests have ended without a word.
+                for child in lines:
+                    os.kill(child, signal.SIGKILL)
+                os._exit(0)
             for child, line in lines.items():
                 if line in ready:  # The client has gone away.
                     os.kill(child, signal.SIGKILL)

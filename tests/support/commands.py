@@ -223,9 +223,7 @@ def open_commands() -> Iterator[Commands]:
             (folder / program).write_text(text)
             (folder / program).chmod(0o700)
         command = [sys.executable, "-m", "tests.support.command_server", str(folder / LINE)]
-        with subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
-        ) as process:
+        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stdout is not None
                 assert process.stdout.readline() == "ready\n"
