@@ -14,7 +14,8 @@ from actors.acquisition.schema import Schema
 from actors.acquisition.values import FieldValue
 from actors.config.model_spec import Scripted, parse_model_spec
 from actors.files.suggestions import nearest
-from actors.prompting.book import PromptBook, load_prompts
+from actors.prompting.book import PromptBook
+from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, checked_limits, ledger_limits
 from actors.values.format import title_of

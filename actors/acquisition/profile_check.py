@@ -11,9 +11,10 @@ from actors.acquisition.gate_actions import require_node
 from actors.acquisition.profile import Calculator, Check, Decomposition, FieldSpec, Profile
 from actors.acquisition.schema import SLOT, Schema, names_in
 from actors.config.shipped_files import find_shipped
+from actors.files.document import Document, KeyPath
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import Document, KeyPath, read_document
+from actors.files.yaml_document import read_document
 from actors.quantities.checks import check_dimensions, check_formulas
 from actors.quantities.units import UnitTable
 from runtime.core.errors import UsageProblem

@@ -27,9 +27,9 @@ from typing import Any
 from actors.config.action_pair import ActionPair
 from actors.config.plan_files import PLAN
 from actors.config.workflow import FREE_GENERATORS, Workflow
+from actors.files.document import Document, KeyPath
 from actors.files.suggestions import near
 from actors.files.validation_errors import keys_of
-from actors.files.yaml_document import Document, KeyPath
 
 _MODEL = "the model is chosen with --model or REPLAN_MODEL"
 _SERVER = "the server is chosen with OPENAI_BASE_URL"

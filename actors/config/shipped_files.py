@@ -8,8 +8,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from actors.files.document import Document
 from actors.files.suggestions import nearest
-from actors.files.yaml_document import Document
 from runtime.core.errors import UsageProblem
 
 RELATIVE_PATH_HINT = "a path counts from the folder of this file"

@@ -21,9 +21,9 @@ from actors.config.action_pair import (
     StepId,
     canonical_search,
 )
+from actors.files.document import Document, KeyPath
 from actors.files.suggestions import near, nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
-from actors.files.yaml_document import Document, KeyPath
 from actors.guards.composite import Composite, Name
 from actors.search.dag import Dag
 

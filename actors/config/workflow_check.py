@@ -9,7 +9,7 @@ from actors.config.atomicguard import is_foreign
 from actors.config.loader import ALIASES, LoadedWorkflow, load_policy, read_workflow, with_prompts
 from actors.config.shipped_files import RELATIVE_PATH_HINT, find_named, find_shipped
 from actors.config.workflow import unknown_names, validate_names
-from actors.files.yaml_document import Document, KeyPath
+from actors.files.document import Document, KeyPath
 from actors.guards import review
 from actors.policy.belief import STEPS_MAX
 from actors.policy.table import Policy

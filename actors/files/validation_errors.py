@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import AliasChoices, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from actors.files.document import Document, KeyPath
 from actors.files.suggestions import near, nearest
-from actors.files.yaml_document import Document, KeyPath
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 from runtime.core.pydantic_messages import describe, with_value

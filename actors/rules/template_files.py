@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from actors.files.document import Document, KeyPath
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import Document, KeyPath, read_document
+from actors.files.yaml_document import read_document
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.decision import DECISION
 from actors.rules.requirements import RequirementPatterns

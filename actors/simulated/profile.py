@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from actors.config.shipped_files import find_shipped
+from actors.files.document import Document
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
-from actors.files.yaml_document import Document, read_document
+from actors.files.yaml_document import read_document
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Price
 

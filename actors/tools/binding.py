@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from actors.files.document import Document, KeyPath
 from actors.files.suggestions import nearest
-from actors.files.yaml_document import Document, KeyPath
 from actors.tools.parameters import first_problem, with_defaults
 from actors.tools.tools_file import (
     AnyTool,

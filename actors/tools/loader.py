@@ -9,9 +9,10 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
+from actors.files.document import Document
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import Document, read_document
+from actors.files.yaml_document import read_document
 from actors.tools.binding import bound, unused
 from actors.tools.isolation import ISOLATED, NoIsolation, isolating
 from actors.tools.mcp_calls import is_installed

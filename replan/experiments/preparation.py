@@ -8,8 +8,8 @@ from pathlib import Path
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import Simulated, parse_model_spec
+from actors.files.document import Document
 from actors.files.suggestions import nearest
-from actors.files.yaml_document import Document
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning

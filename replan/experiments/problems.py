@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from actors.files.yaml_document import Document
+from actors.files.document import Document
 from actors.planning.prepare import check_problem
 from runtime.core.errors import UsageProblem
 

@@ -14,7 +14,7 @@ from actors.acquisition.profile import Profile as AcquisitionProfile
 from actors.config.workflow import Workflow
 from actors.files.field_docs import describe_models
 from actors.policy.table import Policy
-from actors.prompting.book import PromptsFile
+from actors.prompting.prompts_file import PromptsFile
 from actors.simulated.profile import Profile
 from actors.tools.tools_file import ToolsFile
 

@@ -217,7 +217,7 @@ def test_s87_the_public_surface_is_builder_run_question_and_decision():
     """The kind prepares a run, the machine steps it, a question is the interrupt, and a decision is a value."""
     stage = Stage(prepared())
     shown = ACQUISITION.views.result(RunView("run", "waiting", stage.state, stage.state)).to_json()["question"]
-    form = {"text", "about", "shown", "choices", "otherwise", "answer_schema"}
+    form = {"text", "about", "shown", "choices", "otherwise", "answer_schema", "priority"}
     assert {*shown} == {"id", "run_id", "step", "why", "blocks", "asked", *form}
     assert (shown["step"], shown["blocks"]) == ("ask_user", ["core.region"])
     assert stage.planner.decision.action == "ask_user"

@@ -57,4 +57,4 @@ def test_the_workflow_is_read_once(tmp_path, monkeypatch):
     original = loader.read_document
     monkeypatch.setattr(loader, "read_document", lambda file: (files.append(file), original(file))[1])
     assert check(path)[0].workflow.name == "w"
-    assert files == [path]
+    assert files.count(path) == 1

@@ -136,7 +136,7 @@ def _use_slow_model(monkeypatch):
 
     monkeypatch.setattr("replan.runs.resources.provider_of", lambda name, environment: "here")
     monkeypatch.setattr("replan.runs.engine.open_model", lambda name, **_: nullcontext(SlowModel()))
-    monkeypatch.setattr("actors.planning.kind._generator", lambda pair, asking, registry: asking)
+    monkeypatch.setattr("actors.planning.actors._generator", lambda pair, asking, registry: asking)
 
 
 async def _not_renewed(_):

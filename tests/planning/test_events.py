@@ -35,18 +35,20 @@ FOR_EVER = {
     "ArtifactProduced.calls": 1,
     "ArtifactProduced.finish_reason": "stop",
     "ArtifactProduced.mode": "text",
-    "Decided.level": "local_retry",
     "ClarificationRequested.answer_schema": {"type": "string", "minLength": 1},
-    "Inquiry.answer_schema": {"type": "string", "minLength": 1},
-    "NeededAnswer.answer_schema": {"type": "string", "minLength": 1},
+    "ClarificationRequested.priority": "normal",
     "ClassificationRequested.calls": 1,
     "ClassificationRequested.try_number": 1,
+    "Decided.level": "local_retry",
     "FailureClassified.calls": 1,
     "FailureClassified.finish_reason": "stop",
     "FailureClassified.mode": "text",
     "Finding.severity": "error",
     "GenerationRequested.calls": 1,
     "GenerationRequested.try_number": 1,
+    "Inquiry.answer_schema": {"type": "string", "minLength": 1},
+    "NeededAnswer.answer_schema": {"type": "string", "minLength": 1},
+    "NeededAnswer.priority": "normal",
 }
 """The defaults that are not empty. Journals rely on each: add to this list, never change it."""
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.loader import entry_for
+from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
-from actors.prompting.book import load_prompts
+from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from actors.config.loader import entry_for, load_workflow, shipped_workflows
+from actors.config.loader import load_workflow, shipped_workflows
+from actors.config.step_prompts import entry_for
 from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import (
     ANALYSIS_SCHEMA,
@@ -24,7 +25,7 @@ from actors.guards.plan_settings import GUARD_CATALOG
 from actors.plans.plan import RESERVED_IDS
 from actors.plans.schema import plan_schema
 from actors.policy.cause import CLASSIFIER, Cause, read_cause
-from actors.prompting.book import load_prompts
+from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import Template, render
 from actors.values.artifacts import Artifact, Context
 
