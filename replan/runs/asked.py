@@ -28,7 +28,7 @@ class Asked:
     problems: tuple[tuple[str, ReplanError], ...]
     """The runs that cannot be read, each with the error."""
     titles: Mapping[str, str]
-    """The titles of the runs."""
+    """The titles of the runs whose rows have questions."""
     more: bool
     """Whether there are more questions than were asked for."""
 

@@ -35,7 +35,7 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:ROWS_MAX]]
     values = {
-        "questions": [{**shown_form(each), "title": asked.titles[each["run_id"]]} for each in asked.questions],
+        "questions": [{**shown_form(each), "title": asked.titles.get(each["run_id"], "")} for each in asked.questions],
         "before": f"/?page={number - 1}" if number else "",
         "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],
