@@ -99,7 +99,7 @@ def stated_quantity(
 def widened_quote(passage: Passage, found: Found, quote: str) -> str:
     """Return the words that state a quantity, on one line: the quote, widened until it holds all of the quantity.
 
-    Without a quote, they are the line in which the quantity stands.
+    If the quote does not overlap the quantity, the whole line of the quantity is returned.
     """
     text = composed_text(passage.text)
     for start, end in quote_places(text, quote):

@@ -212,7 +212,7 @@ def proposed(state: State) -> Mapping[str, Decomposition | None]:
 
 
 def _candidates(state: State) -> Iterator[str]:
-    """Yield the fields without a decomposition that this node needs one for."""
+    """Yield the fields that have no decomposition yet and need one at this node."""
     schema = schema_of(state)
     if state.node == "prepare_schema":
         for path, spec in schema.profile.fields.items():

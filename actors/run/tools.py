@@ -108,13 +108,13 @@ class ToolCheckRequested(Event):
 
 
 class ToolProcessEnded(TimedEvent):
-    """The process of an earlier driver's call was looked for."""
+    """A driver has looked for the process of a call that an earlier driver began."""
 
     kind: Literal["tool_process_ended"] = "tool_process_ended"
     call: str
     """The id of the request."""
     certain: bool
-    """Whether nothing of it runs any more, as far as can be seen."""
+    """Whether it is certain that the process has ended; False where that cannot be seen."""
 
 
 class ToolReissued(Event):

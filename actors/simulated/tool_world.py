@@ -47,7 +47,7 @@ class Task(Config):
         return frozenset() if number == "1" else frozenset((f"{goal}s{int(number) - 1}",))
 
     def achieved(self, done: Collection[str]) -> int:
-        """Return the number of goals whose steps are all among the given ones."""
+        """Return how many goals have all of their steps in `done`."""
         return sum(
             all(f"g{goal}s{step}" in done for step in range(1, self.steps + 1)) for goal in range(1, self.goals + 1)
         )

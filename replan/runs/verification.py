@@ -33,7 +33,7 @@ class Append(NamedTuple):
 
 
 class Booked(NamedTuple):
-    """What a run has added to each day, booked from the append `first` on."""
+    """The amounts that a run adds to the daily budget of each day, from its append number `first` on."""
 
     first: int
     account: Account

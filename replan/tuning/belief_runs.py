@@ -126,9 +126,9 @@ class FirstMoves:
     """Counts in how many recorded rejections the first move would differ between two tables, run by run."""
 
     different = 0
-    """The rejections in which it would differ."""
+    """The number of rejections for which the two tables choose different first moves."""
     total = 0
-    """All rejections about which a belief decides."""
+    """The number of rejections for which a belief chooses the move."""
 
     def __init__(self, shipped: BeliefTable, other: BeliefTable) -> None:
         self._tables = shipped, other

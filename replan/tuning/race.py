@@ -153,7 +153,10 @@ def rungs_left(entrants: int) -> int:
 
 
 def difference(own: Curve, own_cap: int, other: Curve, other_cap: int) -> tuple[float, Interval]:
-    """Return the paired difference of two shares of successes, with its 95 % interval. They have a common pair."""
+    """Return the difference of two success rates over the trials that both curves have, with its 95 % interval.
+
+    The curves must have at least one trial in common.
+    """
     mine, theirs = own.at(own_cap), other.at(other_cap)
     values = [mine[pair][0] - theirs[pair][0] for pair in common_pairs((own, other))]
     return fmean(values), mean_interval(values)

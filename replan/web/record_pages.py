@@ -27,11 +27,11 @@ FORMS = {
     "github-checklist": ("github-checklist", "text/markdown; charset=utf-8", "checklist.md"),
     "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
 }
-"""The forms of a plan: the kind's document, the type of the file, and its suffix."""
+"""The formats in which a plan can be downloaded: the name of the document, its media type, and the file suffix."""
 
 
 async def document(reader: "Reading", run: str, form: str) -> Response:
-    """Return a document of a run. Raises `HTTPException` for a form that there is not, and `UsageProblem`."""
+    """Return a document of a run. Raises `HTTPException` for an unknown format, and `UsageProblem`."""
     shown = await read_shown(reader, run)
     known = FORMS.get(form)
     make = None if known is None else shown.loaded.kind.views.documents.get(known[0])

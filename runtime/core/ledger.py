@@ -12,7 +12,7 @@ from runtime.core.copies import changed, without
 from runtime.core.events import Seconds, Value
 
 MICRO = 1_000_000
-"""Micro-dollars in a dollar. Money is counted in whole micro-dollars, so that sums are exact."""
+"""The number of micro-dollars in a dollar. Money is counted in whole micro-dollars, so that sums are exact."""
 
 MTOK = 1_000_000
 """The number of tokens that price lists quote prices for."""

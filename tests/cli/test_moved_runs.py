@@ -42,7 +42,7 @@ def test_a_run_that_was_answered_elsewhere_is_not_copied_back_over_its_mark(repl
 
 
 def test_every_view_shows_a_moved_run_as_moved(replan, asked):
-    """As R5 found: none tells a person to answer what is then refused."""
+    """No view asks for an answer that would be refused, since the run is in another journal (R5)."""
     run, _, second = asked
     place = second
     assert json.loads(replan("questions", "--json").stdout)["questions"] == []

@@ -29,7 +29,7 @@ WAIT_MS = 500
 
 
 class Checkpointer:
-    """Checkpoints the write-ahead log of a connection that writes."""
+    """Copies the write-ahead log into the database file once it has grown to a threshold."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._pages, self._threshold = 0, PAGES_MAX
