@@ -1,4 +1,4 @@
-"""The state that the nodes of the graph own; the table names the nodes that may write each field. Frozen."""
+"""The state that the nodes of the graph own, the decision in it, and what each node may write. Frozen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

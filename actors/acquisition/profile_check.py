@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from actors.acquisition.calculation import names_of
-from actors.acquisition.gate_actions import require_node
+from actors.acquisition.gates import require_node
 from actors.acquisition.profile import Calculator, Check, Decomposition, FieldSpec, Profile
 from actors.acquisition.schema import SLOT, Schema, names_in
 from actors.config.shipped_files import find_shipped

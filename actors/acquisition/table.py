@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from actors.acquisition import gate_actions, gate_policy
-from actors.acquisition.gate_actions import missing_outcome, require_field, require_node
+from actors.acquisition import gate_policy, gates
+from actors.acquisition.gates import missing_outcome, require_field, require_node
 from actors.acquisition.graph import END, Graph, Node
 from actors.acquisition.profile import Profile
 
@@ -23,13 +23,13 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
     nodes = [
         Node(
             "enter_iteration",
-            gate_actions.enter_iteration,
+            gates.enter_iteration,
             {"continue": "prepare_schema", "aborted": "finish", "iterations_exceeded": "finish"},
             frozenset({"iterations"}),
         ),
         Node(
             "prepare_schema",
-            gate_actions.prepare_schema,
+            gates.prepare_schema,
             {
                 "already_current": "finish",
                 "calculator_cap": "finish",
@@ -51,13 +51,13 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
         ),
         Node(
             "acquisition_gate",
-            gate_actions.acquisition_gate,
+            gates.acquisition_gate,
             {"task": "normalize_decision", "all_collected": "maybe_calculate", "undecided": "plan"},
             DECISION,
         ),
         Node(
             "plan",
-            gate_actions.plan,
+            gates.plan,
             {"decided": "normalize_decision", "failed": "normalize_decision"},
             DECISION,
             "a decision by the model",
@@ -82,7 +82,7 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
             DECISION,
         ),
         *_actions(),
-        Node("finish", gate_actions.finish, {"end": END}),
+        Node("finish", gates.finish, {"end": END}),
     ]
     return Graph({node.name: node for node in nodes})
 
@@ -101,20 +101,20 @@ def _actions() -> list[Node]:
     return [
         Node(
             "search",
-            gate_actions.search,
+            gates.search,
             outcomes["search"],
             frozenset({"searches", "last_observation"}),
             "the search tool",
         ),
         Node(
             "observe",
-            gate_actions.observe,
+            gates.observe,
             outcomes["observe"],
             frozenset({"values", "rejections"}),
             "an observation by the model",
         ),
-        Node("ask_user", gate_actions.ask_user, outcomes["ask_user"], frozenset({"asked"}), "the user's answer"),
-        Node("observe_user", gate_actions.observe_user, outcomes["observe_user"], frozenset({"values", "refused"})),
-        Node("calculate", gate_actions.calculate, outcomes["calculate"], frozenset({"calculation"})),
-        Node("reflect", gate_actions.reflect, outcomes["reflect"], frozenset({"reflections"}), "a review by the model"),
+        Node("ask_user", gates.ask_user, outcomes["ask_user"], frozenset({"asked"}), "the user's answer"),
+        Node("observe_user", gates.observe_user, outcomes["observe_user"], frozenset({"values", "refused"})),
+        Node("calculate", gates.calculate, outcomes["calculate"], frozenset({"calculation"})),
+        Node("reflect", gates.reflect, outcomes["reflect"], frozenset({"reflections"}), "a review by the model"),
     ]

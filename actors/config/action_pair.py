@@ -1,4 +1,4 @@
-"""A step of a workflow as its file describes it: generator, guard, required steps, budgets, and escalation targets.
+"""A step of a workflow and the key `search`, as a file describes them. Pure.
 
 Values only. `actors.config.workflow.Workflow` has the methods that apply the workflow's defaults to a step.
 """

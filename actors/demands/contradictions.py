@@ -1,4 +1,4 @@
-"""Pairs of demands that contradict each other, or leave open what is meant, as far as their words show. Pure.
+"""Demands that contradict each other or leave values open, as far as their words show. Pure.
 
 Three forms are decided: something is asked for and forbidden ("log all bodies", "never log bodies"), something is to be
 kept and removed, and one number is to be at most and at least something that leaves nothing between. Whether two

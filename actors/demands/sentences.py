@@ -1,4 +1,4 @@
-"""Cuts a block into sentences: ranges of characters that keep versions, file names, units and abbreviations whole."""
+"""Cuts a block into sentences and clauses, and keeps versions, file names, units and abbreviations whole."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""The table of demands: what a plan does about each thing that the user's text asks for. Pure.
+"""The table of demands, also as lines: what a plan does about each thing that the user's text asks for. Pure.
 
 A demand and a requirement belong together where their quotes overlap in the source. One requirement stands for one
 demand: a quote of the whole text answers for a single sentence of it. What a step is said to satisfy is taken from the

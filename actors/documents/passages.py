@@ -1,4 +1,4 @@
-"""Passages: pieces of documents with their place, and the JSON in which a search is recorded. Pure."""
+"""Passages: pieces of documents, cut at paragraphs, with their place; and how a search is recorded. Pure."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What requirements forbid, compared with what steps use and do: tools, changed paths, and tokens. Pure."""
+"""What requirements and the user's texts forbid, compared with what steps use and do. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Requests for calls of an execution, reserved at the most that they can cost. Pure."""
+"""Requests for calls of an execution with their prompts, reserved at the most that they can cost. Pure."""
 
 from typing import TypeVar, assert_never
 

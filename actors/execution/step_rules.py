@@ -3,10 +3,10 @@
 from actors.execution import faults
 from actors.execution.attempts import person_use, phases_of, tool_use
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
+from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
 from actors.execution.requests import file_request
 from actors.execution.schedule import covers, is_spent, next_step
 from actors.execution.state import Attempt, Phase, State
-from actors.execution.trouble_questions import ask_approval, ask_outcome, ask_person
 from actors.execution.trouble_rules import choose
 from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER

@@ -1,4 +1,4 @@
-"""What an execution came to, as plain values: steps with their statuses, goals, revisions and the phase. Pure."""
+"""What an execution came to, as plain values: steps, goals, demands, revisions and the phase. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

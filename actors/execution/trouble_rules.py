@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from actors.execution import faults
 from actors.execution.events import GOALS_FAILED, Cause, StepOutcome, StepSettled, TroubleDecided
+from actors.execution.execution_questions import BY_HAND, LEVELS, question_of
 from actors.execution.forbidden import PATHS_SHOWN, constraints_told, forbidden_uses
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
 from actors.execution.state import Settled, State, Trouble
-from actors.execution.trouble_questions import BY_HAND, LEVELS, question_of
 from actors.execution.workspace_rules import last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json

@@ -1,4 +1,4 @@
-"""Translates a pydantic `ValidationError` about a file into the one line that the file's author needs."""
+"""The base class of models of files, and the one line for an author whose file does not fit them."""
 
 from collections.abc import Iterable
 from functools import cache

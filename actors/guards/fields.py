@@ -1,4 +1,4 @@
-"""The common part of the guards of analysis, recon, strategy and critique: checks of fields, and their verdict."""
+"""The common part of the guards of analysis, recon, strategy and critique: the fields, their schemas and checks."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Ends of a run with calls unspent: no move is worth its calls, or the model writes again what was rejected. Pure."""
+"""What follows from replies that were cut off, and ends of a run while calls are left. Pure."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sets in a plan's JSON what only the program needs: sums, whole numbers, lists, copies. Total, pure.
+"""Changes the program makes in a plan's JSON before guards judge it: given facts, sums, whole numbers, lists. Pure.
 
 It is applied to the plans that a run's model writes, before a guard judges them, and never to a plan in a file: there
 the guard says what is wrong. Nothing that its author has to decide is changed; what is wrong in another way is left as

@@ -1,4 +1,4 @@
-"""A plan as a graph: its steps by their dependencies, and what follows a failure. Pure."""
+"""A plan as a graph, also as Mermaid text: its steps by their dependencies, and what follows a failure. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reads a plan from any JSON value. Total (never raises), strict about types, and reports every error at once.
+"""Reads a plan from any JSON value within limits of size. Total, strict about types; reports every error at once.
 
 A missing optional field has its default, so plans of older versions load unchanged. No value is converted: a string in
 place of a list is reported and not split; a bool is not a number. Unknown keys are ignored with a warning.

@@ -1,4 +1,4 @@
-"""The rule table as data, the model of `configs/policies/*.yaml`. The first matching row wins."""
+"""The rule table, the model of `configs/policies/*.yaml`, and its unknown names. The first matching row wins."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

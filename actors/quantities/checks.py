@@ -1,4 +1,4 @@
-"""Checks: two formulas with a comparison between them, such as `market.total >= market.served`."""
+"""Checks: two formulas with a comparison between them; and the checks of a profile's formulas when it is loaded."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""The forms in which people write a unit: in full, without what is counted, and without what it is per. Pure.
+"""The forms in which people write a unit, and units that are made of several. Pure.
 
 Documents say "2,400 EUR per year" of a spend in EUR/customer/year, and "2,400 EUR" of an annual one.
 """

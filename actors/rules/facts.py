@@ -1,4 +1,4 @@
-"""Extracts from a problem's text its files, stack traces, interfaces, tests and reproduction steps.
+"""Extracts from a problem's text its language, files, stack traces, interfaces, tests and reproduction steps.
 
 Every fact is a literal quote from the text, with white space folded; `Text.quotes` drops everything else.
 """

@@ -1,4 +1,4 @@
-"""Calls: what a model, or another generator, is asked for, what becomes of it, and what that costs. Pure.
+"""Calls: what a generator is asked for, its reply, also one that was cut off, and what that costs. Pure.
 
 A call is reserved in the ledger when it is asked for, and settled at what it used. A fault of the transport is a *try*:
 the same call is asked for again, under another request id, after a pause (`actors.run.pauses`, `actors.run.outage`). A

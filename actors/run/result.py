@@ -1,4 +1,4 @@
-"""The result of a run of any kind: the object that `--json` prints, and lines for a terminal. Pure."""
+"""The result and the status row of a run of any kind: what `--json` prints, and lines for a terminal. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Waits for a time: their events, which are open, and the wait for the run's deadline. Pure.
+"""Events with a time, and waits: their events, which are open, and the wait for the run's deadline. Pure.
 
 A wait is for the next try of a call, for a retry that is delayed, for a question's expiry, for the deadline, for the
 next day of the daily budget, or for the model's provider.

@@ -1,4 +1,4 @@
-"""The parameters of a tool: values that a binding fills into its arguments, each with a type and bounds. Pure."""
+"""The parameters of a tool: values that a binding fills in, each with a type, bounds and a pattern. Pure."""
 
 from collections.abc import Mapping
 from functools import lru_cache

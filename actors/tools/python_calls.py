@@ -1,4 +1,4 @@
-"""Calls of Python tools: a function in this process, which gets the workspace's folder and the arguments by name."""
+"""Python tools: their functions, found without running them and pinned, and their calls in this process."""
 
 import ast
 import hashlib

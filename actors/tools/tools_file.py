@@ -1,4 +1,4 @@
-"""The tools file as data: the user's tools, and which of them a plan's generators and guards stand for. Pure."""
+"""The tools file as data: the user's tools, the words of commands, and what guards and generators stand for. Pure."""
 
 import itertools
 import re

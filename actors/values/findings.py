@@ -1,4 +1,4 @@
-"""The results of guards: findings with typed codes, and the verdict that holds them.
+"""The results of guards: findings with typed codes, the verdict that holds them, and its limits.
 
 Codes control the search; messages are for the model and for people, and control nothing. Plug-in guards may use codes
 of their own; `Code` lists the codes of the built-in guards.

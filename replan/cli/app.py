@@ -1,4 +1,4 @@
-"""The command group: its help, and the one place where errors become a line on stderr and an exit code."""
+"""The command group: its help, hints for a wrong command line, and the place where errors become an exit code."""
 
 import contextlib
 import errno

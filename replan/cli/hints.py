@@ -1,4 +1,4 @@
-"""Notices on stderr that say how to go on with a run: how to answer it, follow it or resume it."""
+"""Notices on stderr about a run: how to go on with it, and that it waits for its provider."""
 
 import shlex
 from collections.abc import Sequence

@@ -11,11 +11,11 @@ from typing import Any
 from actors.config.loader import load_policy
 from actors.execution.config import ExecutionConfig
 from actors.execution.events import AttemptDecided, ExecutionEvent, ExecutionStarted, ReplanRequested, TroubleDecided
+from actors.execution.execution_questions import BY_HAND, GIVE_UP, REPLAN, TRY_AGAIN
 from actors.execution.machine import PLANNER, PROVER, ExecutionMachine
 from actors.execution.prepare import ExecutionInput, prepare_execution
 from actors.execution.replan_rules import given_facts, guard_of, prove
 from actors.execution.state import ExecutionState, State
-from actors.execution.trouble_questions import BY_HAND, GIVE_UP, REPLAN, TRY_AGAIN
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, prepare_planning
 from actors.planning.replanning import UNSUCCESSFUL

@@ -1,4 +1,4 @@
-"""Cancelling a run from outside, whether a process drives it or none does."""
+"""Changes of a run that nobody drives: it is cancelled, ended by a driver's bug, or marked as not drivable here."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Preparing an execution with the settings of this process, for the command line and for Python alike."""
+"""Preparing an execution: its plan, read from a file or a planning run, and the settings of this process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Who may use the server: one-time tokens and tokens of programs. Pure functions of `WebState`.
+"""Who may use the server: one-time tokens, tokens of programs, and the sessions of browsers.
 
 A secret has 256 random bits and is stored as its hash, so looking it up needs no comparison in constant time.
 """

@@ -1,4 +1,4 @@
-"""Records of a run as lines and as plain data, whatever its kind. Pure."""
+"""Records of a run and replies of its models, as lines and as plain data, whatever its kind. Pure."""
 
 from collections.abc import Iterable
 from typing import Any

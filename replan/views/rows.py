@@ -1,4 +1,4 @@
-"""Status rows of runs, for people and programs. Pure."""
+"""Status rows of runs, and the pages of long lists and trees. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Posting one message: signed, within a time limit, without following redirects, and without reading the answer."""
+"""Posting one signed message, within a time limit, without following redirects, and without reading the answer."""
 
 import base64
 import hashlib

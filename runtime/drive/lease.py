@@ -1,4 +1,4 @@
-"""A driver's lease of a run: taken, renewed while the run is driven, verified before each paid call, released."""
+"""A driver's lease of a run: taken over, renewed, verified before each paid call, and released."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

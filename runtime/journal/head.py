@@ -1,4 +1,4 @@
-"""A run's row: all that a journal has of a run beside its records, messages and texts. Every store has its columns.
+"""A run's row: all that a journal has of a run beside its records, messages and texts, and the mark of a moved run.
 
 Its numbers of messages and its summary say whether it is due and whether a message waits. So a store needs nothing else
 to decide about a run, and what it keeps beside the row to find runs quickly follows from it. Pure.

@@ -1,4 +1,4 @@
-"""Faults from status codes, headers and exceptions of a request to a model.
+"""Faults of a request to a model, from status codes, headers and exceptions, without the API key in their texts.
 
 Texts that a provider wrote are for people only: they are cut, cleaned of secrets, and never interpreted.
 """

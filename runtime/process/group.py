@@ -1,4 +1,4 @@
-"""A command in a process group of its own, whose name is known and can be recorded before the command begins.
+"""A command in a process group of its own, recorded by name before it begins; and bounded lines of its output.
 
 `start_gated` starts a gate: a small process that waits on a pipe and then becomes the command (`exec`). Its name is the
 command's name. If this process is killed before it opens the gate, the pipe closes and the gate exits, so the command

@@ -1,4 +1,4 @@
-"""The identity of a driver: another process on the same machine can find out from it whether the driver still runs.
+"""The identity of a driver, by which others find out whether it runs, and the hiding of its memory and environment.
 
 If it is certain that the driver has ended, its run can be taken over before the lease ends. It is certain only for a
 process with the same host name, boot and PID namespace as the driver. Machines that share a home may have the same host

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from actors.acquisition import gate_actions
+from actors.acquisition import gates
 from actors.acquisition.graph import problems
 from actors.acquisition.machine import AcquisitionMachine
 from actors.acquisition.path_tree import graph_mermaid
@@ -34,7 +34,7 @@ def second_search(machine):
 
 
 def test_s90_the_gate_of_the_page_is_a_row_and_a_function_and_runs():
-    model_node = hashlib.sha256(Path(gate_actions.__file__).read_bytes()).digest()
+    model_node = hashlib.sha256(Path(gates.__file__).read_bytes()).digest()
     table = from_the_page()["table"]
     before, after = graph_for(profile()), table(profile())
     assert {*after.nodes} - {*before.nodes} == {"certainty_gate"}
@@ -47,4 +47,4 @@ def test_s90_the_gate_of_the_page_is_a_row_and_a_function_and_runs():
     stage = second_search(AcquisitionMachine(table))
     assert "certainty_gate:rewritten" in stage.hops
     assert (stage.state.node, stage.planner.decision.target_field) == ("ask_user", "segment.win_rate")
-    assert hashlib.sha256(Path(gate_actions.__file__).read_bytes()).digest() == model_node
+    assert hashlib.sha256(Path(gates.__file__).read_bytes()).digest() == model_node

@@ -10,8 +10,8 @@ from actors.acquisition.planner_state import PlannerDecision, PlannerState
 from actors.acquisition.profile_check import load_profile, shipped_profiles
 from actors.acquisition.schema import Schema
 from actors.execution.events import Cause
+from actors.execution.execution_questions import question_of
 from actors.execution.state import Trouble
-from actors.execution.trouble_questions import question_of
 from actors.guards.requirements_agree import disagreements
 from actors.planning.planning_questions import RULES, of_verdict, review
 from actors.planning.state import State

@@ -1,4 +1,4 @@
-"""The strategy that a search stands for, with the bounds that follow from the steps. Pure."""
+"""The search with one branch, and the strategy that a search stands for, with the bounds that follow. Pure."""
 
 from dataclasses import dataclass
 
