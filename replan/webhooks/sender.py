@@ -80,7 +80,8 @@ class Sender:
                         await self._look(client, nursery)
                     except Exception as error:  # noqa: BLE001 -- as the docstring says
                         unexpected = None if isinstance(error, JournalError) else error
-                        self._fail(f"{type(error).__name__}", unexpected)
+                        self._version = -1
+                        self._fail(type(error).__name__, unexpected)
                     if not started:
                         started = True
                         task_status.started()
@@ -96,11 +97,13 @@ class Sender:
         due = {run for run, at in self._again.items() if at <= now}
         if version == self._version and not due:
             return
+        # What ends from here on is looked at again: the rows that follow may be older than the end of a delivery.
+        self._version, busy = version, self._busy.copy()
         passed, gone = dict[str, int](), set(self._again)
         async with aclosing(self._cursor.behind()) as rows:
             async for row in rows:
                 gone.discard(row.run)
-                if row.run in self._busy or self._again.get(row.run, 0.0) > now:
+                if row.run in busy or self._again.get(row.run, 0.0) > now:
                     continue
                 messages, last = await self._read(row)
                 if messages:
@@ -113,7 +116,6 @@ class Sender:
             self._again.pop(run, None)
         if passed:
             await self._cursor.move(passed)
-        self._version = version
 
     async def _read(self, row: Behind) -> tuple[list[WebhookMessage], int]:
         """Return the messages about a run's new records, and the number of the last record; 0 where it is unreadable.

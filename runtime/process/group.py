@@ -24,6 +24,8 @@ OUTPUT_BYTES_MAX = 1024 * 1024
 """Bytes of a command's output that are kept; the rest is read and counted."""
 GRACE_SECONDS = 5.0
 """Seconds between the request to end (SIGTERM) and the end (SIGKILL)."""
+KILLED_SECONDS = 10.0
+"""Seconds that processes have to vanish after SIGKILL: on a busy machine it takes thousands of them more than one."""
 LOOK_SECONDS = 0.02
 """How often a group that is being ended is looked at."""
 
@@ -168,7 +170,7 @@ async def end_group(name: str) -> bool:
     """End the process group whose leader has this name; return whether it is certainly gone.
 
     A group of another machine, container or boot of this machine cannot be seen from here: False, unless the machine
-    is known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`.
+    is known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`; gives up `KILLED_SECONDS` later.
     """
     parts = parts_of(name)
     if parts is None:
@@ -177,10 +179,10 @@ async def end_group(name: str) -> bool:
     if is_gone is not False:
         return is_gone is True
     pid = int(parts[2])
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, KILLED_SECONDS)):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, number)
-        with trio.move_on_after(GRACE_SECONDS):
+        with trio.move_on_after(seconds):
             while end_of_group(name) is False:  # noqa: ASYNC110 - the system tells nobody
                 await trio.sleep(LOOK_SECONDS)
         if end_of_group(name) is True:
