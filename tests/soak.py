@@ -2,8 +2,9 @@
 
 Each suite is one of the tests' own, with more seeds. Three run at a time, since killed processes mostly wait.
 `--share 0.01` runs a hundredth of the seeds, to check the soak itself; `--out FILE` names the JSON file (by default
-`benchmarks/results/soak.json`). `--only SUITE...` runs some suites and writes them into the results of the others, each
-with the commit and the date at which it ran. Exits 1 if a test fails or a planted bug is not found.
+`benchmarks/results/soak.json`). `--only SUITE...` runs some suites, or the search for planted bugs (`planted`), and
+writes them into the results of the others, each with the commit and the date at which it ran. Exits 1 if a test fails
+or a planted bug is not found.
 """
 
 import argparse
@@ -106,12 +107,15 @@ def some(options):
     """Run some suites, and write them into the results that are there."""
     facts = {"commit": commit(), "date": today(), "share": options.share}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
-        futures = {name: pool.submit(run, name, options.share, Path(folder)) for name in options.only}
+        names = [name for name in options.only if name in SUITES]
+        futures = {name: pool.submit(run, name, options.share, Path(folder)) for name in names}
+        bugs = {"planted": facts | planted(options.share)} if "planted" in options.only else {}
         suites = {name: facts | future.result() for name, future in futures.items()}
     result = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {"suites": {}}
+    result |= bugs
     result["suites"] |= suites
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return 0 if all(suite["green"] for suite in suites.values()) else 1
+    return 0 if all(each["green"] for each in (*suites.values(), *bugs.values())) else 1
 
 
 def main():
@@ -119,7 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=RESULTS / "soak.json")
-    parser.add_argument("--only", nargs="+", choices=SUITES, help="run only these suites")
+    parser.add_argument("--only", nargs="+", choices=("planted", *SUITES), help="run only these")
     options = parser.parse_args()
     if options.only:
         return some(options)
