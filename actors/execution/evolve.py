@@ -22,6 +22,7 @@ from actors.execution.events import (
 from actors.execution.state import State
 from actors.plans.constraints import constraints_of
 from actors.plans.semantics import ready_steps
+from actors.run.ending import RunFinished
 from actors.run.evolve import CommonEvent
 from actors.run.parking import RunResumed
 from actors.run.questions import (
@@ -42,6 +43,8 @@ Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
 
 def applied(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
     """Return the state after an event; `run` is the common part after it, `common` serves what every kind has."""
+    if state.damaged is not None and not isinstance(event, RunFinished):
+        state = changed(state, damaged=None)  # The run goes on, so the workspace may change again.
     if isinstance(event, SettingsChanged):
         return common(state, run, event)
     after = changed(state, run=run)

@@ -247,7 +247,7 @@ def revised(state: State, event: PlanRevised) -> State:
 
 def reopened(state: State) -> State:
     """Return the state after the end of the run was undone: it may replan, ask and attempt anew."""
-    return changed(_anew(state), ending=None, damaged=None, used=0 if state.plan.program.repeats else state.used)
+    return changed(_anew(state), ending=None, used=0 if state.plan.program.repeats else state.used)
 
 
 def _anew(state: State) -> State:

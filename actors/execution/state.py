@@ -277,7 +277,7 @@ class State:
     goals: tuple[PastGoal, ...] = ()
     """The goals of the revisions that are over, with their statuses then."""
     damaged: tuple[str, ...] | None = None
-    """The protected paths that differ from the first snapshot at the end; None before that is known."""
+    """The protected paths that differ from the first snapshot, if the last event was that comparison; else None."""
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, as far as snapshots say; none where no budget of files is stated."""
     told: int = 0

@@ -116,3 +116,23 @@ def test_a_protected_path_that_a_failed_tool_has_changed_makes_no_success():
     stage.tool("tool:workspace/end", output=json.dumps({"id": "c1", "changed": ["LICENSE", "out.txt"]}))
     assert stage.end == "goals_failed"
     assert stage.state.run.finished.why == "the goal holds, and protected paths are not as they were: LICENSE"
+
+
+def test_a_comparison_counts_no_more_once_the_run_goes_on():
+    """A message arrives during the comparison, and a tool that fails changes the protected file afterwards."""
+    value = plan(step("a", "start", "goal", generator="do"), initial="start safe", requirements=[KEPT])
+    stage = Stage(value, TOOLS, snapshots=True, level="plan_minimal", required_assurance="none")
+    stage.tool("tool:workspace/start", output=json.dumps({"id": "c0"}))
+    stage.tool("do")
+    stage.tool("tool:a/r1.v1.a1.snapshot", output=json.dumps({"id": "c1", "changed": []}))
+    stage.tool("check")
+    stage.tool("tool:a/r1.v1.a1.compare", output=json.dumps({"id": "c2", "changed": []}))
+    stage.post(kind="requirement", text="Also consider part 1.")
+    stage.tool("tool:workspace/end", output=json.dumps({"id": "c3", "changed": []}))
+    stage.planned(plan(step("b", "start", "late", generator="do"), initial="start safe goal", goal="late"))
+    stage.proved()
+    stage.tool("do", "permanent", reason="gone")
+    stage.planned({"unsuccessful_run": {"outcome": "all_pruned", "why": "no way"}})
+    stage.answer("the step is done")
+    stage.tool("tool:workspace/end", output=json.dumps({"id": "c4", "changed": ["LICENSE"]}))
+    assert stage.end == "goals_failed"
