@@ -170,7 +170,8 @@ async def end_group(name: str) -> bool:
     """End the process group whose leader has this name; return whether it is certainly gone.
 
     A group of another machine, container or boot of this machine cannot be seen from here: False, unless the machine
-    is known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`; gives up `KILLED_SECONDS` later.
+    is known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and waits for
+    `KILLED_SECONDS` at most.
     """
     parts = parts_of(name)
     if parts is None:
