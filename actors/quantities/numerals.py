@@ -59,6 +59,8 @@ def readings(numeral: str) -> Readings | None:
         return None
     head, decimal, tail = numeral.rpartition("\u066b")
     if decimal:
+        if "\u066b" in head or re.search(r"\D", tail):
+            return None
         value = _number(re.sub(r"[^\d]", "", head), tail)
         return Readings(value, value)
     grouped = re.sub(rf"(?<=\d)[{_SPACES}'\u2019٬](?=\d{{3}}(?!\d))", "", numeral)

@@ -201,6 +201,12 @@ def test_an_answer_that_gives_no_value_is_refused_with_its_reason(case, code):
     assert "\n" not in refusal.message
 
 
+@pytest.mark.parametrize("text", ["1\u066b1.2", "1\u066b1,200", "1\u066b2\u066b3"])
+def test_a_numeral_with_more_after_its_arabic_decimal_mark_is_no_number(text):
+    assert list(written_numbers(text)) == []
+    assert isinstance(read_value(text, "EUR/kWh", TABLE), Refusal)
+
+
 @given(st.text(alphabet="0123456789.,-+ %€$kM\u00a0\u2013½eE()/abto\u066b१", max_size=60) | st.text(max_size=200))
 def test_any_text_is_read_without_an_error(text):
     assert len(fold(text)) == len(text)
