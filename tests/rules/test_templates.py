@@ -17,11 +17,17 @@ from .author import PROBLEMS, RULES, TEMPLATES, read
 NO_PHRASE = "should be lower-case text, with a * at its end or nowhere, not"
 
 
+@pytest.fixture(scope="module")
+def texts():
+    """The text of each template."""
+    return {stem: yaml.safe_dump(content) for stem, content in TEMPLATES.items()}
+
+
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, texts):
     """A folder with a copy of all templates, to be damaged."""
-    for stem, content in TEMPLATES.items():
-        (tmp_path / f"{stem}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    for stem, text in texts.items():
+        (tmp_path / f"{stem}.yaml").write_text(text, encoding="utf-8")
     return tmp_path
 
 
