@@ -61,7 +61,7 @@ def open_wakeup(url: str, place: str) -> WakeUp:
     """
     check_extra()
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
-    from runtime.journal.postgres.waking import Listening  # noqa: PLC0415
+    from runtime.journal.postgres.transaction import Listening  # noqa: PLC0415
 
     return Listening(parse_address(url, place))
 

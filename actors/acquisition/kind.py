@@ -45,15 +45,15 @@ def _title(state: State) -> str | None:
 
 
 def _correction(state: State, text: str) -> Mapping[str, Any] | None:
-    from actors.acquisition.corrections import correction  # noqa: PLC0415 -- most texts are notes
+    from actors.acquisition.answers import correction  # noqa: PLC0415 -- most texts are notes
 
     return correction(state, text)
 
 
 def _diagram(name: str, root: Path) -> str | None:
-    from actors.acquisition.path_tree import graph_mermaid  # noqa: PLC0415 -- most commands draw none
     from actors.acquisition.profile_check import is_profile, load_profile  # noqa: PLC0415 -- as above
     from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
+    from actors.acquisition.views import graph_mermaid  # noqa: PLC0415 -- most commands draw none
 
     return graph_mermaid(graph_for(load_profile(name, root).profile)) if is_profile(name, root) else None
 

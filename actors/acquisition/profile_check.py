@@ -10,7 +10,7 @@ from actors.acquisition.calculation import names_of
 from actors.acquisition.gates import require_node
 from actors.acquisition.profile import Calculator, Check, Decomposition, FieldSpec, Profile
 from actors.acquisition.schema import SLOT, Schema, names_in
-from actors.config.shipped_files import find_shipped
+from actors.config.loader import find_shipped
 from actors.files.document import Document, KeyPath
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem

@@ -1,10 +1,13 @@
-"""Loads workflows: a shipped name, an alias of one, or a path; with the prompts and plan files that they name.
+"""Finds and loads workflows, by a shipped name, an alias or a path; with the prompts and plan files that they name.
 
-Shipped data is below a root folder that the caller passes: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
-relative path to prompts counts from the workflow's own folder. A `.json` workflow that names no prompts uses the
-`prompts.json` beside it, as AtomicGuard's own examples do.
+A name with a path separator or one of the suffixes `.yaml`, `.yml`, `.json` is a path. Any other is a shipped name; a
+file of that name in the current folder is used only if nothing is shipped under it. Shipped data is below a root
+folder that the caller passes: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A relative path to prompts counts
+from the workflow's own folder. A `.json` workflow that names no prompts uses the `prompts.json` beside it, as
+AtomicGuard's own examples do.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +16,6 @@ from pydantic import ValidationError
 
 from actors.config.atomicguard import is_foreign, translate
 from actors.config.plan_files import with_plan_files
-from actors.config.shipped_files import find_named, find_shipped
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
 from actors.files.document import Document
@@ -25,6 +27,48 @@ from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem
+
+RELATIVE_PATH_HINT = "a path counts from the folder of this file"
+"""Hint for a missing file that a workflow names."""
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def find_shipped(
+    wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()
+) -> Path:
+    """Return the file of a name or path; a relative path counts from `folder`.
+
+    `others` are further valid names, for the hint. A path is returned whether or not the file exists.
+
+    Raises:
+        UsageProblem: no file of this name is shipped.
+    """
+    if os.sep in wanted or "/" in wanted or wanted.endswith(_SUFFIXES):
+        return folder / Path(wanted).expanduser()
+    path = shipped / f"{wanted}.yaml"
+    if path.is_file():
+        return path
+    if (folder / wanted).is_file():
+        return folder / wanted
+    names = [*(file.stem for file in shipped.glob("*.yaml")), *others]
+    raise UsageProblem(f"unknown {kind} {wanted!r}", hint=nearest(wanted, names, kind="shipped"))
+
+
+def find_named(wanted: str, shipped: Path, kind: str, document: Document) -> Path:
+    """Return the existing file that a workflow's key `kind` names.
+
+    Raises:
+        UsageProblem: there is no such file; its place is the key.
+    """
+    try:
+        path = find_shipped(wanted, shipped, kind, (), Path(document.source).parent)
+    except UsageProblem as problem:
+        raise document.problem(problem.cause, (kind,), problem.hint) from None
+    if not path.exists():
+        raise document.problem(f"no such file {str(path)!r}", (kind,), RELATIVE_PATH_HINT)
+    return path
+
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
 """Shipped workflows by the names that the seeds' evaluation gives to these pipelines."""

@@ -25,7 +25,7 @@ from actors.files.document import Document, KeyPath
 from actors.files.suggestions import near, nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.guards.composite import Composite, Name
-from actors.search.dag import Dag
+from actors.search.graph import Dag
 
 __all__ = [
     "FREE_GENERATORS",

@@ -6,14 +6,22 @@ from pathlib import Path
 
 from actors.config.action_pair import CHILD
 from actors.config.atomicguard import is_foreign
-from actors.config.loader import ALIASES, LoadedWorkflow, load_policy, read_workflow, with_prompts
-from actors.config.shipped_files import RELATIVE_PATH_HINT, find_named, find_shipped
+from actors.config.loader import (
+    ALIASES,
+    RELATIVE_PATH_HINT,
+    LoadedWorkflow,
+    find_named,
+    find_shipped,
+    load_policy,
+    read_workflow,
+    with_prompts,
+)
 from actors.config.workflow import unknown_names, validate_names
 from actors.files.document import Document, KeyPath
 from actors.guards import review
 from actors.policy.belief import STEPS_MAX
 from actors.policy.table import Policy
-from actors.search.strategies.notation import read_search
+from actors.search.strategies.selection import read_search
 from runtime.core.errors import UsageProblem
 
 DEPTH_MAX = 4

@@ -13,8 +13,16 @@ from enum import StrEnum
 from typing import Any, assert_never
 
 from actors.demands.contradictions import open_value
-from actors.demands.passages import Passages, words_of
-from actors.demands.user_texts import READING, Demands, StatedDemand, UserTexts, demands_of, is_settled
+from actors.demands.user_texts import (
+    READING,
+    Demands,
+    Passages,
+    StatedDemand,
+    UserTexts,
+    demands_of,
+    is_settled,
+    words_of,
+)
 from actors.plans.coverage import Checked, TokenChanges, checked
 from actors.plans.coverage import Standing as Coverage
 from actors.plans.nominal import orphans

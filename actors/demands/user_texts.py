@@ -3,16 +3,59 @@
 What is said later replaces what it contradicts: first the problem, then what was told to the run, then the answers.
 """
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from actors.demands.contradictions import contradictions, unclear
 from actors.demands.demand import Demand, Reading
-from actors.demands.passages import words_of
 from actors.demands.reader import read_demands
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
+
+PLACES_MAX = 20
+"""Places of one quote that are looked at."""
+
+_WORD = re.compile(r"\w+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text with case folded; a word is letters, digits and underscores."""
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+class Passages:
+    """The words of one text. A quote is found word by word, so one that begins or ends inside a word is not."""
+
+    def __init__(self, text: str) -> None:
+        self._begins: list[int] = []
+        self._at: list[int] = []
+        parts, length = [" "], 1
+        for match in _WORD.finditer(text):
+            word = match[0].casefold()
+            self._begins.append(match.start())
+            self._at.append(length)
+            parts.append(f"{word} ")
+            length += len(word) + 1
+        self._key = "".join(parts)
+
+    def between(self, start: int, end: int) -> range:
+        """Return the numbers of the words that begin between two places of the text, in characters."""
+        return range(bisect_left(self._begins, start), bisect_left(self._begins, end))
+
+    def find(self, quote: str) -> Iterator[range]:
+        """Yield the places of a quote as numbers of words, `PLACES_MAX` at most; none for a quote without words."""
+        wanted = words_of(quote)
+        key, place = f" {' '.join(wanted)} ", -1
+        for _ in range(PLACES_MAX if wanted else 0):
+            place = self._key.find(key, place + 1)
+            if place < 0:
+                return
+            first = bisect_left(self._at, place + 1)
+            yield range(first, first + len(wanted))
+
 
 DEMANDS_MAX = 500
 """Demands of all texts together that are read."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from operator import add, mul
 
-from actors.policy.belief_table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, Agreement, BeliefTable
 from actors.policy.history import NOTHING, Came, Past
+from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, Agreement, BeliefTable
 from actors.search.graph import Graph
 
 Block = tuple[float, ...]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from actors.policy.belief import Belief, BeliefModel, Odds
-from actors.policy.belief_table import Person
+from actors.policy.table import Person
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry
 from actors.search.progress import Phase, Progress, can_redo, can_retry, cleared

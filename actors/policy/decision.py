@@ -11,15 +11,50 @@ from typing import assert_never
 
 from actors.policy.belief import BeliefModel
 from actors.policy.belief_choice import Bounds, Weighing, known_right, shown, weigh
-from actors.policy.belief_rows import belief_row, matched_row, mends_left
 from actors.policy.cause import Cause, row_for
 from actors.policy.history import NOTHING, Came, Past, places_up, signature
-from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
+from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, BeliefTable, Policy, Row
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
 from actors.search.progress import Progress, can_retry, cleared
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
+
+
+def belief_row(verdict: Verdict, policy: Policy) -> str:
+    """Return the id of the row that matches a rejection; empty without a belief, or where that row decides alone.
+
+    The rows about repeated failures are left out, since the belief counts repeats itself.
+    """
+    if policy.belief is None:
+        return ""
+    row = matched_row(verdict, policy).id
+    return "" if row in policy.belief.rules else row
+
+
+def matched_row(verdict: Verdict, policy: Policy) -> Row:
+    """Return the first row that matches a rejection, of those that are not about repeated failures."""
+    errors = verdict.errors
+    for row in policy.rows:
+        if row.repeated or row.repeats:
+            continue
+        if any(map(row.matches, errors)) or (row.fatal and verdict.fatal) or row.always:
+            return row
+    raise AssertionError("a policy's last row matches everything")
+
+
+def mends_left(step: str, row: str, belief: BeliefTable | None, history: Sequence[Past]) -> bool:
+    """Return whether a failure of a step is retried before the belief is asked (`BeliefTable.mends`).
+
+    The retries for the row are counted since the steps above were redone for a failure of the step.
+    """
+    most, retries = 0 if belief is None else belief.mends.get(row, 0), 0
+    for past in reversed([past for past in history if past.step == step]):
+        if past.up > 0:
+            break
+        retries += past.mended == row
+    return retries < most
+
 
 BELIEF = "belief"
 """The rule of the decisions that a belief policy takes by its belief."""

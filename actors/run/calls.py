@@ -1,7 +1,7 @@
 """Calls: what a generator is asked for, its reply, also one that was cut off, and what that costs. Pure.
 
 A call is reserved in the ledger when it is asked for, and settled at what it used. A fault of the transport is a *try*:
-the same call is asked for again, under another request id, after a pause (`actors.run.pauses`, `actors.run.outage`). A
+the same call is asked for again, under another request id, after a pause (`actors.run.parking`, `actors.run.outage`). A
 driver that takes a run over asks anew for the calls of an earlier one (*reissue*); the first try stays charged as
 unknown.
 """

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from actors.run import calls, inbox, parking, pauses, questions, settings, tools, waits
+from actors.run import calls, inbox, parking, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.ids import expiry_id
@@ -66,7 +66,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         case CallFailed():
             calls_now, ledger = calls.failed(run.calls, run.ledger, event, parked=run.parked)
             if PROVIDER in run.waits:
-                calls_now = pauses.joined(calls_now, event, run.waits[PROVIDER])
+                calls_now = parking.joined(calls_now, event, run.waits[PROVIDER])
             return changed(run, calls=calls_now, ledger=ledger)
         case CallReissued():
             calls_now, ledger = calls.reissued(run.calls, run.ledger, event, run.epoch)
@@ -75,10 +75,10 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             calls_now, ledger = calls.settled(run.calls, run.ledger, event)
             return changed(run, calls=calls_now, ledger=ledger)
         case WaitRequested():
-            paused = pauses.waiting(run.calls, event, run.waits.get(event.request_id))
+            paused = parking.wait_begun(run.calls, event, run.waits.get(event.request_id))
             return changed(run, waits=waits.begun(run.waits, event), calls=paused)
         case WaitEnded():
-            ended = pauses.rested(run.calls, run.waits[event.request_id])
+            ended = parking.rested(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.ended(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
             asked = questions.asked(run.questions, event, run.now)
@@ -130,7 +130,7 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     changes = settings.for_children(run.changes, run.ledger.limits, event)
     run = changed(run, changes=changes, renewing=run.renewing or event.strict)
     if event.model is not None:
-        again = pauses.up(run.calls) if PROVIDER in run.waits else run.calls
+        again = parking.up(run.calls) if PROVIDER in run.waits else run.calls
         left = waits.without_provider(run.waits)
         run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from actors.config.shipped_files import find_shipped
+from actors.config.loader import find_shipped
 from actors.files.document import Document
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error, usage_problem

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.tools.git_commands import GitFailed
 from actors.tools.listing import PREFIX, TooMuch, changes, keep, kept_listing, take_listing
 from actors.tools.refusals import refused_by_system
-from actors.tools.repository import find_repository
+from actors.tools.repository import GitFailed, find_repository
 from actors.tools.snapshot_texts import Snapshot, bounded_paths
 from actors.tools.workspace import Workspace
 

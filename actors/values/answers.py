@@ -145,7 +145,7 @@ def _value(schema: Schema, answer: str) -> Any:
 def read_quantity(schema: Schema, answer: str) -> "Quantity | Refusal":
     """Return the number that an answer states, in the unit of the question, or why it states none."""
     from actors.quantities.quantity import Quantity, Refusal, RefusalCode  # noqa: PLC0415 - few questions need them
-    from actors.quantities.read_value import read_value  # noqa: PLC0415
+    from actors.quantities.quoted import read_value  # noqa: PLC0415
     from actors.quantities.units import UnitTable  # noqa: PLC0415
 
     unit, table = str(schema.get("unit", "")), UnitTable(schema.get("units", {}))

@@ -1,27 +1,136 @@
 """Driving a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
 
+import signal
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import trio
 
+from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
 from actors.values.format import stamp
-from replan.cli.conversation import converse
-from replan.cli.exits import exit_of_result
+from replan.cli.exits import Exit, exit_of_result
 from replan.cli.hints import OutageNotes, hosted_run, how_to_answer, how_to_resume
 from replan.cli.options import Invocation
-from replan.cli.signals import Signals
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, show
 from replan.cli.terminal.progress import Progress, progress
-from replan.cli.terminal.prompt import may_ask
+from replan.cli.terminal.prompt import ask_on_terminal, drop_typed, may_ask
 from replan.runs.engine import Engine
 from replan.runs.hosting import Notifier
 from replan.runs.loaded import AnyKind
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
-from runtime.drive.options import Stop
+from runtime.drive.options import TERMINATED_SECONDS, Stop
+
+
+@dataclass
+class Signals:
+    """The signals that have come, and what follows from them."""
+
+    stop: Stop = field(default_factory=Stop)
+    """The stop that the run is driven with."""
+    code: Exit | None = None
+    """130 after Ctrl-C, 143 after SIGTERM; None before the first signal."""
+    interrupted: trio.Event = field(default_factory=trio.Event)
+    """Set by the first signal."""
+    asking: bool = False
+    """Whether the run only waits for the user, so that no reply is in flight."""
+
+    async def watch(self, note: Callable[[str], None], elsewhere: Callable[[], bool]) -> None:
+        """Park at the first signal, and wait for nothing more at the second.
+
+        `elsewhere` tells whether another process drives the run, so that there is nothing to park.
+        """
+        count = 0
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+            async for number in received:
+                count += 1
+                if count == 1:
+                    self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
+                    if number == signal.SIGTERM:
+                        self.stop.grace = min(TERMINATED_SECONDS, self.stop.grace or TERMINATED_SECONDS)
+                    if not (self.asking or elsewhere()):
+                        note(
+                            f"parking: {_how_long(self.stop.grace)}; Ctrl-C again leaves at once, nothing is cancelled"
+                        )
+                    self.interrupted.set()
+                    self.stop.requested.set()
+                else:
+                    self.stop.forced.set()
+
+
+def _how_long(grace: float | None) -> str:
+    if grace is None:
+        return "waiting for the replies in flight, as long as their time limits allow"
+    return f"waiting at most {grace:g} s for the replies in flight"
+
+
+SHOWN_MAX = 200
+"""Characters that are shown of an answer that was given elsewhere."""
+
+
+async def converse(
+    engine: Engine, session: RunSession, result: RunResult, signals: Signals, progress: Progress
+) -> RunResult:
+    """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
+    prompted = False
+    while result.status == "waiting" and result.question is not None and signals.code is None:
+        progress.pause()
+        prompted = True
+        answer = await _ask(result.question, signals)
+        if answer is None:
+            break
+        if await _post(engine, result.question, answer, progress):
+            result = await session.go_on(signals.stop)
+            if result.outcome == "cancelled" and signals.code is None:
+                progress.note("the run was cancelled elsewhere")
+    if prompted:
+        drop_typed()  # The rest of what was pasted into a question would be run as commands by the user's shell.
+    return result
+
+
+async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
+    """Post an answer, or say which one counts. Return False while the question is still open, to be asked again."""
+    full = str(question["id"])
+    run, _, name = full.rpartition("/")
+    common = await engine.common_with_inbox(run)
+    assert common is not None
+    current = common.questions[name]
+    if common.finished is not None and not current.answer:
+        return True
+    try:
+        receipt = await engine.answer(full, answer, via="cli")
+    except UsageProblem as problem:
+        progress.note(problem.cause)
+        return not current.open
+    if receipt.result == "conflict" and receipt.stands is None:
+        progress.note("declined elsewhere")
+    elif receipt.result == "conflict" or current.answer:
+        first = str(receipt.stands)
+        progress.note(f"answered elsewhere: {first if len(first) <= SHOWN_MAX else f'{first[:SHOWN_MAX]}…'}")
+    return True
+
+
+async def _ask(question: OpenQuestion, signals: Signals) -> str | None:
+    """Return the answer, or None at the end of input or at a signal."""
+    answer: str | None = None
+
+    async def ask(scope: trio.CancelScope) -> None:
+        nonlocal answer
+        answer = await ask_on_terminal(question)
+        scope.cancel()
+
+    signals.asking = True
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, nursery.cancel_scope)
+        await signals.interrupted.wait()
+        nursery.cancel_scope.cancel()
+    signals.asking = False
+    return answer
+
 
 Start = Callable[[RunSession, Stop], Awaitable[RunResult]]
 """Starts a run, or goes on with it, and returns what it came to."""

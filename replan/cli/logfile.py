@@ -1,10 +1,11 @@
-"""The log: on stderr with `-v` or `--log-json`, else in `$REPLAN_HOME/log.jsonl`, private and bounded."""
+"""The log: on stderr with `-v` or `--log-json`, else in `$REPLAN_HOME/log.jsonl`; and tracebacks with `--debug`."""
 
 import fcntl
 import io
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +13,48 @@ from typing import TextIO, cast
 
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import Lossy
-from replan.cli.tracebacks import shown_tracebacks
 from replan.setup.home_folder import locate_home
 from replan.telemetry.settings import telemetry_settings
 from runtime.core.errors import UsageProblem
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
+from runtime.logs.terminal_text import clean
+
+_LOGGER = "replan.actor"
+"""The logger that is told of every exception in a guard, a generator or another actor."""
+
+
+@contextmanager
+def shown_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
+    """Print the tracebacks of the block's actors on stderr where `--debug` asks for it, each once."""
+    if not invocation.debug or invocation.verbose or invocation.log_json:  # The log on stderr has them.
+        yield
+        return
+    logger, handler = logging.getLogger(_LOGGER), _Printer(redactor)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Printer(logging.Handler):
+    """Prints the exception that is being handled where a line is logged."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(logging.ERROR)
+        self._redactor, self._printed = redactor, set[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- the signature of logging
+        """Print the traceback, without secrets; one that was printed before, as after a restart, is left out."""
+        error = sys.exc_info()[1]
+        if error is None:
+            return
+        text = clean(self._redactor.text("".join(traceback.format_exception(error))))
+        if text not in self._printed:
+            self._printed.add(text)
+            Lossy(sys.stderr).write(text)
+
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
 """A larger log is renamed to `log.jsonl.1` by the process that writes to it, which replaces the one before it."""

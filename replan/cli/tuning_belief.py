@@ -11,8 +11,7 @@ import trio
 import yaml
 
 from actors.config.loader import load_policy, policy_document
-from actors.policy.belief_table import OTHER, BeliefTable
-from actors.policy.table import Policy
+from actors.policy.table import OTHER, BeliefTable, Policy
 from actors.values.format import counted
 from actors.values.lines import line
 from replan.cli.exits import Exit

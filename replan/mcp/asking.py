@@ -21,7 +21,7 @@ from replan.service.arguments import Wait
 from replan.service.messages import answer_question
 from replan.service.read_operations import open_questions, state_of
 from replan.service.refusals import RequestRefused
-from replan.service.waiting import wait_for_rest
+from replan.service.service import wait_for_rest
 from replan.views.errors import line_of_error
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.logs.terminal_text import clean

@@ -10,8 +10,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replan.service.access import Principal
 from replan.service.limits import Streams
-from replan.service.problems import MCP
-from replan.service.requests import ProgramRequest
+from replan.service.requests import MCP, ProgramRequest
 from replan.service.service import Service
 
 LOCAL = Principal("mcp", "control")

@@ -1,28 +1,74 @@
-"""Serving a home over MCP, and a host beside it, until a stop is requested or the client has gone."""
+"""Serving a home over MCP, with a host beside it and the key that seals what clients hand back, until a stop."""
 
+import os
+import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import trio
 from mcp.server.request_state import RequestStateSecurity
 
 from replan.mcp.calls import Desk
-from replan.mcp.sealing import security
 from replan.mcp.server import make_server
 from replan.mcp.stdio import serve_stdio
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
 from replan.service.live import Hub
-from replan.service.resuming import WAITING_MAX
-from replan.service.service import drive_runs
+from replan.service.service import WAITING_MAX, drive_runs
 from replan.service.store import Store
 from replan.setup.home_folder import Home
 from replan.setup.settings import UserConfig
+from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
 from runtime.journal.port import Placement
+
+NAME = "mcp.key"
+"""The name of the file in the home; it is private, and made when it is needed first."""
+BYTES = 32
+"""Random bytes of the key."""
+SECONDS = 30 * 24 * 3600.0
+"""How long a client may keep what was sealed: people take days to answer."""
+
+
+def security(folder: Path) -> RequestStateSecurity:
+    """Return how state is sealed, with the key of a home, whose folder exists. Raises `UsageProblem`."""
+    return RequestStateSecurity(keys=[_key(folder / NAME)], ttl=SECONDS)
+
+
+def _key(path: Path) -> bytes:
+    hint = "remove it: forms that clients still show are refused then, and asked again"
+    with suppress(FileExistsError):
+        _make(path)
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    with os.fdopen(handle, "rb") as file:
+        facts = os.fstat(handle)
+        if facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+            raise UsageProblem("others than you may read or change this key", place=str(path), hint=hint)
+        key = file.read(BYTES + 1)
+    if len(key) != BYTES:
+        raise UsageProblem(f"a key has {BYTES} bytes, this one {len(key)}", place=str(path), hint=hint)
+    return key
+
+
+def _make(path: Path) -> None:
+    """Write a new key. Raises `FileExistsError` where there is one; a file with half a key is never at the path."""
+    if path.exists():
+        raise FileExistsError
+    draft = path.with_name(f".{NAME}.{os.getpid()}.{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    finally:
+        draft.unlink()
 
 
 @dataclass(frozen=True, slots=True)

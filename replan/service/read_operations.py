@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from replan.runs.asked import all_questions, questions_of
+from replan.runs.inbox import all_questions, questions_of
 from replan.runs.orders import offered
 from replan.runs.shown import ShownRun, read_shown
 from replan.service.checking import Case, Standard, judged

@@ -1,13 +1,91 @@
-"""One request of a program, whichever way it came; its refusal, and its answer as JSON."""
+"""One request of a program, whichever way it came; its answer as JSON, and its errors with their places."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from pydantic import BaseModel, ValidationError
 
+from actors.files.suggestions import nearest
+from actors.run.questions import Via
 from replan.service.access import Principal
-from replan.service.problems import Terms
 from replan.service.service import Service
+from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
+from runtime.core.pydantic_messages import describe
+
+PLACE_MAX = 200
+"""Characters of a place that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How the clients of one server call what the command line calls by its arguments."""
+
+    noun: str
+    """What a value is sent under, such as `key`."""
+    whole: str
+    """All that is sent."""
+    runs: str
+    """What lists the runs."""
+    result: str
+    """What shows the result of the run `{run}`."""
+    places: Mapping[str, str]
+    """The place that a client knows, by the argument of the command."""
+    via: Via
+    """How an answer of such a client came."""
+    shows_reviews: bool
+    """Whether a question has the artifact that a person is to review."""
+
+
+HTTP = Terms(
+    noun="key",
+    whole="body",
+    runs="`GET /api/runs`",
+    result="`GET /api/runs/{run}`",
+    places={"RUN": "run", "TEXT": "text", "PROBLEM": "problem", "GOAL": "goal", "PLAN": "plan_of"},
+    via="api",
+    shows_reviews=True,
+)
+"""The terms of the HTTP API; `run` is the part of an address."""
+MCP = Terms(
+    noun="argument",
+    whole="arguments",
+    runs="the resource replan://runs",
+    result="`result`",
+    places={"RUN": "id", "TEXT": "text", "PROBLEM": "problem", "GOAL": "goal", "PLAN": "id"},
+    via="mcp",
+    shows_reviews=False,
+)
+"""The terms of the MCP server."""
+
+
+def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
+    """Return an error as a client is told of it; most errors are the same for all."""
+    match error:
+        case RunNotFound() if error.run:
+            return RunNotFound("", cause=f"{error} ({terms.runs} lists them)")
+        case UsageProblem() if error.place in terms.places:
+            return UsageProblem(error.cause, place=terms.places[error.place], hint=error.hint)
+        case _:
+            return error
+
+
+def wrong_value(error: ValidationError, takes: type[BaseModel], terms: Terms) -> UsageProblem:
+    """Return the first error about what was sent for the model `takes`; its place is the path of the key."""
+    first = error.errors(include_url=False)[0]
+    path = [str(part) for part in first["loc"]]
+    place, outermost = ".".join(path)[:PLACE_MAX] or terms.whole, len(path) == 1
+    match first["type"]:
+        case "missing":
+            needed = [name for name, field in takes.model_fields.items() if field.is_required()]
+            hint = f"needed: {', '.join(needed)}" if outermost else f"add {path[-1]!r}"
+            return UsageProblem(f"the {terms.noun} is missing", place=place, hint=hint)
+        case "extra_forbidden":
+            hint = nearest(place[:100], takes.model_fields, kind=f"{terms.noun}s") if outermost else ""
+            return UsageProblem(f"there is no such {terms.noun}", place=place, hint=hint)
+        case _:
+            return UsageProblem(describe(first), place=place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

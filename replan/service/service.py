@@ -1,26 +1,72 @@
-"""Everything that the faces of one server share: the runs of a home, what clients may choose, and who they are."""
+"""Everything that the faces of one server share: the runs of a home, what clients may choose, and who they are.
 
-from collections.abc import Callable
-from contextlib import suppress
+Here a request resumes a run, which a host by itself leaves alone, and waits until a run rests.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
+from replan.runs.options import DriveOptions
 from replan.runs.orders import Offer
+from replan.runs.shown import ShownRun, read_shown
 from replan.service.access import Principal, of_token
 from replan.service.limits import FAILURES_MAX, WRITES_MAX, Recent
 from replan.service.live import Hub
 from replan.service.refusals import RequestRefused
-from replan.service.resuming import resume_asked
 from replan.service.store import Scope, Store, WebState
 from replan.setup.settings import UserConfig
+from runtime.core.errors import Held, JournalError, ReplanError
 from runtime.drive.options import Stop
-from runtime.host.notices import Report
+from runtime.host.notices import Report, Trouble
+
+WAITING_MAX = 100
+"""Runs that wait to be gone on with."""
+
+
+async def resume_asked(engine: Engine, asked: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
+    """Drive each run that is asked for until it rests; at a stop, park them all."""
+    driven: set[str] = set()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_close_at, stop, asked)
+        async with asked:
+            try:
+                async for run in asked:
+                    if run not in driven:
+                        nursery.start_soon(_drive, engine, run, stop, report, driven)
+            except trio.ClosedResourceError:
+                pass  # The stop was requested.
+
+
+async def _drive(engine: Engine, run: str, stop: Stop, report: Report, driven: set[str]) -> None:
+    driven.add(run)
+    try:
+        await engine.resume(run, DriveOptions(stop, notice=partial(_note, report, run)))
+    except Held:
+        pass  # Another process goes on with it already.
+    except ReplanError as error:
+        report(Trouble(run, str(error)))
+    except Exception as error:  # noqa: BLE001 -- a bug ends its own run, and no other
+        report(Trouble(run, f"{type(error).__name__}: {error}"))
+    finally:
+        driven.discard(run)
+
+
+def _note(report: Report, run: str, text: Any) -> None:
+    report(Trouble(run, str(text)))
+
+
+async def _close_at(stop: Stop, asked: trio.MemoryReceiveChannel[str]) -> None:
+    await stop.requested.wait()
+    asked.close()
+
 
 T = TypeVar("T")
 
@@ -113,3 +159,47 @@ async def drive_runs(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(partial(resume_asked, engine, asked, stop=stop, report=report))
         nursery.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
+
+
+OnChange = Callable[[ShownRun], Awaitable[None]]
+"""A function that is called with the run when it has changed, and now and then while it has not."""
+
+
+def at_rest(service: Service, shown: ShownRun) -> bool:
+    """Tell whether nothing happens to a run before a person or a program does something."""
+    common = shown.common
+    match shown.status:
+        case "finished" | "moved":
+            return True
+        case "waiting":
+            return common is not None and bool(common.open_questions)
+        case "parked" if shown.row.status == "parked":
+            handed_over = common is not None and common.handover and not common.parked_reason
+            return not (handed_over and (service.waiting is not None or shown.hosted))
+        case "parked":  # Either nobody drives it, or it waits for its provider.
+            return service.waiting is None and not shown.driven
+        case _:
+            return False
+
+
+async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
+    """Return a run once it rests, or as it is after some seconds. Raises as `read_shown` does."""
+    shown = await read_shown(service.reader, run)
+    known: tuple[object, ...] = ()
+    with trio.move_on_after(seconds):
+        async with aclosing(service.hub.changes(service.stop)) as changes:
+            async for changed in changes:
+                try:
+                    row = await service.engine.journal.row(run)
+                    facts = row.last_seq, row.owner, row.unread, row.updated
+                    if changed and facts == known:
+                        continue  # Something else of the home has changed.
+                    shown, known = await read_shown(service.reader, run), facts
+                except JournalError as error:
+                    if not error.passing:
+                        raise
+                    continue  # The next change, or the next ping, tells.
+                if at_rest(service, shown):
+                    break
+                await on_change(shown)
+    return shown

@@ -17,8 +17,7 @@ import trio
 from replan.relay.held_cursor import UNREADABLE, HeldCursor
 from replan.setup.kinds import Kinds
 from replan.telemetry.collector import Collector, Sent
-from replan.telemetry.measures import Measure, measures_of
-from replan.telemetry.metrics import Metrics
+from replan.telemetry.metrics import Measure, Metrics, measures_of
 from replan.telemetry.settings import TelemetrySettings
 from replan.telemetry.spans import Span, Trace, spans_of
 from runtime.core.errors import JournalError

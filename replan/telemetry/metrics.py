@@ -1,7 +1,9 @@
-"""The metrics: counters of facts, histograms, and gauges of states that are read from the journal."""
+"""The metrics: counters of facts in records, histograms, and gauges of states that are read from the journal."""
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -9,12 +11,89 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
 
+from actors.run.calls import CallFailed, Replied, Settled
+from actors.run.ending import RunFinished
+from actors.run.kind import Kind
+from actors.run.tools import ToolFinished
+from actors.run.traced import Marked
 from replan.telemetry import conventions as names
-from replan.telemetry import measures
 from replan.telemetry.collector import metrics_session, quiet_sdk, resource
-from replan.telemetry.measures import Measure
+from replan.telemetry.conventions import model_label
+from runtime.core.events import Record
+from runtime.core.ledger import MICRO
 from runtime.core.measured import APPEND_SECONDS, LEASE_LOST, observe
 from runtime.journal.cursors import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One measured value."""
+
+    instrument: str
+    """The name of the instrument that takes it."""
+    value: float
+    """The value, in the instrument's unit."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """What it is counted by; each has few values."""
+
+
+CALLS = "replan.calls"
+COST = "replan.cost"
+TOKENS = "replan.tokens"
+DECISIONS = "replan.decisions"
+ENDED = "replan.runs.ended"
+TOOLS = "replan.tools"
+
+
+def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = False) -> list[Measure]:
+    """Return what a record adds to the metrics. `by_child`: it is about a call of a child run, which counts itself."""
+    event, about = record.event, {names.KIND: kind.name}
+    metrics: list[Measure] = []
+    match event:
+        case Replied() | CallFailed() | Settled() if by_child:
+            pass
+        case Replied():
+            metrics = _replied(event, about)
+        case CallFailed():
+            error = {names.OPERATION: names.CHAT, names.ERROR_TYPE: str(event.fault.kind), **about}
+            metrics = [
+                Measure(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **about}),
+                Measure(names.OPERATION_DURATION, event.elapsed, error),
+            ]
+        case Settled():
+            late = {names.OUTCOME: "late", **about}
+            metrics = [
+                Measure(CALLS, event.used.calls, late),
+                Measure(TOKENS, event.used.tokens, about),
+                Measure(COST, event.used.micro_usd / MICRO, about),
+            ]
+        case ToolFinished():
+            metrics = [Measure(TOOLS, 1, {names.OUTCOME: str(event.outcome), **about})]
+        case RunFinished():
+            metrics = [Measure(ENDED, 1, {names.OUTCOME: str(event.outcome), **about})]
+        case _:
+            pass
+    for fact in kind.views.tracing.facts(event):
+        if isinstance(fact, Marked) and fact.rule:
+            metrics.append(Measure(DECISIONS, 1, {names.RULE: fact.rule, names.LEVEL: fact.level, **about}))
+    return metrics
+
+
+def _replied(event: Replied, about: Mapping[str, str]) -> list[Measure]:
+    chat = {names.OPERATION: names.CHAT, names.RESPONSE_MODEL: model_label(event.model), **about}
+    metrics = [
+        Measure(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),
+        Measure(TOKENS, event.used.tokens, about),
+        Measure(COST, event.used.micro_usd / MICRO, about),
+        Measure(names.OPERATION_DURATION, event.elapsed, chat),
+    ]
+    if event.usage is not None:
+        tokens = {"input": event.usage.input_tokens, "output": event.usage.output_tokens}
+        metrics += [
+            Measure(names.TOKEN_USAGE, count, {names.TOKEN_TYPE: side, **chat}) for side, count in tokens.items()
+        ]
+    return metrics
+
 
 APPEND_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 """The bounds of the durations of appends, in seconds."""
@@ -26,12 +105,12 @@ QUEUE_AGE = "replan.queue.age"
 RUNS = "replan.runs"
 
 _COUNTERS = {
-    measures.CALLS: ("{call}", "Model calls that are charged, and tries that failed."),
-    measures.TOKENS: ("{token}", "Tokens that are charged, input and output together."),
-    measures.COST: ("{USD}", "US dollars that are charged."),
-    measures.DECISIONS: ("{decision}", "Decisions about failures, by the rule that was applied."),
-    measures.ENDED: ("{run}", "Ends of runs, by outcome."),
-    measures.TOOLS: ("{call}", "Calls of tools that ended, by outcome."),
+    CALLS: ("{call}", "Model calls that are charged, and tries that failed."),
+    TOKENS: ("{token}", "Tokens that are charged, input and output together."),
+    COST: ("{USD}", "US dollars that are charged."),
+    DECISIONS: ("{decision}", "Decisions about failures, by the rule that was applied."),
+    ENDED: ("{run}", "Ends of runs, by outcome."),
+    TOOLS: ("{call}", "Calls of tools that ended, by outcome."),
 }
 _HISTOGRAMS = {
     names.OPERATION_DURATION: ("s", "How long a call took.", names.DURATION_BUCKETS),

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from actors.policy.belief import Belief, BeliefModel
-from actors.policy.belief_table import OTHER, UNSOLVABLE, BeliefTable
 from actors.policy.history import NOTHING, Past
+from actors.policy.table import OTHER, UNSOLVABLE, BeliefTable
 from actors.search.graph import Graph
 from runtime.core.events import text_hash
 

@@ -18,10 +18,9 @@ from actors.planning.machine import PlanningMachine
 from actors.planning.rules import situation_of
 from actors.planning.state import State
 from actors.policy.belief import STEPS_MAX, BeliefModel
-from actors.policy.belief_table import BeliefTable
 from actors.policy.decision import Failure, Situation, decide, remembered
 from actors.policy.history import Past, Signature
-from actors.policy.table import Policy
+from actors.policy.table import BeliefTable, Policy
 from actors.run.ids import is_child, step_of
 from actors.search.moves import Search
 from replan.runs.reader import Reading

@@ -16,9 +16,8 @@ from typing import Any
 
 import yaml
 
-from actors.config.loader import load_policy, read_workflow
+from actors.config.loader import find_named, load_policy, read_workflow
 from actors.config.model_spec import Simulated, parse_model_spec
-from actors.config.shipped_files import find_named
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import Curve, curves_of
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare

@@ -1,4 +1,4 @@
-"""The operations that the HTTP API alone has: lists in pages, records, streams, prompts and documents."""
+"""The operations that the HTTP API alone has: lists in pages, records, streams, prompts and documents, as JSON."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -13,15 +13,37 @@ from starlette.responses import Response
 from replan.runs.cached import MARK
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
+from replan.service.refusals import RequestRefused
+from replan.service.requests import HTTP, encoded, in_terms
+from replan.views.errors import error_fields
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
-from replan.web.api_answers import answered
 from replan.web.record_pages import document, place_of
+from replan.web.requests import as_http, status_of_error
 from replan.web.runs_page import QUERY_MAX, page_number
 from replan.web.site import Site
 from replan.web.streams import RETRY_MILLISECONDS, EventStream, event
-from runtime.core.errors import JournalError, UsageProblem
+from runtime.core.errors import JournalError, ReplanError, UsageProblem
 from runtime.journal.port import RunFilter
+
+
+def answered(value: Any, status: int = 200) -> Response:
+    """Return a JSON answer."""
+    return Response(encoded(value), status, media_type="application/json")
+
+
+def failed(error: ReplanError | HTTPException) -> Response:
+    """Return an error as JSON."""
+    if isinstance(error, RequestRefused):
+        error = as_http(error)
+    if isinstance(error, HTTPException):
+        kind = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound"}.get(error.status_code, "RequestRefused")
+        fields: dict[str, object] = {"kind": kind, "message": error.detail}
+        response = answered({"error": fields}, error.status_code)
+        response.headers.update(error.headers or {})
+        return response
+    return answered({"error": error_fields(in_terms(error, HTTP))}, status_of_error(error))
+
 
 ROWS_MAX = 200
 """Rows of one answer."""

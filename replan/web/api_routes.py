@@ -14,11 +14,9 @@ from replan.service.access import Principal
 from replan.service.bodies import Started
 from replan.service.messages import hashed_key
 from replan.service.operations import Address, Operation
-from replan.service.problems import HTTP, wrong_value
-from replan.service.requests import ProgramRequest
-from replan.web.api_answers import answered, failed
+from replan.service.requests import HTTP, ProgramRequest, wrong_value
 from replan.web.api_openapi import addressed, openapi
-from replan.web.api_reads import OWN
+from replan.web.api_reads import OWN, answered, failed
 from replan.web.site import Site
 from runtime.core.errors import ReplanError, UsageProblem
 

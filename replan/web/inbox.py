@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.asked import all_questions, check_heard, questions_of
+from replan.runs.inbox import all_questions, check_heard, questions_of
 from replan.runs.run_ids import ALL
 from replan.service.access import Principal
 from replan.views.errors import line_of_error

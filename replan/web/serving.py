@@ -13,17 +13,15 @@ from replan.runs.engine import Engine
 from replan.runs.orders import Offer
 from replan.service.access import with_sign_in
 from replan.service.live import Hub
-from replan.service.resuming import WAITING_MAX
-from replan.service.service import drive_runs
+from replan.service.service import WAITING_MAX, drive_runs
 from replan.service.store import Store, WebState
 from replan.setup.home_folder import Home
 from replan.setup.proxy import ProxyEntry
 from replan.setup.settings import UserConfig
 from replan.web.app import make_app
 from replan.web.health import Health
-from replan.web.proxied import with_key
 from replan.web.server import HOST, bound, serve
-from replan.web.site import Site, new_name
+from replan.web.site import Site, new_name, with_key
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Report

@@ -16,18 +16,76 @@ import trio
 from runtime.core.crash_points import reached
 from runtime.core.errors import Fenced, HomeBudgetSpent, JournalBusy, JournalError, JournalUnreachable, StorageFull
 from runtime.core.events import Record
-from runtime.core.ledger import ZERO
+from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Machine, Refused, Summary, fold, settle
 from runtime.core.measured import APPEND_SECONDS, measured
-from runtime.core.messages import stamped
+from runtime.core.messages import Overdrawn, stamped
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.options import Admission, Stop
-from runtime.drive.overdraft import Prefix, pause, prefixes
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 
 S = TypeVar("S")
 E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Generic[S, E]):
+    """The first events of a batch, at least one."""
+
+    state: S
+    """The state after these events."""
+    events: Sequence[E]
+    """The events, in their order in the batch."""
+    next_reservation: Amount
+    """The reservation of the event that follows; zero where none follows."""
+
+
+def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
+    """Return the prefixes of a batch without its last reservation, without its last two, and so on, down to none.
+
+    The first `facts` events are part of every prefix. Each prefix is a batch that the machine could have made: it
+    decides again about the events that are left out when the next message arrives.
+    """
+    shorter: list[Prefix[S, E]] = []
+    state = fold(machine, events[:facts], state)
+    for place, event in enumerate(events[facts:], facts):
+        after = machine.evolve(state, event)
+        added = machine.summary(after).committed - machine.summary(state).committed
+        if added.calls > 0 or added.micro_usd > 0:
+            shorter.append(Prefix(state, events[:place], added))
+        state = after
+    return shorter[::-1] or [Prefix(state, events, ZERO)]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(Generic[S, E]):
+    """A prefix that reserves nothing, and the events by which the machine stops asking for work."""
+
+    state: S
+    """The state after these events."""
+    events: Sequence[E]
+    """The events of the prefix, then those of the pause."""
+    notice: str
+    """One line for whoever watches the run."""
+
+
+def pause(
+    machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float, mono: float
+) -> Pause[S, E]:
+    """Return how the machine pauses once it is told that the budget is spent; `now` and `mono` are of that message.
+
+    Raises `spent` if it cannot pause.
+    """
+    never = spent.budget.outsized(free.next_reservation)
+    why = never or spent.why
+    accepted = machine.accept(free.state, Overdrawn(now, spent.until, why, never=bool(never), mono=mono))
+    if accepted is None or isinstance(accepted, Refused):
+        raise spent
+    state, events = settle(machine, free.state, accepted)
+    then = "ends" if spent.until is None else "is parked" if never else "waits for the next day"
+    return Pause(state, [*free.events, *events], f"{why}; the run {then}")
+
 
 RETRY_SECONDS = 5.0
 """The pause before another try to write to a full disk or a busy journal, or to read an unreadable inbox."""

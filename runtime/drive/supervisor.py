@@ -19,11 +19,10 @@ from runtime.core.errors import JournalError, root_cause
 from runtime.core.events import ROUNDING
 from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import Mailed, Parking, Resumed, stamped
-from runtime.drive.actor import Actor
+from runtime.drive.actor import Actor, Mailbox
 from runtime.drive.changes import ChangeSignal, Polling
 from runtime.drive.envelope import Delivery, Envelope, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
-from runtime.drive.mailbox import Mailbox
 from runtime.drive.options import Admission, Ending, LeaseTerms, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
 from runtime.journal.port import Journal

@@ -4,11 +4,13 @@ A run that only waits for people or for a time has no task and no memory here; t
 watcher serves all runs: whoever posts a message wakes it, and it also polls. What it asks the journal (`due`) costs
 nothing for runs that wait. Several hosts may serve one journal: claims decide which one drives a run.
 
-A worker is a host that an engine places runs on (`runtime.host.placing`); what the engine loses, the journal knows.
+A worker is a host that an engine places runs on. A job of the engine never drives a run: it only names one. When there
+is no job and a slot is free, the worker sweeps the journal's agenda for due runs without a job, which the engine has
+lost or never got.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -25,7 +27,7 @@ from runtime.core.errors import (
     ReplanError,
 )
 from runtime.core.machine import Summary
-from runtime.dispatch.port import Dispatcher
+from runtime.dispatch.port import Dispatcher, Job
 from runtime.drive.changes import ChangeSignal, Polling, WakeSignal
 from runtime.drive.options import Ending, Stop
 from runtime.host.notices import (
@@ -42,10 +44,66 @@ from runtime.host.notices import (
     Trouble,
     Waiting,
 )
-from runtime.host.placing import Placing
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Journal
 from runtime.logs import log
+
+SWEEP_SECONDS = 0.5
+"""The shortest and the usual time between two sweeps: it bounds how late a dead driver's runs are found."""
+
+
+class Placing:
+    """The jobs of one worker."""
+
+    def __init__(self, dispatcher: Dispatcher, dead: Dead, kinds: Formats | None) -> None:
+        """Take the engine, and what a sweep looks for: leases of dead owners, and the kinds that are driven here."""
+        self._dispatcher, self._dead, self._kinds = dispatcher, dead, kinds
+        self._held: dict[str, Job] = {}
+        self._ended: list[Job] = []
+        self._swept = -SWEEP_SECONDS
+
+    async def next(self, room: int, skip: Collection[str]) -> Job | None:
+        """Return the next job, None where there is none; `skip` are runs that need no job. Raises `JournalError`."""
+        await self.finish_ended()
+        while True:
+            job = await self._dispatcher.fetch()
+            if job is not None:
+                return job
+            if self.seconds_until_sweep() > 0:
+                return None
+            self._swept = trio.current_time()
+            if not await self._dispatcher.sweep(room, dead=self._dead, kinds=self._kinds, skip=skip):
+                return None
+
+    def hold(self, job: Job) -> None:
+        """Keep a job until its run is claimed, or found not to need it; an earlier one of the same run ends."""
+        self.end(job.run)
+        self._held[job.run] = job
+
+    def end(self, run: str) -> None:
+        """Let the job of a run end, if there is one: the run is claimed, or need not be."""
+        job = self._held.pop(run, None)
+        if job is not None:
+            self._ended.append(job)
+
+    async def finish_ended(self) -> None:
+        """Delete the jobs that have ended. Raises `JournalError`."""
+        while self._ended:
+            job = self._ended.pop()  # At once, since another one may end meanwhile.
+            try:
+                await self._dispatcher.finish(job)
+            except JournalError:
+                self._ended.append(job)
+                raise
+
+    async def beat(self) -> None:
+        """Tell the engine that this worker lives. Raises `JournalError`."""
+        await self._dispatcher.beat()
+
+    def seconds_until_sweep(self) -> float:
+        """Return how long it is until the next sweep."""
+        return self._swept + SWEEP_SECONDS - trio.current_time()
+
 
 Drive = Callable[[str, Stop, ChangeSignal, Callable[[], None]], Awaitable[Ending]]
 """Drives a run until it has finished, waits, or was parked. Calls the last argument once the run is this host's.

@@ -6,8 +6,8 @@ from pathlib import Path
 from actors.acquisition import gates
 from actors.acquisition.graph import problems
 from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.path_tree import graph_mermaid
 from actors.acquisition.table import graph_for
+from actors.acquisition.views import graph_mermaid
 from tests.acquisition.stage import Stage, prepared
 from tests.acquisition.states import profile
 from tests.docs.blocks import ROOT, blocks

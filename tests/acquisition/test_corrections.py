@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.acquisition.corrections import correction
+from actors.acquisition.answers import correction
 from actors.acquisition.kind import CODEC
 from runtime.core.errors import UsageProblem
 from runtime.core.machine import fold

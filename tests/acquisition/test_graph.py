@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from actors.acquisition.graph import END, START, Graph, Node, problems
-from actors.acquisition.path_tree import graph_mermaid
 from actors.acquisition.planner_state import NOTHING, Writes
 from actors.acquisition.profile_check import load_profile
 from actors.acquisition.table import graph_for
+from actors.acquisition.views import graph_mermaid
 from replan.setup.data_files import data_root
 from tests.acquisition.states import profile
 

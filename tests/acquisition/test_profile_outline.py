@@ -1,6 +1,6 @@
 """The outline of a profile says where each field comes from, what is calculated and when a run ends early."""
 
-from actors.acquisition.profile_outline import outline_json, outline_lines
+from actors.acquisition.profile import outline_json, outline_lines
 from tests.acquisition.states import SMALL, profile
 
 FIELDS = {

@@ -12,8 +12,8 @@ from actors.planning.kind import CODEC
 from actors.planning.prepare import RunRequest
 from actors.planning.result_lines import outcome_lines
 from replan.runs.engine import Engine
-from replan.runs.follow import Follower
 from replan.runs.options import DriveOptions
+from replan.runs.session import Follower
 from runtime.core.clock import TrioClock
 from runtime.core.errors import RunExists, UsageProblem
 from runtime.core.ledger import Limits, Price

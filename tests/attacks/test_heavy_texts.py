@@ -9,8 +9,7 @@ from actors.documents.tables import table_lines
 from actors.quantities.calculator import Calculation, calculate
 from actors.quantities.formula import FormulaUnreadable, parse_formula
 from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.quoted import Found, Source, quoted_value
-from actors.quantities.read_value import read_value
+from actors.quantities.quoted import Found, Source, quoted_value, read_value
 from actors.quantities.unit_text import UnitUnreadable
 from actors.quantities.units import UnitTable
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from replan.cli.reading import FIRST_ROWS, newest_run
-from replan.runs.asked import all_questions
 from replan.runs.families import made_from
+from replan.runs.inbox import all_questions
 from replan.runs.run_ids import ALL, run_named
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound

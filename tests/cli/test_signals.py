@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
+from replan.cli.drive import Signals
 from replan.cli.exits import Exit
-from replan.cli.signals import Signals
 from runtime.drive.options import TERMINATED_SECONDS, Stop
 
 

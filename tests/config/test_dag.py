@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.search.dag import Dag
+from actors.search.graph import Dag
 
 DIAMOND = Dag({"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c", "a")})
 

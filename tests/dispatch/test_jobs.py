@@ -1,7 +1,7 @@
 """What a worker does with the jobs that an engine hands to it."""
 
 from runtime.dispatch.port import Job
-from runtime.host.placing import Placing
+from runtime.host.host import Placing
 from runtime.journal.port import nobody
 
 

@@ -3,9 +3,8 @@
 import trio
 
 from replan.runs.engine import Engine
-from replan.runs.follow import Follower
 from replan.runs.options import DriveOptions
-from replan.runs.session import TAKEN_UP_SECONDS, RunSession
+from replan.runs.session import TAKEN_UP_SECONDS, Follower, RunSession
 from runtime.drive.options import Stop
 from tests.host.fake_home import FakeHome, run_request
 from tests.support.worlds import always_hosted

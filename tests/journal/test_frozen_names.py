@@ -27,13 +27,12 @@ from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.policy.belief_choice import Option, Place, Weighing
-from actors.policy.belief_table import Agreement, BeliefTable, Person
 from actors.policy.cause import CLASSIFIER, Cause
-from actors.policy.table import BacktrackLevel, Policy, Row
+from actors.policy.table import Agreement, BacktrackLevel, BeliefTable, Person, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
-from actors.search.strategies.notation import NUMBERS
+from actors.search.strategies.selection import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer

@@ -3,7 +3,7 @@
 The days go by while a history is written, so that reservations pass from one day to the next.
 """
 
-from actors.acquisition.corrections import correction
+from actors.acquisition.answers import correction
 from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING

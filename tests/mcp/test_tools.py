@@ -9,8 +9,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, InputRequiredResult
 
 from replan.mcp import asking
-from replan.mcp.sealing import NAME, security
 from replan.mcp.server import offered
+from replan.mcp.serving import NAME, security
 from replan.setup.settings import read_user_config
 from runtime.core.errors import JournalError, UsageProblem
 from tests.cli.samples import ANALYSIS, BACKTRACKS, LOST, PLAN, PROBLEM
@@ -288,7 +288,7 @@ async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp
 async def test_wait_returns_after_the_seconds_that_it_was_given(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
-        monkeypatch.setattr("replan.service.waiting.at_rest", lambda *_: False)
+        monkeypatch.setattr("replan.service.service.at_rest", lambda *_: False)
         begun = trio.current_time()
         await called(client, "wait", id=run, seconds=0.2)
         assert 0.2 <= trio.current_time() - begun < 20

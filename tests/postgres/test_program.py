@@ -9,7 +9,7 @@ import replan as api
 from replan.cli.app import app
 from replan.runs.home import open_home
 from runtime.host.wakeup import WakeSockets
-from runtime.journal.postgres.waking import Listening
+from runtime.journal.postgres.transaction import Listening
 from tests.cli.samples import PROBLEM
 from tests.support.postgres import PASSWORD
 

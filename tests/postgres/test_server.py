@@ -25,8 +25,7 @@ from runtime.journal.postgres import connecting, schema
 from runtime.journal.postgres.address import parse_address
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.journal import open_postgres
-from runtime.journal.postgres.transaction import begun
-from runtime.journal.postgres.waking import Listening
+from runtime.journal.postgres.transaction import Listening, begun
 from tests.contracts.toy_events import CODEC, RUNNING, Noted, counted, driven
 from tests.postgres.checker import check_database
 from tests.support.postgres import PASSWORD

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actors.quantities.decimal_marks import decimal_mark, language_of, mark_of_language
 from actors.quantities.numerals import fold
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode, plain
-from actors.quantities.read_value import VALUE_CHARACTERS_MAX, read_value
+from actors.quantities.quoted import VALUE_CHARACTERS_MAX, read_value
 from actors.quantities.units import UnitTable
 from actors.quantities.written import TEXT_MAX, written_numbers
 

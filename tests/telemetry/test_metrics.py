@@ -4,8 +4,7 @@ import pytest
 
 from actors.planning.kind import PLANNING
 from actors.run.calls import Settled
-from replan.telemetry.measures import measures_of
-from replan.telemetry.metrics import Metrics
+from replan.telemetry.metrics import Metrics, measures_of
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.core.measured import LEASE_LOST, measured

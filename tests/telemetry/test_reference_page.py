@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from replan.telemetry import conventions, measures, metrics
+from replan.telemetry import conventions, metrics
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "telemetry.md").read_text()
 CONSTANTS = {
     value
-    for module in (conventions, measures, metrics)
+    for module in (conventions, metrics)
     for name, value in vars(module).items()
     if name.isupper() and isinstance(value, str) and "." in value and value != conventions.OWN
 }

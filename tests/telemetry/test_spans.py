@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.runs.home import open_home
-from replan.telemetry.measures import measures_of
+from replan.telemetry.metrics import measures_of
 from replan.telemetry.spans import Trace, spans_of
 from runtime.core.trace_ids import span_id, trace_id
 from runtime.journal.port import RunFilter

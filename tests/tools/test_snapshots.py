@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from actors.run.tools import ToolOutcome
-from actors.tools import git_commands, listing, repository
+from actors.tools import listing, repository
 from actors.tools.snapshot_texts import Snapshot, bounded_paths, ref_of, snapshot_taken, snapshot_use, touched
 from actors.tools.uses import NO_TOOLS
 
@@ -252,7 +252,7 @@ WAITS = {
 @pytest.mark.parametrize("name", WAITS)
 async def test_a_repository_that_makes_git_wait_costs_one_time_limit_for_all_commands(bench, repo, monkeypatch, name):
     pipe, settings, command = WAITS[name]
-    monkeypatch.setattr(git_commands, "SECONDS", 0.5)
+    monkeypatch.setattr(repository, "SECONDS", 0.5)
     os.mkfifo(repo / pipe)
     with (repo / ".git" / "config").open("a") as config:
         config.write(settings)

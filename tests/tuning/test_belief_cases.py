@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from actors.policy.belief_table import Agreement
 from actors.policy.history import NOTHING, Past
+from actors.policy.table import Agreement
 from replan.experiments.preparation import prepare
 from replan.experiments.simulation import simulate_run
 from replan.tuning.belief_estimate import Accepted

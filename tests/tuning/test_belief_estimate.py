@@ -10,8 +10,8 @@ import pytest
 
 from actors.config.loader import load_policy
 from actors.policy.belief import BeliefModel
-from actors.policy.belief_table import Agreement
 from actors.policy.history import Came, Past
+from actors.policy.table import Agreement
 from actors.search.graph import Graph, StepBudget
 from replan.setup.data_files import data_root
 from replan.tuning.belief_estimate import (

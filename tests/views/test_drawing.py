@@ -1,6 +1,6 @@
 """Graphs as drawings."""
 
-from actors.acquisition.path_tree import path_flow
+from actors.acquisition.views import path_flow
 from actors.plans.plan_flow import plan_flow
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from replan.views.drawing import HEIGHT, NODES_MAX, draw

@@ -12,7 +12,7 @@ import trio
 from standardwebhooks import WebhookVerificationError
 
 from replan.runs.options import DriveOptions
-from replan.webhooks import posting, sender
+from replan.webhooks import sender
 from replan.webhooks.messages import message_id
 from runtime.drive.options import Stop
 from tests.cli.samples import PROBLEM
@@ -149,7 +149,7 @@ async def test_what_is_not_taken_is_sent_again_with_the_same_id_and_a_new_signat
 
 
 async def test_a_slow_receiver_holds_up_neither_runs_nor_messages_of_other_runs(tmp_path, quick, receiver, monkeypatch):
-    monkeypatch.setattr(posting, "POST_SECONDS", 1.0)
+    monkeypatch.setattr(sender, "POST_SECONDS", 1.0)
     first = []
 
     def behave(number):

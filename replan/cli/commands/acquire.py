@@ -96,8 +96,8 @@ def acquire(
 
 def _explain(name: str, *, as_json: bool) -> int:
     """Print where each field of a profile comes from. Return the exit code."""
+    from actors.acquisition.profile import outline_json, outline_lines
     from actors.acquisition.profile_check import load_profile
-    from actors.acquisition.profile_outline import outline_json, outline_lines
     from replan.cli.terminal.console import print_json, show
     from replan.setup.data_files import data_root
 

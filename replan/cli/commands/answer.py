@@ -60,8 +60,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
     from replan.cli.home import opened
     from replan.cli.reading import named_or_newest, run_named
     from replan.cli.terminal.console import print_json
-    from replan.runs.asked import check_heard, questions_of
-    from replan.runs.inbox import split
+    from replan.runs.inbox import check_heard, questions_of, split
 
     async with opened(invocation) as engine:
         if last:
@@ -87,8 +86,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
 
 async def _only_question(engine: Engine, run: str) -> str:
     """Return the id of the only open question of a run. Raises `UsageProblem` where there is none, or a choice."""
-    from replan.runs.asked import questions_of
-    from replan.runs.inbox import split
+    from replan.runs.inbox import questions_of, split
 
     names = [split(question["id"])[1] for question in await questions_of(engine, run)]
     if not names:

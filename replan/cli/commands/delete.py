@@ -25,7 +25,7 @@ async def _delete(invocation: Invocation, wanted: str, force: bool, as_json: boo
     from replan.cli.home import opened
     from replan.cli.reading import run_named
     from replan.cli.terminal.console import notice, print_json
-    from replan.runs.deleting import delete_run
+    from replan.runs.archiving import delete_run
 
     async with opened(invocation) as engine:
         run = await run_named(engine, wanted)

@@ -36,7 +36,7 @@ async def _prune(invocation: Invocation, older_than: float, ended: bool, dry_run
     from replan.cli.home import opened
     from replan.cli.terminal.console import notice, print_json
     from replan.cli.terminal.plain import print_text
-    from replan.runs.deleting import prune
+    from replan.runs.archiving import prune
 
     async with opened(invocation) as engine:
         runs = await prune(engine, time.time() - older_than, ended=ended, dry_run=dry_run)

@@ -55,10 +55,10 @@ async def _questions(reader: Reading, name: str | None, *, last: bool) -> list[d
     from replan.views.errors import line_of_error
 
     if last or name is not None:
-        from replan.runs.asked import questions_of
+        from replan.runs.inbox import questions_of
 
         return await questions_of(reader, await named_or_newest(reader, name))
-    from replan.runs.asked import all_questions
+    from replan.runs.inbox import all_questions
 
     asked = await all_questions(reader)
     for run, error in asked.problems:

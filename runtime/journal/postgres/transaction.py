@@ -2,11 +2,17 @@
 
 Locks are taken in one order by all processes: texts by hash, runs by number, and the totals of days last. Statements
 go to the server together; so a group of any size costs three round trips.
+
+The notices that wake hosts carry nothing, and one that is lost costs a polling interval. The connection that listens
+must not go through a pooler, which would hand its session to others.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import psycopg
+import trio
 
 from runtime.core.daily_budget import HomeBudget, day_of
 from runtime.core.errors import JournalError
@@ -14,12 +20,24 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, seal
 from runtime.journal.head import CHANGING, COLUMNS, RunHead, checked, read_head
 from runtime.journal.port import InboxItem
+from runtime.journal.postgres.address import Address
 from runtime.journal.postgres.batch import Answer, Batch
-from runtime.journal.postgres.connecting import BEGIN, BEGIN_SNAPSHOT, NOW, VERSION_NOW, Connection, Cursor, Link, end
+from runtime.journal.postgres.connecting import (
+    BEGIN,
+    BEGIN_SNAPSHOT,
+    NOW,
+    VERSION_NOW,
+    Connection,
+    Cursor,
+    Link,
+    connect,
+    end,
+)
 from runtime.journal.postgres.group import Group, TenantDay
 from runtime.journal.postgres.reading import message
 from runtime.journal.rules import Work
 from runtime.journal.versions import check_version
+from runtime.logs import log
 
 CHANNEL = "replan_journal"
 """The channel on which hosts listen."""
@@ -249,3 +267,56 @@ def posted_row(number: int, run: str, item: InboxItem) -> tuple[Any, ...]:
 def record_row(number: int, row: Stored, last: bool) -> tuple[Any, ...]:
     """Return the values of `RECORD`."""
     return (number, *row[:4], last, *row[4:])
+
+
+RETRY_SECONDS = 5.0
+"""The pause before another try to listen."""
+
+
+class Listening:
+    """Wakes the hosts of a journal; committed transactions notify, so that `wake` has nothing left to do."""
+
+    def __init__(self, address: Address) -> None:
+        """Take the address of the server itself."""
+        self._address = address
+
+    def wake(self) -> None:
+        """Do nothing: the transaction that made the work has notified every host."""
+
+    async def listen(
+        self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Call `callback` at every notice, until this is cancelled; meanwhile hosts poll where nothing can be heard."""
+        task_status.started()
+        reported = False
+        while True:
+            try:
+                await self._listen_on_one(callback)
+            except (psycopg.Error, OSError) as error:
+                if not reported:
+                    reason = self._address.shown(str(error))
+                    log.get_logger("host").warning("journal.not_listening", reason=reason)
+                reported = True
+            await trio.sleep(RETRY_SECONDS)
+
+    async def _listen_on_one(self, callback: Callable[[], object]) -> None:
+        """Listen on one connection until it breaks. Raises `psycopg.Error`, `OSError`."""
+        connection = await trio.to_thread.run_sync(self._connect)
+        try:
+            while True:
+                callback()  # Also at first, for what was notified before.
+                await trio.lowlevel.wait_readable(connection.pgconn.socket)
+                connection.pgconn.consume_input()
+                while connection.pgconn.notifies() is not None:
+                    pass
+        finally:
+            connection.close()
+
+    def _connect(self) -> Connection:
+        connection = connect(self._address)
+        try:
+            connection.execute(f"LISTEN {CHANNEL}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection

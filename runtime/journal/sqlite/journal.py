@@ -19,24 +19,139 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec
 from runtime.journal import folder
+from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.group_commit import GROUP_MAX
 from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, Journal
 from runtime.journal.raw import Reader
-from runtime.journal.rules import Change, Work
+from runtime.journal.rules import Change, Work, may_hold
+from runtime.journal.slots import Slots, granted
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
-from runtime.journal.sqlite.cursors import SqliteCursors
 from runtime.journal.sqlite.failures import explain
 from runtime.journal.sqlite.raw import delete_runs, survey
 from runtime.journal.sqlite.reading import in_one_snapshot
 from runtime.journal.sqlite.rows import SqliteReader
-from runtime.journal.sqlite.slots import SqliteSlots
 from runtime.journal.sqlite.writer import Writer, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.validation import check_text
+
+_OTHERS = "SELECT held, wanted FROM slots WHERE provider = ? AND host <> ? AND until > ?"
+_TAKE = "INSERT OR REPLACE INTO slots VALUES (?, ?, ?, ?, ?)"
+_DROP = "DELETE FROM slots WHERE provider = ? AND (host = ? AND ? OR until <= ?)"
+
+
+class SqliteSlots:
+    """The methods of `runtime.journal.slots.CallSlots`."""
+
+    _clock: Clock
+    _writing: Writer
+
+    async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
+        """As `CallSlots.take_slots`."""
+        check_text(provider, "provider")
+        check_text(host, "host")
+        now = self._clock.now()
+
+        def work(connection: apsw.Connection) -> int:
+            others = [Slots(int(held), int(want)) for held, want in connection.execute(_OTHERS, (provider, host, now))]
+            held = granted(using, wanted, most, others)
+            if wanted or held:
+                connection.execute(_TAKE, (provider, host, held, wanted, now + ttl))
+            connection.execute(_DROP, (provider, host, not (wanted or held), now))
+            return held
+
+        return await self._writing.do(work)
+
+
+_HOLD = (
+    "INSERT INTO cursors VALUES (?, ?, ?)"
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until"
+)
+_PASSED = "runs r LEFT JOIN positions p ON p.cursor = ? AND p.run = r.id"
+_BEHIND = (
+    "SELECT r.id, r.run, r.kind, r.format, coalesce(p.seq, 0), r.last_seq"  # noqa: S608 -- names of our own
+    f" FROM {_PASSED} WHERE r.id > ? AND r.last_seq > coalesce(p.seq, 0) ORDER BY r.id LIMIT ?"
+)
+_MOVE = (
+    "INSERT INTO positions SELECT ?, id, min(?, last_seq) FROM runs WHERE run = ?"
+    " ON CONFLICT (cursor, run) DO UPDATE SET seq = max(seq, excluded.seq)"
+)
+_UNDRIVEN = "CASE WHEN a.at <= ? AND (owner IS NULL OR lease_end <= ?) THEN updated END"
+_TALLY = (
+    f"SELECT kind, status, count(*), min(waiting_since), min({_UNDRIVEN})"  # noqa: S608 -- names of our own
+    " FROM runs r LEFT JOIN agenda a ON a.run = r.id GROUP BY kind, status ORDER BY kind, status"
+)
+
+
+class SqliteCursors:
+    """The methods of `runtime.journal.cursors.Cursors`."""
+
+    _clock: Clock
+    _writing: Writer
+    _reading: ConnectionThread[apsw.Connection]
+
+    async def hold_cursor(
+        self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
+    ) -> bool:
+        """As `Cursors.hold_cursor`."""
+        check_text(name, "name")
+        check_text(owner, "owner")
+        now = self._clock.now()
+
+        def work(connection: apsw.Connection) -> bool:
+            held = [*connection.execute("SELECT owner, until FROM cursors WHERE name = ?", (name,))]
+            for holder, until in held:
+                if not may_hold(holder, until, owner, now, dead):
+                    return False
+            connection.execute(_HOLD, (name, owner, now + ttl))
+            for status in sorted(skip) if not held else ():
+                passed = "INSERT INTO positions SELECT ?, id, last_seq FROM runs WHERE status = ?"
+                connection.execute(passed, (name, status))
+            return True
+
+        return await self._writing.do(work)
+
+    async def leave_cursor(self, name: str, owner: str) -> None:
+        """As `Cursors.leave_cursor`."""
+        statement = "UPDATE cursors SET owner = NULL WHERE name = ? AND owner = ?"
+
+        def work(connection: apsw.Connection) -> None:
+            connection.execute(statement, (name, owner))
+
+        await self._writing.do(work)
+
+    async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
+        """As `Cursors.move_cursor`."""
+
+        def work(connection: apsw.Connection) -> bool:
+            if not [*connection.execute("SELECT 1 FROM cursors WHERE name = ? AND owner = ?", (name, owner))]:
+                return False
+            for run, seq in positions.items():
+                connection.execute(_MOVE, (name, seq, run))
+            return True
+
+        return await self._writing.do(work)
+
+    async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
+        """As `Cursors.behind`."""
+
+        def work(connection: apsw.Connection) -> list[Behind]:
+            return [Behind(*row) for row in connection.execute(_BEHIND, (name, beyond, limit))]
+
+        return await self._reading.do(work)
+
+    async def tally(self) -> list[Tally]:
+        """As `Cursors.tally`."""
+        now = self._clock.now()
+
+        def work(connection: apsw.Connection) -> list[Tally]:
+            return [Tally(*row) for row in connection.execute(_TALLY, (now, now))]
+
+        return await self._reading.do(work)
+
 
 E = TypeVar("E")
 T = TypeVar("T")
