@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field, StringConstraints
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error
 from actors.guards.composite import Composite, Guard, Name
-from actors.search.strategies.selection import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
+from actors.search.strategies.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
 
 COUNT_MAX = 100_000
 """The largest count of attempts or calls; a larger one is taken for a typing error."""

@@ -23,7 +23,7 @@ from actors.run.settings import SettingsChanged, timeout_after
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
-from actors.search.strategies.selection import SINGLE_BRANCH, read_search
+from actors.search.strategies.notation import SINGLE_BRANCH, read_search
 from runtime.core.events import Value, text_hash
 from runtime.core.ledger import Price
 

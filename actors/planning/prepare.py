@@ -18,7 +18,7 @@ from actors.policy.cause import CLASSIFIER
 from actors.policy.table import ROLES, Policy, unknown_names
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, checked_limits, ledger_limits
-from actors.search.strategies.selection import read_search
+from actors.search.strategies.notation import read_search
 from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
 from actors.values.given import Given

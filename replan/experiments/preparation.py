@@ -15,7 +15,7 @@ from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.policy.table import Policy
 from actors.run.kind import Setup
-from actors.search.strategies.selection import NUMBERS, UnknownSearch, read_search
+from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.profile import Profile, load_profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World

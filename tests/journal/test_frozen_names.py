@@ -32,7 +32,7 @@ from actors.policy.table import Agreement, BacktrackLevel, BeliefTable, Person, 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
-from actors.search.strategies.selection import NUMBERS
+from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer
