@@ -11,7 +11,7 @@ from actors.acquisition.result import Result as AcquisitionResult
 from actors.guards.port import AnyGuard
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
-from replan.api.handle import beside_the_loop, driven
+from replan.api.driving import beside_the_loop, driven
 from replan.api.loops import blocking, named_limits, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
 from replan.runs.acquiring import prepare_to_acquire

@@ -18,7 +18,8 @@ from actors.plans.proved_plan import ProvedPlan
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
-from replan.api.handle import Run, beside_the_loop, driven
+from replan.api.driving import beside_the_loop, driven
+from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving, placed
 from replan.api.runs import KEYWORDS, attached_to, prepared_run

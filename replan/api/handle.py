@@ -3,14 +3,13 @@
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import trio
 
 from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
-from replan.api.loops import running_loop
 from replan.api.options import Ask, Driving
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
@@ -262,25 +261,3 @@ def _answer(answer: object) -> str:
         cause = f"an answer is text, or None for none, not {type(answer).__name__}"
         raise UsageProblem(cause, place="ask", hint=f"the run waits; `{program()} answer` goes on with it")
     return answer.strip()
-
-
-@asynccontextmanager
-async def driven(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
-    """Drive a run for the length of a block, in the caller's kind of event loop."""
-    if running_loop() == "asyncio":
-        from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
-
-        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how, is_new=is_new)
-    else:
-        opened = drive_in_trio(TrioRun(run, is_new=is_new), begin, how)
-    async with opened as handle:
-        yield handle
-
-
-async def beside_the_loop(work: Callable[[], T]) -> T:
-    """Do work that reads files: in an asyncio program in a thread, since its event loop also serves others."""
-    if running_loop() != "asyncio":
-        return work()
-    import asyncio  # noqa: PLC0415 - a trio program does not need it
-
-    return await asyncio.to_thread(work)

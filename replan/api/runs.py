@@ -13,7 +13,8 @@ from actors.planning.result import Result
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.attachments import Attachment
-from replan.api.handle import Run, beside_the_loop, driven
+from replan.api.driving import beside_the_loop, driven
+from replan.api.handle import Run
 from replan.api.loops import blocking, in_any_loop, named_limits, same_parameters
 from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, check_types, driving, placed
 from replan.runs.changes import Changes, post_changes

@@ -1,35 +1,41 @@
 """The engine: starts, resumes, reads and cancels the runs of one journal, whatever their kinds."""
 
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import trio
+
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
-from actors.run.kind import PreparedRun
+from actors.run.ids import parent_of
+from actors.run.kind import ChildRun, PreparedRun, Resources
 from actors.run.questions import Via
 from actors.run.result import RunResult
+from actors.run.state import RunState
+from actors.run.waits import WaitRequested
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
-from replan.runs.children import cancel_children
 from replan.runs.families import check_own
 from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
-from replan.runs.models import Shared, is_stateless, open_model
+from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
 from replan.runs.reader import Reading
-from replan.runs.resources import resources_for
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
 from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
 from replan.setup.webhook import WebhookEntry
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
+from runtime.core.events import text_hash
 from runtime.drive.actor import Actor
 from runtime.drive.offline import admit
 from runtime.drive.options import Admission, Ending, LeaseTerms
@@ -38,8 +44,10 @@ from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement, Posted
+from runtime.logs import log
 from runtime.models.limiter import CallLimiter
-from runtime.models.probe import Probes
+from runtime.models.port import Fault
+from runtime.models.probe import Askable, Probes
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
@@ -328,3 +336,141 @@ class Engine(Reading):
         """Return the terms that this process holds runs on."""
         terms = LeaseTerms(owner=identity(), dead=is_dead)
         return terms if self.lease_seconds is None else replace(terms, ttl=self.lease_seconds)
+
+
+FRESH_SECONDS = 900.0
+"""How long the answer of a provider that is down is taken by runs that nobody stays for."""
+
+
+def resources_for(engine: Engine, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
+    """Return the resources of a run whose model, of a name as after `--model`, is open; None for none."""
+    asked: Any = model.model if isinstance(model, WatchedModel) else model
+    provider = None if model_name is None else provider_of(model_name, engine.environment)
+
+    async def drive(child: ChildRun) -> Any:
+        alike = DriveOptions(stop=options.stop, at_once=options.at_once)
+        return await drive_child(engine, child, (model_name, model), alike)
+
+    async def probe(wait: WaitRequested) -> Fault | None:
+        # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
+        fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
+        name = f"{provider} {model_name}"
+        return await engine.probes.ask(name, asked, wait.fault, fresh=fresh, clock=engine.clock)
+
+    return Resources(
+        model=model,
+        clock=engine.clock,
+        drive_child=drive,
+        registry=engine.registry,
+        root=engine.root,
+        environment=engine.environment,
+        home=locate_home(engine.environment).folder,
+        threads=engine.threads,
+        probe=probe if isinstance(asked, Askable) else None,
+        slot=nullcontext if provider is None else engine.limiter.for_run(provider),
+    )
+
+
+HELD_SECONDS = 0.5
+"""How long a run waits before it tries again to claim a child run that is held."""
+
+
+async def drive_child(
+    engine: Engine, child: ChildRun, shared: tuple[str | None, Any], options: DriveOptions
+) -> Any | None:
+    """Drive a child run as `actors.run.kind.DriveChild` says.
+
+    `shared` is the parent's model, by its name and opened: a child that names the same uses it.
+    """
+    while True:
+        try:
+            return await _drive_as_read(engine, child, shared, options)
+        except RunExists:
+            continue  # An earlier driver of the parent, which has lost it, has begun the child meanwhile.
+
+
+async def _drive_as_read(
+    engine: Engine, child: ChildRun, shared: tuple[str | None, Any], options: DriveOptions
+) -> Any | None:
+    """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
+    admission = None
+    try:
+        loaded = await engine.read(child.run)
+    except RunNotFound:
+        kind = engine.kinds.named(child.kind)
+        placement = (await engine.journal.row(parent_of(child.run))).placement
+        admission = Admission(child.title, kind.name, kind.format, placement)
+        loaded = Loaded(kind, kind.machine.initial(), [])
+    common = loaded.kind.run_state(loaded.state)
+    if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):
+        return loaded.state
+    if child.change and loaded.started:
+        body = json.dumps(dict(child.change))
+        await engine.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
+        loaded = replace(loaded, state=await engine.with_inbox(child.run, loaded))
+    first = None if loaded.started else child.first(engine.clock.now())
+    state = loaded.state if first is None else started(loaded.kind, first)
+    drive = partial(_drive, engine, child.run, loaded, state=state, options=options, first=first, admission=admission)
+    name = loaded.kind.model(state)
+    if name == shared[0]:
+        return await drive(model=shared[1])
+    async with engine.model(name, loaded.replies) as model:
+        return await drive(model=model)
+
+
+def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
+    """Tell whether a finished child run is driven again: it has failed, or its deadline is set anew.
+
+    Child and parent end by the same deadline, in either order.
+    """
+    end, deadline = common.finished, common.ledger.limits.deadline
+    if end is None or end.reopened_by == "resume":
+        return at_once and end is not None and end.cause != "home_budget"
+    passed = deadline is not None and common.now >= deadline
+    return end.reopened_by == "limits" and passed and child.change.get("deadline", deadline) != deadline
+
+
+async def _drive(
+    engine: Engine,
+    run: str,
+    loaded: Loaded,
+    *,
+    state: Any,
+    options: DriveOptions,
+    model: Any,
+    first: Any,
+    admission: Admission | None,
+) -> Any | None:
+    kind = loaded.kind
+    async with engine.actors(kind, state, model, options) as actors:
+        supervisor = engine.supervisor(run, kind, actors, options, snapshot=loaded.snapshot, admission=admission)
+        ending = None
+        while ending is None:
+            try:
+                ending = await supervisor.drive(first)
+            except Held:  # For a moment: by a `cancel`, or by a killed driver whose lease has not run out.
+                await trio.sleep(HELD_SECONDS)
+    await cancel_children(engine, kind, run, supervisor.state)
+    common = kind.run_state(supervisor.state)
+    if common is not None and common.parked_cause:
+        raise Halted(common.parked_cause, f"run {run}: {common.parked_reason}")
+    waits = common is not None and common.outage is not None and not common.parked
+    return supervisor.state if ending is Ending.FINISHED or waits else None
+
+
+async def cancel_children(engine: Engine, kind: AnyKind, run: str, state: Any) -> None:
+    """End the children of a run whose end is final that were withdrawn before they ended.
+
+    If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
+    """
+    common = kind.run_state(state)
+    if common is None or common.finished is None or not (common.over and common.finished.final):
+        return
+    try:
+        for child in kind.children(state):
+            with suppress(RunNotFound, Held, KindUnknown):  # A driver that holds one finds its parent finished.
+                await engine.end_cancelled(child)
+    except JournalError as error:
+        if not error.passing:
+            raise
+        log.get_logger("run").warning("children.kept", run_id=run, reason=str(error))

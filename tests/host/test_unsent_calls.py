@@ -134,7 +134,7 @@ def _use_slow_model(monkeypatch):
         async def complete(self, request):
             await trio.sleep(1000)
 
-    monkeypatch.setattr("replan.runs.resources.provider_of", lambda name, environment: "here")
+    monkeypatch.setattr("replan.runs.engine.provider_of", lambda name, environment: "here")
     monkeypatch.setattr("replan.runs.engine.open_model", lambda name, **_: nullcontext(SlowModel()))
     monkeypatch.setattr("actors.planning.actors._generator", lambda pair, asking, registry: asking)
 

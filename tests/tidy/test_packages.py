@@ -1,4 +1,4 @@
-"""Packages form no circles: within each of the three top packages, imports between folders go one way."""
+"""Imports form no circles: between folders within each of the three top packages, and between files anywhere."""
 
 import ast
 import itertools
@@ -33,17 +33,30 @@ def package_imports(sources):
     return graph
 
 
+def module_imports(sources):
+    """Return which modules each module imports, also inside functions and for types only, as `package_imports` does."""
+    names = {module.dotted for module in sources}
+    return {
+        module.dotted: {
+            name: f"{module.name}:{line}"
+            for line, name in module.imports()
+            if name in names - {module.dotted} and not module.name.endswith("/__init__.py")
+        }
+        for module in sources
+    }
+
+
 def find_cycle(graph):
-    """Return one cycle of packages as a list whose first entry is repeated at its end, or None."""
+    """Return one cycle of packages or modules as a list whose first entry is repeated at its end, or None."""
     done, path = set(), []
 
-    def visit(package):
-        if package in path:
-            return [*path[path.index(package) :], package]
-        if package in done:
+    def visit(name):
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
             return None
-        path.append(package)
-        for imported in sorted(graph[package]):
+        path.append(name)
+        for imported in sorted(graph[name]):
             if cycle := visit(imported):
                 return cycle
         done.add(path.pop())
@@ -54,12 +67,13 @@ def find_cycle(graph):
 
 def explain(graph, cycle):
     """Return the cycle as text, with the import behind each of its arrows."""
-    arrows = (f"{package} -> {other} ({graph[package][other]})" for package, other in itertools.pairwise(cycle))
-    return "packages import each other: " + ", ".join(arrows)
+    arrows = (f"{name} -> {other} ({graph[name][other]})" for name, other in itertools.pairwise(cycle))
+    return "imports form a circle: " + ", ".join(arrows)
 
 
-def test_no_package_imports_itself_through_others():
-    graph = package_imports(SOURCES)
+@pytest.mark.parametrize("imports", [package_imports, module_imports])
+def test_no_package_and_no_module_imports_itself_through_others(imports):
+    graph = imports(SOURCES)
     cycle = find_cycle(graph)
     assert cycle is None, explain(graph, cycle)
 
@@ -67,9 +81,11 @@ def test_no_package_imports_itself_through_others():
 class _Planted(Module):
     """A source file with one more import than it has."""
 
+    line = "from runtime.drive.supervisor import Supervisor"
+
     @property
     def tree(self):
-        return ast.parse(f"from runtime.drive.supervisor import Supervisor\n{self.source}")
+        return ast.parse(f"{self.line}\n{self.source}")
 
     @property
     def nodes(self):
@@ -83,6 +99,19 @@ def test_a_planted_import_is_found_and_its_cycle_is_named():
     message = explain(graph, find_cycle(graph))
     assert "runtime.core -> runtime.drive (runtime/core/ledger.py:1)" in message
     assert "runtime.drive -> runtime.core" in message
+
+
+class _PlantedForTypes(_Planted):
+    line = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from actors.search.moves import choose"
+
+
+def test_a_planted_import_for_types_only_is_found():
+    """The test above can fail by an import that no program ever does."""
+    name = "actors/search/graph.py"
+    sources = [_PlantedForTypes(module.name) if module.name == name else module for module in SOURCES]
+    graph = module_imports(sources)
+    message = explain(graph, find_cycle(graph))
+    assert f"actors.search.graph -> actors.search.moves ({name}:3)" in message
 
 
 @pytest.mark.parametrize("package", PACKAGES)
