@@ -9,7 +9,8 @@ process group of its own; `function_tool` runs a Python function, sync or async,
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,10 +22,12 @@ from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutc
 from runtime.core.crash_points import reached
 from runtime.drive.actor import Actor
 from runtime.drive.envelope import Envelope
-from runtime.process.group import CommandNotStarted, GatedProcess, end_group, start_gated
+from runtime.process.group import CommandNotStarted, Exit, GatedProcess, end_group, start_gated
 
 OUTPUT_CHARACTERS_MAX = 1024 * 1024
 """Characters of a function's result that are kept."""
+REASON_CHARACTERS_MAX = 500
+"""Characters of an exception's type and message that are kept."""
 TOOLS_SIDE_BY_SIDE = 16
 """Calls of one tool that one run makes at a time."""
 
@@ -138,34 +141,19 @@ def command_tool(
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
         async with start_gated(arguments_of(arguments), folder=folder, environment=environment) as process:
-            yield _CommandCall(process)
+            yield ProgramCall(process, _ended)
 
     return Tool(name, prepare)
 
 
-@dataclass(frozen=True, slots=True)
-class _CommandCall:
-    """A call of a program, which waits behind its gate until the call is recorded."""
-
-    gated: GatedProcess
-    """The process that waits, and becomes the program."""
-
-    @property
-    def process(self) -> str:
-        """The name of the leader of its process group."""
-        return self.gated.name
-
-    async def run(self) -> ToolResult:
-        """Run it to its end."""
-        try:
-            done = await self.gated.run()
-        except CommandNotStarted as error:
-            return ToolResult(ToolOutcome.PERMANENT, reason=str(error))
-        output = done.output.decode(errors="replace")
-        if done.code == 0:
-            return ToolResult(ToolOutcome.SUCCEEDED, output)
-        how = f"exit code {done.code}" if done.code > 0 else f"ended by signal {-done.code}"
-        return ToolResult(ToolOutcome.FAILED, output, how)
+def _ended(end: Exit | CommandNotStarted) -> ToolResult:
+    if isinstance(end, CommandNotStarted):
+        return ToolResult(ToolOutcome.PERMANENT, reason=str(end))
+    output = end.output.decode(errors="replace")
+    if end.code == 0:
+        return ToolResult(ToolOutcome.SUCCEEDED, output)
+    how = f"exit code {end.code}" if end.code > 0 else f"ended by signal {-end.code}"
+    return ToolResult(ToolOutcome.FAILED, output, how)
 
 
 def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Awaitable[str]]) -> Tool:
@@ -177,19 +165,55 @@ def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Await
 
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
-        yield _FunctionCall(function, arguments)
+        yield FunctionCall(function, (arguments,))
 
     return Tool(name, prepare)
 
 
-@dataclass(frozen=True, slots=True)
-class _FunctionCall:
-    """A call of a Python function."""
+def _returned(value: Any) -> ToolResult:
+    return ToolResult(ToolOutcome.SUCCEEDED, str(value)[:OUTPUT_CHARACTERS_MAX])
 
-    function: Callable[[Mapping[str, Any]], str | Awaitable[str]]
+
+@dataclass(frozen=True, slots=True)
+class ProgramCall:
+    """A call of a program, which waits behind its gate until the call is recorded."""
+
+    gated: GatedProcess
+    """The process that waits, and becomes the program."""
+    result_of: Callable[[Exit | CommandNotStarted], ToolResult]
+    """What the program's end comes to, or that it could not be executed."""
+
+    @property
+    def process(self) -> str:
+        """The name of the leader of its process group."""
+        return self.gated.name
+
+    async def run(self) -> ToolResult:
+        """Run it to its end."""
+        try:
+            return self.result_of(await self.gated.run())
+        except CommandNotStarted as error:
+            return self.result_of(error)
+
+
+def _always_failed(_: Exception) -> ToolOutcome:
+    return ToolOutcome.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A call of a Python function, sync or async."""
+
+    function: Callable[..., Any | Awaitable[Any]]
     """The function."""
-    arguments: Mapping[str, Any]
-    """The arguments of the call."""
+    positional: tuple[Any, ...]
+    """Its positional arguments."""
+    named: Mapping[str, Any] = field(default_factory=dict)
+    """Its keyword arguments."""
+    result_of: Callable[[Any], ToolResult] = _returned
+    """What a returned value comes to."""
+    outcome_of: Callable[[Exception], ToolOutcome] = _always_failed
+    """What an exception comes to; its type and message are the reason."""
 
     @property
     def process(self) -> str:
@@ -197,12 +221,14 @@ class _FunctionCall:
         return ""
 
     async def run(self) -> ToolResult:
-        """Call the function."""
+        """Call the function: an async one in the driver's event loop, a sync one in a worker thread."""
+        call = partial(self.function, *self.positional, **self.named)
         try:
             if iscoroutinefunction(self.function):
-                output = await self.function(self.arguments)
+                value = await call()
             else:
-                output = await anyio.to_thread.run_sync(self.function, self.arguments, abandon_on_cancel=True)
+                value = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - what a user's function raises is the outcome of the call
-            return ToolResult(ToolOutcome.FAILED, reason=f"{type(error).__name__}: {error}".splitlines()[0])
-        return ToolResult(ToolOutcome.SUCCEEDED, str(output)[:OUTPUT_CHARACTERS_MAX])
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            return ToolResult(self.outcome_of(error), reason=reason[:REASON_CHARACTERS_MAX])
+        return self.result_of(value)

@@ -3,10 +3,10 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.handlers.tools import PreparedCall, ProgramCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
@@ -15,7 +15,7 @@ from actors.tools.programs import ProgramMissing, find_programs
 from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
 from actors.tools.specs import CommandSpec, filled
 from actors.tools.workspace import Workspace
-from runtime.process.group import CommandNotStarted, Exit, GatedProcess, start_gated
+from runtime.process.group import CommandNotStarted, Exit, start_gated
 
 
 def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
@@ -41,7 +41,7 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
                     inherited=workspace.lock.inherited,
                     output_bytes_max=spec.output_bytes,
                 )
-                call = _CommandCall(spec, await stack.enter_async_context(gated))
+                call = ProgramCall(await stack.enter_async_context(gated), partial(result_of, spec))
             except CallRefused as refused:
                 call = RefusedCall(refused.result)
             except OSError as error:
@@ -61,31 +61,10 @@ def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[s
     return [*wrap, programs["command"], *(filled(word, arguments) for word in spec.argv[1:])]
 
 
-@dataclass(frozen=True, slots=True)
-class _CommandCall:
-    """A call of a program, which waits behind its gate until the call is recorded."""
-
-    spec: CommandSpec
-    """The tool."""
-    gated: GatedProcess
-    """The process that waits, and becomes the program."""
-
-    @property
-    def process(self) -> str:
-        """The name of the leader of its process group."""
-        return self.gated.name
-
-    async def run(self) -> ToolResult:
-        """Run it to its end."""
-        try:
-            done = await self.gated.run()
-        except CommandNotStarted as error:
-            return refused_by_system(error, "it cannot be started").result
-        return result_of(self.spec, done)
-
-
-def result_of(spec: CommandSpec, done: Exit) -> ToolResult:
-    """Return what the end of a program comes to."""
+def result_of(spec: CommandSpec, done: Exit | CommandNotStarted) -> ToolResult:
+    """Return what the end of a program comes to, or that it could not be executed."""
+    if isinstance(done, CommandNotStarted):
+        return refused_by_system(done, "it cannot be started").result
     output = kept(done.output, done.dropped, spec.output_bytes)
     if done.code == 0:
         if spec.failure_pattern and matches_line(spec.failure_pattern, output):

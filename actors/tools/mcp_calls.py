@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.handlers.tools import REASON_CHARACTERS_MAX, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
 from actors.tools.binding import environment_of
@@ -19,9 +19,6 @@ from actors.tools.specs import McpSpec
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CommandNotStarted, GatedProcess, start_gated
-
-REASON_CHARACTERS_MAX = 500
-"""Characters of a reason that are kept."""
 
 
 def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:

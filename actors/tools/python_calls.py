@@ -5,16 +5,13 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from inspect import iscoroutinefunction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
-
-from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.arguments import check_arguments, ready
 from actors.tools.command_calls import kept
@@ -112,10 +109,6 @@ def _run(file: Path, sha256: str) -> dict[str, Any]:
     return vars(module)
 
 
-REASON_CHARACTERS_MAX = 500
-"""Characters of an exception's message that are kept."""
-
-
 def python(spec: PythonSpec, workspace: Workspace) -> Tool:
     """Return a Python tool. The function is called as `function(workspace, **arguments)`, `workspace` a `pathlib.Path`.
 
@@ -135,7 +128,8 @@ def python(spec: PythonSpec, workspace: Workspace) -> Tool:
                 function = load_function(spec)
             except CodeUnusable as error:
                 raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
-            call = _FunctionCall(spec, function, workspace.folder, _with_paths(spec, arguments, workspace.folder))
+            named = _with_paths(spec, arguments, workspace.folder)
+            call = FunctionCall(function, (workspace.folder,), named, partial(_result_of, spec), _outcome_of)
         except CallRefused as refused:
             call = RefusedCall(refused.result)
         yield call
@@ -148,45 +142,13 @@ def _with_paths(spec: PythonSpec, arguments: Mapping[str, Any], folder: Path) ->
     return {name: folder / value if name in paths else value for name, value in arguments.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _FunctionCall:
-    """A call of a Python function."""
-
-    spec: PythonSpec
-    """The tool."""
-    function: Callable[..., Any | Awaitable[Any]]
-    """The function."""
-    folder: Path
-    """The workspace's folder."""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    """The arguments by name."""
-
-    @property
-    def process(self) -> str:
-        """Empty: it runs in this process."""
-        return ""
-
-    async def run(self) -> ToolResult:
-        """Call the function."""
-        try:
-            if iscoroutinefunction(self.function):
-                value = await self.function(self.folder, **self.arguments)
-            else:
-                value = await anyio.to_thread.run_sync(self._call, abandon_on_cancel=True)
-        except Exception as error:  # noqa: BLE001 - what a user's function raises is the outcome of the call
-            lines = f"{type(error).__name__}: {error}".splitlines()
-            return ToolResult(_outcome_of(error), reason=lines[0][:REASON_CHARACTERS_MAX])
-        if value is None or value is True:
-            return ToolResult(ToolOutcome.SUCCEEDED)
-        if isinstance(value, str):
-            return ToolResult(ToolOutcome.SUCCEEDED, kept(value.encode(errors="replace"), 0, self.spec.output_bytes))
-        reason = (
-            "it returned False" if value is False else f"it returned {type(value).__name__}, not text, None or a bool"
-        )
-        return ToolResult(ToolOutcome.FAILED, reason=reason)
-
-    def _call(self) -> Any:
-        return self.function(self.folder, **self.arguments)
+def _result_of(spec: PythonSpec, value: Any) -> ToolResult:
+    if value is None or value is True:
+        return ToolResult(ToolOutcome.SUCCEEDED)
+    if isinstance(value, str):
+        return ToolResult(ToolOutcome.SUCCEEDED, kept(value.encode(errors="replace"), 0, spec.output_bytes))
+    reason = "it returned False" if value is False else f"it returned {type(value).__name__}, not text, None or a bool"
+    return ToolResult(ToolOutcome.FAILED, reason=reason)
 
 
 def _outcome_of(error: Exception) -> ToolOutcome:
