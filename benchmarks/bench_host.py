@@ -37,7 +37,7 @@ from replan.runs.inbox import post_answer  # noqa: E402
 from replan.runs.prepare import prepare_run  # noqa: E402
 from replan.setup.data_files import data_root  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
-from replan.setup.settings import Choice, UserConfig  # noqa: E402
+from replan.setup.settings import ModelChoice, UserConfig  # noqa: E402
 from runtime.core.ledger import Usage  # noqa: E402
 from runtime.models.port import Reply  # noqa: E402
 
@@ -128,7 +128,7 @@ async def fill(home, runs):
         job = prepare_run(
             PROBLEM,
             RunOptions(workflow="option_a"),
-            Choice("bench", Named("bench")),
+            ModelChoice("bench", Named("bench")),
             config=UserConfig(),
             registry=registry(),
             root=data_root(),

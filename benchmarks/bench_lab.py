@@ -28,7 +28,7 @@ from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
 from replan.setup.plugins import registry
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 
 GOAL_CALL, GOAL_DECISION = 0.30, 0.20
 """Milliseconds of a simulated call, and of a decision by the belief, at most."""
@@ -44,7 +44,7 @@ def make_setup(search):
     job = prepare_run(
         PROBLEM,
         RunOptions(search=search),
-        Choice(model, parse_model_spec(model)),
+        ModelChoice(model, parse_model_spec(model)),
         config=UserConfig(),
         registry=known,
         root=data_root(),

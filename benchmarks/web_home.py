@@ -23,7 +23,7 @@ from replan.runs.home import open_home
 from replan.runs.prepare import prepare_run, setup_for
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 from runtime.core.ledger import Usage
 from runtime.models.port import Reply
 
@@ -37,7 +37,7 @@ RECORDS_OF_ATTEMPT = RECORDS_OF_STEP = 5
 """How many records an attempt of the long search, and a step of the long execution, have on average."""
 SIDE_BY_SIDE = 50
 """How many runs are driven at a time."""
-CHOICE = Choice("bench", Named("bench"))
+CHOICE = ModelChoice("bench", Named("bench"))
 ANALYSIS = {
     "problem_type": "bug_fix",
     "language": "python",

@@ -41,7 +41,7 @@ from actors.config.workflow import Workflow  # noqa: E402
 from actors.files.field_docs import describe_models  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
-from actors.planning.events import Outcome  # noqa: E402
+from actors.planning.events import PlanningOutcome  # noqa: E402
 from actors.planning.machine import PlanningMachine  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry  # noqa: E402
@@ -204,7 +204,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel),
     "machine-rules": machine_rules,
-    "outcomes": lambda: _meanings("outcomes", Outcome),
+    "outcomes": lambda: _meanings("outcomes", PlanningOutcome),
     "planted-bugs": planted,
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),

@@ -13,7 +13,7 @@ from runtime.journal.raw import Inspection, RawStore
 from runtime.open_journal import POSTGRES, check_extra
 
 if TYPE_CHECKING:
-    from runtime.journal.postgres.address import Address
+    from runtime.journal.postgres.address import DatabaseAddress
 
 HINT = "sqlite:PATH or postgresql://…"
 
@@ -99,7 +99,7 @@ def _path(url: str) -> Path | None:
     return Path(rest).absolute()
 
 
-def _address(url: str) -> "Address":
+def _address(url: str) -> "DatabaseAddress":
     check_extra()
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from actors.acquisition.planner_state import Calculation, CalculationError, CalculationStep
-from actors.acquisition.profile import Check
+from actors.acquisition.planner_state import CalculatedValue, CalculationError, LatestCalculation
+from actors.acquisition.profile import FormulaCheck
 from actors.acquisition.schema import Schema, names_in, schema_of
 from actors.acquisition.state import State
 from actors.acquisition.values import bounds_of, of_period
@@ -43,7 +43,7 @@ def known_numbers(schema: Schema) -> dict[str, Known]:
     return found
 
 
-def holds(schema: Schema, check: Check, known: Mapping[str, Known]) -> bool | None:
+def holds(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bool | None:
     """Tell whether a check holds of the chosen values; None where it cannot be told, as without a value."""
     values = {name: each.exact for name, each in known.items()}
     match check_holds(check.check, values, schema.units):
@@ -55,7 +55,7 @@ def holds(schema: Schema, check: Check, known: Mapping[str, Known]) -> bool | No
             return None
 
 
-def names_of(check: Check) -> tuple[str, ...]:
+def names_of(check: FormulaCheck) -> tuple[str, ...]:
     """Return the names in a check, each once; none in one that cannot be read."""
     try:
         return parse_check(check.check).names
@@ -104,12 +104,12 @@ def inputs_hash(schema: Schema) -> str:
     return text_hash(json.dumps([known, units], sort_keys=True))[:HASH_LENGTH]
 
 
-def calculate(schema: Schema, count: int) -> Calculation:
+def calculate(schema: Schema, count: int) -> LatestCalculation:
     """Return the profile's calculation from the values as they are; `count` is its number in this round."""
     calculator_spec = schema.profile.calculator
     assert calculator_spec is not None, "the profile has a calculator"
     known = known_numbers(schema)
-    steps: list[CalculationStep] = []
+    steps: list[CalculatedValue] = []
     errors: list[CalculationError] = []
     for name in _order({name: spec.formula for name, spec in calculator_spec.results.items()}):
         spec = calculator_spec.results[name]
@@ -118,7 +118,7 @@ def calculate(schema: Schema, count: int) -> Calculation:
             errors.append(_error(schema, name, spec.formula, result))
             continue
         known[name] = result
-        step = CalculationStep(
+        step = CalculatedValue(
             name=name,
             label=spec.label,
             formula=spec.formula,
@@ -129,7 +129,7 @@ def calculate(schema: Schema, count: int) -> Calculation:
         )
         steps.append(step)
     errors += [error for check in calculator_spec.preconditions if (error := _broken(schema, check, known))]
-    return Calculation(
+    return LatestCalculation(
         status="blocked" if errors else "succeeded",
         count=count,
         inputs_hash=inputs_hash(schema),
@@ -161,7 +161,7 @@ def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
             yield from _fields_behind(schema, inner)
 
 
-def _broken(schema: Schema, check: Check, known: Mapping[str, Known]) -> CalculationError | None:
+def _broken(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> CalculationError | None:
     """Return the error of a precondition that does not hold; None where it holds, or its numbers are missing."""
     if holds(schema, check, known) is not False:
         return None

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from actors.acquisition.profile import Profile
 from actors.prompting.book import PromptBook
-from actors.prompting.render import Template
+from actors.prompting.render import PromptTemplate
 from actors.run.settings import SettingsChanged, for_calls
 from runtime.core.events import Value
 from runtime.core.ledger import Price
@@ -42,9 +42,9 @@ class RunConfig(Value):
         return RunConfig(**{**dict(self), **changes}) if changes else self
 
     @cached_property
-    def templates(self) -> dict[str, Template]:
+    def templates(self) -> dict[str, PromptTemplate]:
         """The prompts by the purpose of the call."""
-        return {name: Template(entry, self.prompts) for name, entry in self.prompts.entries.items()}
+        return {name: PromptTemplate(entry, self.prompts) for name, entry in self.prompts.entries.items()}
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from actors.acquisition.events import (
     ValueTold,
 )
 from actors.acquisition.graph import END
-from actors.acquisition.planner_state import Calculation, PlannerState, Writes, apply
+from actors.acquisition.planner_state import LatestCalculation, PlannerState, Writes, apply
 from actors.acquisition.search_output import passages_of
 from actors.acquisition.state import ReplyText, State, Visited
 from actors.run.evolve import CommonEvent
@@ -67,7 +67,7 @@ def _corrected(state: State, event: ValueTold) -> State:
     Searches and questions stand: nobody is asked again for what the run knows.
     """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
-    planner = changed(planner, iterations=0, status="active", calculation=Calculation(), reflections=())
+    planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
     run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
     return changed(state, planner=planner, run=run)
 
@@ -121,7 +121,7 @@ def _new_round(state: State) -> State:
         searches=(),
         asked=(),
         refused=(),
-        calculation=Calculation(),
+        calculation=LatestCalculation(),
         reflections=(),
     )
     return changed(state, planner=planner, round=state.round + 1)

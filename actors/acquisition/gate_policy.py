@@ -12,7 +12,7 @@ from actors.acquisition.next_task import (
     searches_left,
     was_made,
 )
-from actors.acquisition.planner_state import Calculation, PlannerDecision, Writes, apply
+from actors.acquisition.planner_state import LatestCalculation, PlannerDecision, Writes, apply
 from actors.acquisition.replies import proposed, wanted
 from actors.acquisition.schema import Schema, schema_of
 from actors.acquisition.state import State
@@ -71,7 +71,7 @@ BLOCKED = "The calculation is blocked:"
 """How the question of a decision begins that says what blocks the calculation, in a line of its own."""
 
 
-def _errors(calculation: Calculation, path: str) -> str:
+def _errors(calculation: LatestCalculation, path: str) -> str:
     """Return the messages of a blocked calculation, those about a field alone where there are some."""
     about = [error.message for error in calculation.errors if path in error.fields]
     return "; ".join(about or [error.message for error in calculation.errors][:3])

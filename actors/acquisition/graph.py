@@ -36,7 +36,7 @@ Gate = Callable[["State"], Hop | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A row of the table."""
 
     name: str
@@ -52,10 +52,10 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Graph:
+class AcquisitionGraph:
     """All nodes, in the order in which they are shown."""
 
-    nodes: Mapping[str, Node] = field(default_factory=dict)
+    nodes: Mapping[str, GraphNode] = field(default_factory=dict)
     """The nodes by name."""
     first: str = "enter_iteration"
     """The node that follows the start."""
@@ -75,12 +75,12 @@ class Graph:
         """Return which node may follow which."""
         return frozenset((name, after) for name, _, after in self.edges())
 
-    def with_node(self, node: Node, *, between: tuple[str, str]) -> "Graph":
+    def with_node(self, node: GraphNode, *, between: tuple[str, str]) -> "AcquisitionGraph":
         """Return the graph with one more node: what led from the first of two nodes to the second leads to it."""
         before, after = between
         edges = {outcome: node.name if to == after else to for outcome, to in self.nodes[before].edges.items()}
         assert edges != self.nodes[before].edges, f"no edge leads from {before} to {after}"
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, GraphNode] = {}
         for name, each in self.nodes.items():
             nodes[name] = replace(each, edges=edges) if name == before else each
             if name == before:
@@ -88,7 +88,7 @@ class Graph:
         return replace(self, nodes=nodes)
 
 
-def problems(graph: Graph) -> Iterator[str]:
+def problems(graph: AcquisitionGraph) -> Iterator[str]:
     """Yield what is wrong with a table: an edge that leads nowhere, or a node that cannot be reached or left."""
     known = {*graph.nodes, END}
     reached = {graph.first}

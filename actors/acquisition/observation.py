@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.acquisition.answers import number_value, out_of_bounds
-from actors.acquisition.planner_state import Passage, Rejection
+from actors.acquisition.planner_state import FoundPassage, Rejection
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.replies import Unusable, one_line, read_object, text_of
 from actors.acquisition.schema import Schema, schema_of
@@ -70,7 +70,7 @@ def quote_places(text: str, quote: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def passage_of(passages: Sequence[Passage], source: str, quote: str) -> Passage | None:
+def passage_of(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
     """Return the passage in which a quote stands, one of the named source if there is any."""
     words = folded(quote)
     if not words or len(quote) > QUOTE_MAX:
@@ -81,7 +81,7 @@ def passage_of(passages: Sequence[Passage], source: str, quote: str) -> Passage 
 
 
 def stated_quantity(
-    passage: Passage, quote: str, value: str, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
+    passage: FoundPassage, quote: str, value: str, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> Found | Refusal:
     """Return the quantity of a passage that a quote and a value name, in the wanted unit, or why there is none.
 
@@ -96,7 +96,7 @@ def stated_quantity(
     return quoted_value(source, spans, value, unit, wanted=wanted, table=table, declared=units)
 
 
-def widened_quote(passage: Passage, found: Found, quote: str) -> str:
+def widened_quote(passage: FoundPassage, found: Found, quote: str) -> str:
     """Return the words that state a quantity, on one line: the quote, widened until it holds all of the quantity.
 
     If the quote does not overlap the quantity, the whole line of the quantity is returned.
@@ -119,7 +119,7 @@ ROWS_MAX = 60
 
 
 def other_rows(
-    passage: Passage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
+    passage: FoundPassage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> tuple[Found, ...]:
     """Return the quantities of the other rows that differ from the quantity's row in nothing but years and numbers."""
     text = composed_text(passage.text)
@@ -266,7 +266,7 @@ def _confidence(value: object) -> float:
 
 
 def _numbers(
-    schema: Schema, path: str, passage: Passage, given: Mapping[str, Any]
+    schema: Schema, path: str, passage: FoundPassage, given: Mapping[str, Any]
 ) -> tuple[FieldValue, ...] | Rejection:
     """Return the number that a reply states, and those that the other rows of the same table state for other years."""
     spec, wanted = schema.fields[path], schema.unit(path)
@@ -286,7 +286,7 @@ def _numbers(
     return tuple(_value(passage, each, quote if each is read else "") for each in (read, *within))
 
 
-def _value(passage: Passage, found: Found, quote: str) -> FieldValue:
+def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
     """Return the value of a quantity of a passage; its quote holds all of the quantity."""
     words = widened_quote(passage, found, quote)
     period = period_of(composed_text(passage.text), found.start, found.end, passage.title)

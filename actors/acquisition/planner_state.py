@@ -33,7 +33,7 @@ class PlannerDecision(Value):
     """Why, in one sentence for people; nothing is decided by it."""
 
 
-class Passage(Value):
+class FoundPassage(Value):
     """A part of a document that a search has found."""
 
     source: str
@@ -81,7 +81,7 @@ class Rejection(Value):
     """How many times it was observed so."""
 
 
-class CalculationStep(Value):
+class CalculatedValue(Value):
     """One result of a calculation."""
 
     name: str
@@ -116,7 +116,7 @@ class CalculationError(Value):
 CalculationStatus = Literal["none", "blocked", "succeeded"]
 
 
-class Calculation(Value):
+class LatestCalculation(Value):
     """The latest calculation of a run."""
 
     status: CalculationStatus = "none"
@@ -125,7 +125,7 @@ class Calculation(Value):
     """The number of calculations in this round."""
     inputs_hash: str = ""
     """The hash of the values that it was made from; empty where there was none."""
-    steps: tuple[CalculationStep, ...] = ()
+    steps: tuple[CalculatedValue, ...] = ()
     """The results that could be calculated, in the order of their dependencies."""
     errors: tuple[CalculationError, ...] = ()
     """Why the others could not, in the same order, then the preconditions that did not hold."""
@@ -166,11 +166,11 @@ class PlannerState:
     """The paths of the fields that the user was asked for in this round, oldest first."""
     refused: tuple[str, ...] = ()
     """The paths of the fields about which the user will not answer, in this round."""
-    last_observation: tuple[Passage, ...] = ()
+    last_observation: tuple[FoundPassage, ...] = ()
     """The passages that the latest search has found; empty where it found none."""
     rejections: tuple[Rejection, ...] = ()
     """The values that were observed and not taken, oldest first, each once with its count."""
-    calculation: Calculation = field(default_factory=Calculation)
+    calculation: LatestCalculation = field(default_factory=LatestCalculation)
     """The latest calculation."""
     reflections: tuple[Reflection, ...] = ()
     """The reviews of this round, oldest first."""
@@ -214,7 +214,7 @@ class Writes(Value):
     """Fields about which the user will not answer."""
     rejections: tuple[Rejection, ...] = ()
     """Values that were observed and not taken."""
-    calculation: Calculation | None = None
+    calculation: LatestCalculation | None = None
     """The latest calculation from now on."""
     reflections: tuple[Reflection, ...] = ()
     """Reviews that were made."""

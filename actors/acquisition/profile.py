@@ -76,7 +76,7 @@ class Decomposition(Config):
     """The components by name; the path of each is that of the composed field, a dot and the name."""
 
 
-class Check(Config):
+class FormulaCheck(Config):
     """A comparison of two formulas, and what it means."""
 
     check: Formula
@@ -101,7 +101,7 @@ class Calculator(Config):
 
     results: Mapping[FieldName, ResultSpec] = Field(min_length=1, max_length=FIELDS_MAX)
     """The results by name; they are calculated in the order of their dependencies."""
-    preconditions: tuple[Check, ...] = Field(default=(), max_length=50)
+    preconditions: tuple[FormulaCheck, ...] = Field(default=(), max_length=50)
     """What must hold of the fields and results; where one does not hold, the calculation is blocked."""
 
 
@@ -133,7 +133,7 @@ class Profile(Config):
     """The fields by path, in the order in which they are acquired."""
     calculator: Calculator | None = None
     """What is calculated; null where the filled schema is the result."""
-    stop_when: tuple[Check, ...] = Field(default=(), max_length=20)
+    stop_when: tuple[FormulaCheck, ...] = Field(default=(), max_length=20)
     """Comparisons that end the run early; each is tried as soon as its fields have values."""
     caps: Caps = Field(default_factory=Caps)
     """The most that a run may do in one round."""

@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from actors.acquisition.calculation import names_of
 from actors.acquisition.gates import require_node
-from actors.acquisition.profile import Calculator, Check, Decomposition, FieldSpec, Profile
+from actors.acquisition.profile import Calculator, Decomposition, FieldSpec, FormulaCheck, Profile
 from actors.acquisition.schema import SLOT, Schema, names_in
 from actors.config.loader import find_shipped
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
@@ -23,7 +23,7 @@ Problem = tuple[KeyPath, str, str]
 """Where a profile is wrong, the cause, and the next step."""
 
 
-def check_profile(profile: Profile, document: Document) -> None:
+def check_profile(profile: Profile, document: ParsedFile) -> None:
     """Raise `UsageProblem` for the first thing that is wrong with a profile; its hint counts the others."""
     found = list(problems(profile))
     if not found:
@@ -200,7 +200,7 @@ def _decomposition(path: str, made_of: Decomposition, units: Mapping[str, str], 
             yield (*key, "fields", name), f"the formula does not use {name!r}", "leave the component out"
 
 
-def _check(check: Check, key: KeyPath, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
+def _check(check: FormulaCheck, key: KeyPath, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
     if problem := check_dimensions(check.check, units, table):
         yield key, problem, "such as sales.share <= 1"
 
@@ -232,7 +232,7 @@ class LoadedProfile:
     """The profile."""
     source: str
     """The name of a shipped profile, else the absolute path of its file."""
-    document: Document
+    document: ParsedFile
     """The parsed file, for line numbers in later errors."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actors.acquisition.planner_state import Calculation, Rejection
+from actors.acquisition.planner_state import LatestCalculation, Rejection
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import State, Visited
@@ -88,7 +88,7 @@ class Result(RunResult):
     """The passes through the graph in this round."""
     fields: tuple[FilledField, ...]
     """All fields in the profile's order, with the components of each behind it."""
-    calculation: Calculation
+    calculation: LatestCalculation
     """The latest calculation; where there was none since the last value, one of the values as they are."""
     caveats: tuple[str, ...]
     """Reservations of the model's reviews."""
@@ -249,7 +249,7 @@ def _attempts(field: FilledField) -> str:
     return f"{field.searches} searches, {field.questions} questions{not_taken}"
 
 
-def calculation_lines(calculation: Calculation) -> Iterator[Line]:
+def calculation_lines(calculation: LatestCalculation) -> Iterator[Line]:
     """Yield the steps of a calculation, and why others are missing."""
     if calculation.status == "none":
         return

@@ -20,7 +20,7 @@ from actors.acquisition.events import (
     ReflectionRequested,
     Routed,
 )
-from actors.acquisition.graph import END, Graph
+from actors.acquisition.graph import END, AcquisitionGraph
 from actors.acquisition.planner_state import apply, written
 from actors.acquisition.profile import Profile
 from actors.acquisition.prompt import material, rendered
@@ -128,7 +128,7 @@ def question_for(state: State) -> ClarificationRequested | None:
     )
 
 
-Table = Callable[[Profile], Graph]
+Table = Callable[[Profile], AcquisitionGraph]
 """Returns the graph of a profile."""
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from actors.acquisition.planner_state import Passage
+from actors.acquisition.planner_state import FoundPassage
 from actors.run.tools import ToolFinished, ToolOutcome
 
 PASSAGES_MAX = 8
@@ -19,7 +19,7 @@ LANGUAGE_CHARACTERS_MAX = 20
 """Characters of a language's code that are kept."""
 
 
-def passages_of(ended: ToolFinished) -> tuple[Passage, ...]:
+def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
     """Return the passages that a search has found; none where it failed, or where its output has another form."""
     if ended.outcome is not ToolOutcome.SUCCEEDED:
         return ()
@@ -27,7 +27,7 @@ def passages_of(ended: ToolFinished) -> tuple[Passage, ...]:
     return found or ()
 
 
-def read_output(output: str) -> tuple[Passage, ...] | None:
+def read_output(output: str) -> tuple[FoundPassage, ...] | None:
     """Return the passages in a tool's output; None where it has another form than `{"passages": [...]}`."""
     try:
         value = json.loads(output)
@@ -39,14 +39,14 @@ def read_output(output: str) -> tuple[Passage, ...] | None:
     return tuple(passage for each in listed[:PASSAGES_MAX] if (passage := _passage(each)) is not None)
 
 
-def _passage(value: Any) -> Passage | None:
+def _passage(value: Any) -> FoundPassage | None:
     if not isinstance(value, dict):
         return None
     source, title, text = (value.get(key, "") for key in ("source", "title", "text"))
     if not (isinstance(source, str) and isinstance(title, str) and isinstance(text, str) and text.strip()):
         return None
     line, mark, language = (value.get(key) for key in ("first_line", "decimal_mark", "language"))
-    return Passage(
+    return FoundPassage(
         source=source[:NAME_CHARACTERS_MAX],
         title=title[:NAME_CHARACTERS_MAX],
         text=text[:PASSAGE_CHARACTERS_MAX],

@@ -5,29 +5,29 @@ from functools import lru_cache
 
 from actors.acquisition import gate_policy, gates
 from actors.acquisition.gates import missing_outcome, require_field, require_node
-from actors.acquisition.graph import END, Graph, Node
+from actors.acquisition.graph import END, AcquisitionGraph, GraphNode
 from actors.acquisition.profile import Profile
 
 DECISION = frozenset({"decision", "decision_origin"})
 """The fields that a gate owns which makes or rewrites a decision."""
 
 
-def graph_for(profile: Profile) -> Graph:
+def graph_for(profile: Profile) -> AcquisitionGraph:
     """Return the table for a profile: it has one `require_FIELD` for each of its bootstrap fields."""
     return _graph(profile.bootstrap)
 
 
 @lru_cache(maxsize=64)
-def _graph(bootstrap: tuple[str, ...]) -> Graph:
+def _graph(bootstrap: tuple[str, ...]) -> AcquisitionGraph:
     required = {missing_outcome(path): require_node(path) for path in bootstrap}
     nodes = [
-        Node(
+        GraphNode(
             "enter_iteration",
             gates.enter_iteration,
             {"continue": "prepare_schema", "aborted": "finish", "iterations_exceeded": "finish"},
             frozenset({"iterations"}),
         ),
-        Node(
+        GraphNode(
             "prepare_schema",
             gates.prepare_schema,
             {
@@ -41,7 +41,7 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
             "a decomposition by the model",
         ),
         *(
-            Node(
+            GraphNode(
                 require_node(path),
                 require_field(path),
                 {"ask": "ask_user", "exhausted": "finish"},
@@ -49,45 +49,45 @@ def _graph(bootstrap: tuple[str, ...]) -> Graph:
             )
             for path in bootstrap
         ),
-        Node(
+        GraphNode(
             "acquisition_gate",
             gates.acquisition_gate,
             {"task": "normalize_decision", "all_collected": "maybe_calculate", "undecided": "plan"},
             DECISION,
         ),
-        Node(
+        GraphNode(
             "plan",
             gates.plan,
             {"decided": "normalize_decision", "failed": "normalize_decision"},
             DECISION,
             "a decision by the model",
         ),
-        Node(
+        GraphNode(
             "normalize_decision",
             gate_policy.normalize_decision,
             {"kept": "retry_gate", "rewritten": "retry_gate"},
             DECISION | {"decompositions"},
             "a decomposition by the model",
         ),
-        Node(
+        GraphNode(
             "retry_gate",
             gate_policy.retry_gate,
             {"kept": "maybe_calculate", "rewritten": "maybe_calculate", "aborted": "maybe_calculate"},
             DECISION | {"status"},
         ),
-        Node(
+        GraphNode(
             "maybe_calculate",
             gate_policy.maybe_calculate,
             {name: name for name in ("calculate", "search", "ask_user", "reflect", "finish")},
             DECISION,
         ),
         *_actions(),
-        Node("finish", gates.finish, {"end": END}),
+        GraphNode("finish", gates.finish, {"end": END}),
     ]
-    return Graph({node.name: node for node in nodes})
+    return AcquisitionGraph({node.name: node for node in nodes})
 
 
-def _actions() -> list[Node]:
+def _actions() -> list[GraphNode]:
     """Return the nodes that carry a decision out."""
     again = "enter_iteration"
     outcomes: Mapping[str, Mapping[str, str]] = {
@@ -99,22 +99,22 @@ def _actions() -> list[Node]:
         "reflect": {"reviewed": again, "unreadable": again},
     }
     return [
-        Node(
+        GraphNode(
             "search",
             gates.search,
             outcomes["search"],
             frozenset({"searches", "last_observation"}),
             "the search tool",
         ),
-        Node(
+        GraphNode(
             "observe",
             gates.observe,
             outcomes["observe"],
             frozenset({"values", "rejections"}),
             "an observation by the model",
         ),
-        Node("ask_user", gates.ask_user, outcomes["ask_user"], frozenset({"asked"}), "the user's answer"),
-        Node("observe_user", gates.observe_user, outcomes["observe_user"], frozenset({"values", "refused"})),
-        Node("calculate", gates.calculate, outcomes["calculate"], frozenset({"calculation"})),
-        Node("reflect", gates.reflect, outcomes["reflect"], frozenset({"reflections"}), "a review by the model"),
+        GraphNode("ask_user", gates.ask_user, outcomes["ask_user"], frozenset({"asked"}), "the user's answer"),
+        GraphNode("observe_user", gates.observe_user, outcomes["observe_user"], frozenset({"values", "refused"})),
+        GraphNode("calculate", gates.calculate, outcomes["calculate"], frozenset({"calculation"})),
+        GraphNode("reflect", gates.reflect, outcomes["reflect"], frozenset({"reflections"}), "a review by the model"),
     ]

@@ -13,7 +13,7 @@ from actors.acquisition.events import (
     Routed,
     ValueTold,
 )
-from actors.acquisition.graph import END, START, Graph
+from actors.acquisition.graph import END, START, AcquisitionGraph
 from actors.acquisition.machine import AcquisitionMachine
 from actors.acquisition.result import Result, outcome_lines, result_of, value_text
 from actors.acquisition.state import State
@@ -21,7 +21,7 @@ from actors.acquisition.table import graph_for
 from actors.run import records
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import Marked, Traced, Tracing
-from actors.run.views import Document, Tree, Views, budget_line
+from actors.run.views import RunDocument, Tree, Views, budget_line
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from actors.values.format import counted
 from actors.values.lines import Line, LineTree, line
@@ -65,7 +65,7 @@ def _nodes(written: Sequence[Record[AcquisitionEvent]]) -> list[dict[str, Any]]:
 _STADIUM = {START: "([START])", END: "([END])"}
 
 
-def graph_mermaid(graph: Graph, visited: Collection[tuple[str, str]] = ()) -> str:
+def graph_mermaid(graph: AcquisitionGraph, visited: Collection[tuple[str, str]] = ()) -> str:
     """Return the diagram; edges between two nodes are one arrow with all outcomes. Visited nodes are marked."""
     rows = ["flowchart TD"]
     labels: dict[tuple[str, str], list[str]] = {}
@@ -167,17 +167,19 @@ def _progress(state: State, now: float) -> Line:
     return budget_line(state, now, price_known=known, working=bool(state.run.calls.open or state.run.tools))
 
 
-def _report(_: State, result: Result, __: str) -> Document:
+def _report(_: State, result: Result, __: str) -> RunDocument:
     from actors.acquisition.result import markdown  # noqa: PLC0415 -- most commands show none
 
-    return Document(text=markdown(result))
+    return RunDocument(text=markdown(result))
 
 
-def _graph(state: State, _: Result, __: str) -> Document:
+def _graph(state: State, _: Result, __: str) -> RunDocument:
     from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
     from actors.acquisition.views import graph_mermaid  # noqa: PLC0415 -- as above
 
-    return Document(text=graph_mermaid(graph_for(state.config.profile), [(each.node, each.to) for each in state.path]))
+    return RunDocument(
+        text=graph_mermaid(graph_for(state.config.profile), [(each.node, each.to) for each in state.path])
+    )
 
 
 VIEWS: Views[State, AcquisitionEvent] = Views(

@@ -27,7 +27,7 @@ from typing import Any
 from actors.config.action_pair import ActionPair
 from actors.config.plan_files import PLAN
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import near
 from actors.files.validation_errors import keys_of
 
@@ -80,7 +80,7 @@ _COMPOSITES = {
 }
 
 
-def is_foreign(document: Document) -> bool:
+def is_foreign(document: ParsedFile) -> bool:
     """Return whether a file is AtomicGuard's: a `.json` file with steps in which every key exists in AtomicGuard too.
 
     The answer is the same for a translated document.
@@ -93,7 +93,7 @@ def is_foreign(document: Document) -> bool:
     return not any(_REPLAN_STEP_KEYS & pair.keys() for pair in steps.values() if isinstance(pair, dict))
 
 
-def translate(document: Document) -> tuple[Document, tuple[str, ...]]:
+def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
     """Return the document in this project's spelling, and one notice per key that is ignored.
 
     Values of an unexpected type are kept: validation refuses them.
@@ -105,7 +105,7 @@ def translate(document: Document) -> tuple[Document, tuple[str, ...]]:
     return _Translation(document, is_foreign(document)).translated()
 
 
-def _without_phases(document: Document) -> Document:
+def _without_phases(document: ParsedFile) -> ParsedFile:
     """Return a document with its `phases` as `action_pairs`; any other document is unchanged."""
     phases = document.value.get("phases")
     if "action_pairs" in document.value or not isinstance(phases, dict) or not document.source.endswith(".json"):
@@ -120,25 +120,25 @@ def _without_phases(document: Document) -> Document:
         for path, line in document.lines.items()
         if path[:1] == ("phases",)
     }
-    return Document(document.source, value, {**document.lines, **moved})
+    return ParsedFile(document.source, value, {**document.lines, **moved})
 
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
     """The state of the translation of one document."""
 
-    document: Document
+    document: ParsedFile
     foreign: bool
     """Whether the file is AtomicGuard's (`is_foreign`), so that unknown keys are ignored."""
     notices: list[str] = field(default_factory=list)
     """Lines for the user about what was ignored or replaced so far."""
 
-    def translated(self) -> tuple[Document, tuple[str, ...]]:
+    def translated(self) -> tuple[ParsedFile, tuple[str, ...]]:
         value = self._known_keys((), self.document.value, _WORKFLOW_IGNORED, _WORKFLOW_KEYS)
         steps = value.get("action_pairs")
         if isinstance(steps, dict):
             value["action_pairs"] = {step: self._step(step, pair) for step, pair in steps.items()}
-        return Document(self.document.source, value, self.document.lines), tuple(self.notices)
+        return ParsedFile(self.document.source, value, self.document.lines), tuple(self.notices)
 
     def _notice(self, path: KeyPath, text: str) -> None:
         self.notices.append(f"{self.document.place(path)}: {text}")

@@ -18,7 +18,7 @@ from actors.config.atomicguard import is_foreign, translate
 from actors.config.plan_files import with_plan_files
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
-from actors.files.document import Document
+from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
@@ -55,7 +55,7 @@ def find_shipped(
     raise UsageProblem(f"unknown {kind} {wanted!r}", hint=nearest(wanted, names, kind="shipped"))
 
 
-def find_named(wanted: str, shipped: Path, kind: str, document: Document) -> Path:
+def find_named(wanted: str, shipped: Path, kind: str, document: ParsedFile) -> Path:
     """Return the existing file that a workflow's key `kind` names.
 
     Raises:
@@ -89,7 +89,7 @@ class LoadedWorkflow:
     """The path of its file, for messages and for the run's record of where it was found."""
     notices: tuple[str, ...]
     """Lines for the user, one for each thing in the files that was ignored or replaced."""
-    document: Document
+    document: ParsedFile
     """The parsed file, for line numbers in later errors."""
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
@@ -102,7 +102,7 @@ def shipped_workflows(root: Path) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (root / "configs" / "workflows").glob("*.yaml")))
 
 
-def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, Document, tuple[str, ...]]:
+def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, tuple[str, ...]]:
     """Return a workflow without its prompts, its document, and notices for the user.
 
     Raises:
@@ -125,7 +125,7 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
     return with_prompts(*read_workflow(name_or_path, root), root)
 
 
-def with_prompts(workflow: Workflow, document: Document, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
+def with_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
     """Return a workflow that was read, with its prompts and plan files; as `load_workflow`."""
     book, prompt_notices = _prompt_book(workflow, document, root)
     workflow = with_plan_files(workflow, document, Path(document.source).parent)
@@ -139,7 +139,7 @@ def with_prompts(workflow: Workflow, document: Document, notices: tuple[str, ...
     return loaded
 
 
-def _prompt_book(workflow: Workflow, document: Document, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
+def _prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
     """Return a workflow's prompts, and notices."""
     shared = root / "prompts" / f"{_SHARED_PROMPTS}.yaml"
     book, notices = load_prompts(find_named(workflow.prompts, root / "prompts", "prompts", document), shared)
@@ -179,6 +179,6 @@ def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
         raise usage_problem(error, document) from None
 
 
-def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> Document:
+def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> ParsedFile:
     """Return the file of a policy with its line numbers. Raises `UsageProblem` as `load_policy` does."""
     return read_document(find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder))

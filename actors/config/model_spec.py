@@ -19,14 +19,14 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RulesSpec:
     """The built-in model `rules`: deterministic and offline."""
 
     reads_text: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedSpec:
     """A seeded stochastic model with known error rates, for experiments."""
 
     profile: str
@@ -43,14 +43,14 @@ class Scripted:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplaySpec:
     """The replies of a recorded run."""
 
     run: str
     reads_text: ClassVar[bool] = True
 
 
-ModelSpec = Named | Rules | Simulated | Scripted | Replay
+ModelSpec = Named | RulesSpec | SimulatedSpec | Scripted | ReplaySpec
 
 GRAMMAR = "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
 """The accepted forms, for help texts."""
@@ -77,7 +77,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     if len(text) > NAME_MAX and not text.startswith("scripted:"):
         raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
     if text == "rules":
-        return Rules()
+        return RulesSpec()
     prefix, colon, rest = text.partition(":")
     if prefix in _PREFIXES:
         return _prefixed(prefix, rest, place)
@@ -117,10 +117,10 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
     if prefix == "replay":
         if RUN_ID.fullmatch(rest) is None:
             raise UsageProblem("`replay:` names no run", place=place, hint="name one, such as replay:k7m2x9qa")
-        return Replay(rest)
+        return ReplaySpec(rest)
     matched = _SIMULATED.fullmatch(rest)
     if matched is None:
         raise UsageProblem(
             "`simulated:` takes a profile and perhaps a seed", place=place, hint="such as simulated:base?seed=7"
         )
-    return Simulated(matched["profile"], int(matched["seed"] or 0))
+    return SimulatedSpec(matched["profile"], int(matched["seed"] or 0))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.yaml_document import read_document
 from actors.plans.reader import read_plan
@@ -26,7 +26,7 @@ MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
 """Returns the error for (cause, keys within the settings, hint)."""
 
 
-def with_plan_files(workflow: Workflow, document: Document, folder: Path) -> Workflow:
+def with_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:
     """Return the workflow with every plan file replaced by its plan; a relative path counts from `folder`.
 
     Raises:

@@ -21,7 +21,7 @@ from actors.config.action_pair import (
     StepId,
     canonical_search,
 )
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import near, nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.guards.composite import Composite, Name
@@ -212,7 +212,7 @@ class Workflow(Config):
             # Keys that the file leaves out stay unset: a belief policy refuses an `r_patience` that somebody has set.
             return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
         except ValidationError as error:
-            raise usage_problem(error, Document("", keys, {(key,): 0 for key in keys})) from None
+            raise usage_problem(error, ParsedFile("", keys, {(key,): 0 for key in keys})) from None
 
     @cached_property
     def graph(self) -> Dag:
@@ -325,7 +325,7 @@ def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
 
 
 def validate_names(
-    workflow: Workflow, guards: Collection[str], generators: Collection[str], document: Document | None = None
+    workflow: Workflow, guards: Collection[str], generators: Collection[str], document: ParsedFile | None = None
 ) -> None:
     """Check that every guard and generator is one of the known names; `document` gives the line numbers of errors.
 
@@ -333,7 +333,7 @@ def validate_names(
         UsageProblem: the first name that is unknown, with the nearest known one; or a step that calls the model but is
             marked as deterministic, since its calls would not count.
     """
-    document = document or Document(workflow.name, {})
+    document = document or ParsedFile(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
         if pair.deterministic and pair.generator in MODEL_GENERATORS:
             cause = f"generator {pair.generator!r} asks a model, which always counts"

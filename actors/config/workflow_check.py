@@ -17,7 +17,7 @@ from actors.config.loader import (
     with_prompts,
 )
 from actors.config.workflow import unknown_names, validate_names
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.guards import review
 from actors.policy.belief import STEPS_MAX
 from actors.policy.table import Policy
@@ -79,7 +79,7 @@ class _Check:
         return replace(loaded, notices=(*loaded.notices, str(problem)))
 
     def _child(
-        self, name: str, key: tuple[str, ...], document: Document, above: tuple[str, ...]
+        self, name: str, key: tuple[str, ...], document: ParsedFile, above: tuple[str, ...]
     ) -> tuple[LoadedWorkflow, Policy]:
         shipped, folder = self.root / "configs" / "workflows", Path(document.source).parent
         try:

@@ -62,7 +62,7 @@ _FOOTNOTE = re.compile(r"\s*\[[^\]]{1,60}\]: \S+")
 _SIGNATURE = re.compile(r"-- ?$")
 
 
-class Form(StrEnum):
+class BlockForm(StrEnum):
     """What a block is."""
 
     TITLE = "title"
@@ -76,7 +76,7 @@ class Form(StrEnum):
 class Block(NamedTuple):
     """A part of the text that belongs together."""
 
-    form: Form
+    form: BlockForm
     """What it is."""
     start: int
     """Where it begins in the text."""
@@ -157,7 +157,7 @@ class _Cutter:
         elif heading := _heading(head, following) or (self.block is None and _named(head, following, self.is_name)):
             yield from self.close()
             labels = not _HEADING.match(head) and (_LABEL.match(head) or head.rstrip("*_ ").endswith(":"))
-            form = Form.LABEL if labels else Form.HEADING
+            form = BlockForm.LABEL if labels else BlockForm.HEADING
             yield Block(form, line.start + heading[0], line.start + heading[1], depth=_level(head))
         elif head.lstrip().startswith("|"):
             yield from self.close()
@@ -168,7 +168,7 @@ class _Cutter:
             name = head[item.end() :].strip()
             if item["number"] and not item["indent"] and name[-1:].isalpha() and self._names(name, following):
                 level = item["number"].strip("().").count(".") + 1
-                yield Block(Form.HEADING, line.start + item.end(), line.end, depth=level)
+                yield Block(BlockForm.HEADING, line.start + item.end(), line.end, depth=level)
                 return
             self.block = None if _is_noise(head[item.end() :]) else _item(line, head, item)
         else:
@@ -199,15 +199,17 @@ class _Cutter:
     def _take_prose(self, line: _Line, head: str) -> Iterator[Block]:
         subject = _SUBJECT.match(head)
         mark = subject or (_CALLOUT.match(head) if self.callout else None)
-        begun = Block(Form.TITLE if subject else Form.PROSE, line.start + (mark.end() if mark else 0), line.end)
+        begun = Block(
+            BlockForm.TITLE if subject else BlockForm.PROSE, line.start + (mark.end() if mark else 0), line.end
+        )
         block = self.block
-        if block is not None and (block.form is Form.TITLE or self._ends_item(block, head)):
+        if block is not None and (block.form is BlockForm.TITLE or self._ends_item(block, head)):
             yield from self.close()
         self.block = self.block._replace(end=line.end) if self.block else begun
 
     def _ends_item(self, block: Block, head: str) -> bool:
         """Tell whether a line begins a paragraph after a list item, and is not a wrapped part of the item."""
-        if block.form is not Form.ITEM or head[0].isspace() or not (head[0].isupper() or head[0] in "\"'(`*"):
+        if block.form is not BlockForm.ITEM or head[0].isspace() or not (head[0].isupper() or head[0] in "\"'(`*"):
             return False
         written = self.text[block.start : block.end].rstrip()
         return ("\n" not in written and len(written) < WRAPPED_LENGTH_MIN) or written.endswith((".", "!", "?"))
@@ -249,13 +251,13 @@ def _level(head: str) -> int:
 def _cells(line: _Line, row: int) -> Iterator[Block]:
     for column, match in enumerate(_CELL.finditer(line.text[:LINE_LENGTH_MAX])):
         if match[0].strip(" \t-:"):
-            yield Block(Form.CELL, line.start + match.start(), line.start + match.end(), row=row, column=column)
+            yield Block(BlockForm.CELL, line.start + match.start(), line.start + match.end(), row=row, column=column)
 
 
 def _item(line: _Line, head: str, item: re.Match[str]) -> Block:
     box = _BOX.match(head, item.end())
     return Block(
-        Form.ITEM,
+        BlockForm.ITEM,
         line.start + (box.end() if box else item.end()),
         line.end,
         depth=len(item["indent"].expandtabs(4)),

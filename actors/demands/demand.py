@@ -25,7 +25,7 @@ class Demand(NamedTuple):
     """Where it ends."""
 
 
-class Reading(NamedTuple):
+class DemandReading(NamedTuple):
     """What a text asks for, and what of the text could not be read."""
 
     demands: tuple[Demand, ...]

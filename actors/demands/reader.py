@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from actors.demands.blocks import Block, Form, blocks
-from actors.demands.demand import DEMANDS_MAX, Demand, Reading
+from actors.demands.blocks import Block, BlockForm, blocks
+from actors.demands.demand import DEMANDS_MAX, Demand, DemandReading
 from actors.demands.force import Force, force_of
 from actors.demands.headings import Role, is_abstract, is_name, is_of_proposal, role_of
 from actors.demands.instructions import instructs, states
@@ -112,7 +112,7 @@ _LINK_ONLY = re.compile(r"^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 
 
 @lru_cache(maxsize=16)  # Each step and each face of a run reads the same texts.
-def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> Reading:
+def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
     """Return the demands of a text in their order, each quote once, and what could not be read.
 
     Never raises. The time is linear in the length of the text, of which `READ_LENGTH_MAX` characters, `READ_LINES_MAX`
@@ -127,7 +127,7 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
             more = True
             break
         distinct.setdefault(demand.id, demand)
-    return Reading(
+    return DemandReading(
         tuple(distinct.values()),
         _unread(reader.foreign, more=more, cut=len(read) < len(text) or reader.read > SENTENCES_MAX),
     )
@@ -201,7 +201,7 @@ class _Reader:
         """Yield the demands in the order of the text."""
         every = list(blocks(self.text, is_name))
         self.proposal = any(
-            block.form is Form.HEADING and is_of_proposal(self.text[block.start : block.end]) for block in every
+            block.form is BlockForm.HEADING and is_of_proposal(self.text[block.start : block.end]) for block in every
         )
         for number, block in enumerate(every):
             if self.read > SENTENCES_MAX:
@@ -211,18 +211,18 @@ class _Reader:
             for demand in self._of_any(every, number, following):
                 asked = True
                 yield demand
-            self.asked = self.asked if block.form in {Form.HEADING, Form.LABEL} else asked
+            self.asked = self.asked if block.form in {BlockForm.HEADING, BlockForm.LABEL} else asked
 
     def _of_any(self, every: list[Block], number: int, following: Block | None) -> Iterator[Demand]:
         block = every[number]
         match block.form:
-            case Form.HEADING | Form.LABEL:
+            case BlockForm.HEADING | BlockForm.LABEL:
                 yield from self._of_heading(block, following, title=number == 0)
-            case Form.ITEM:
+            case BlockForm.ITEM:
                 yield from self._of_item(every, number, following)
-            case Form.CELL:
+            case BlockForm.CELL:
                 yield from self._of_cell(block)
-            case Form.PROSE | Form.TITLE:
+            case BlockForm.PROSE | BlockForm.TITLE:
                 yield from self._of_prose(block, following, title=number == 0)
 
     def _of_prose(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
@@ -249,7 +249,7 @@ class _Reader:
                 return
         part = self.columns.get(block.column, self.heading)
         if part.role is Role.ASKED and part is not self.heading:
-            block = block._replace(form=Form.ITEM)
+            block = block._replace(form=BlockForm.ITEM)
         yield from self._of_block(block, part, None)
 
     def _of_heading(self, block: Block, following: Block | None, *, title: bool) -> Iterator[Demand]:
@@ -261,9 +261,9 @@ class _Reader:
             role, kind = Role.NEUTRAL, None  # "Proposal: use Kafka" is the title of the whole text.
         if role is not Role.NEUTRAL:
             self.asked = role is Role.ASKED
-        if block.form is Form.LABEL:
+        if block.form is BlockForm.LABEL:
             lead = self._lead(sentence, self.heading)
-            if following is not None and following.form is Form.ITEM:
+            if following is not None and following.form is BlockForm.ITEM:
                 self.leads.append((-1, lead))
             elif (
                 following is None or not self.text[block.end : following.start].strip()
@@ -286,7 +286,7 @@ class _Reader:
         block = every[number]
         while self.leads and self.leads[-1][0] >= block.depth:
             self.leads.pop()
-        first = number == 0 or every[number - 1].form is not Form.ITEM
+        first = number == 0 or every[number - 1].form is not BlockForm.ITEM
         if first:
             self.listed = None
         part = self.leads[-1][1] if self.leads else self.label or self.heading
@@ -300,9 +300,11 @@ class _Reader:
 
     def _of_list(self, every: list[Block], number: int, part: _Part) -> _Part:
         """Return how a list is read whose heading does not say so: by what most of its items are."""
-        group = itertools.takewhile(lambda block: block.form is Form.ITEM, every[number : number + LIST_LENGTH_MAX])
-        after = next((block for block in every[number:] if block.form is not Form.ITEM), None)
-        if number == 0 and every[0].ordered and after is not None and after.form is Form.PROSE:
+        group = itertools.takewhile(
+            lambda block: block.form is BlockForm.ITEM, every[number : number + LIST_LENGTH_MAX]
+        )
+        after = next((block for block in every[number:] if block.form is not BlockForm.ITEM), None)
+        if number == 0 and every[0].ordered and after is not None and after.form is BlockForm.PROSE:
             return _Part(Role.OBSERVED)  # Steps that come before anything is said lead to what is observed.
         items = [sentence_at(self.text, block.start, block.end).small for block in group]
         if len(items) > 1 and every[number].ordered and 2 * sum(bool(UI.match(item)) for item in items) > len(items):
@@ -321,16 +323,16 @@ class _Reader:
 
     def _of_block(self, block: Block, part: _Part, following: Block | None) -> Iterator[Demand]:
         every = list(sentences(self.text, block.start, block.end))
-        introduces = following is not None and following.form is Form.ITEM
+        introduces = following is not None and following.form is BlockForm.ITEM
         asking = False
-        if block.form is Form.PROSE and part.role in {Role.NEUTRAL, Role.TOLD} and len(every) >= TERSE_MIN:
+        if block.form is BlockForm.PROSE and part.role in {Role.NEUTRAL, Role.TOLD} and len(every) >= TERSE_MIN:
             asking = 2 * sum(standing_force(sentence.small) is not Force.NONE for sentence in every) >= len(every)
             terse = sum(sentence.written[:1].islower() for sentence in every)
             if asking and 2 * terse > len(every):
                 part = _Part(Role.LISTED, RequirementKind.GOAL)
         titled = self.titled or (self.named and any(rules(sentence.small) for sentence in every[:2]))
-        plain = part.role in {Role.NEUTRAL, Role.TOLD} and block.form in {Form.PROSE, Form.ITEM}
-        begun, follows, new = False, False, block.form is Form.ITEM and self.asked_before
+        plain = part.role in {Role.NEUTRAL, Role.TOLD} and block.form in {BlockForm.PROSE, BlockForm.ITEM}
+        begun, follows, new = False, False, block.form is BlockForm.ITEM and self.asked_before
         demands: list[Demand] = []
         left: list[tuple[Sentence, Surroundings]] = []
         for place, sentence in enumerate(every):
@@ -339,13 +341,13 @@ class _Reader:
                 and place == len(every) - 1
                 and (
                     sentence.small.endswith(":")
-                    or (block.form is Form.PROSE and len(every) == 1 and is_name(sentence.written))
+                    or (block.form is BlockForm.PROSE and len(every) == 1 and is_name(sentence.written))
                 )
             ):
-                self.leads.append((block.depth if block.form is Form.ITEM else -1, self._lead(sentence, part)))
+                self.leads.append((block.depth if block.form is BlockForm.ITEM else -1, self._lead(sentence, part)))
                 if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):
                     continue
-            if place == 0 and block.form is not Form.CELL and (named := self._run_in(block, sentence)) is not None:
+            if place == 0 and block.form is not BlockForm.CELL and (named := self._run_in(block, sentence)) is not None:
                 part = named
                 if ":" not in sentence.written[:-1] and is_name(sentence.written.rstrip(".:")):
                     continue

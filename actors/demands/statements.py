@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple, assert_never
 
-from actors.demands.blocks import Form
+from actors.demands.blocks import BlockForm
 from actors.demands.facts import FACT, FAULTS, GREETING, NARRATED, PAST, TOLD_BY_OTHERS
 from actors.demands.force import Force, describes, force_of, is_modal, notes
 from actors.demands.headings import Role
@@ -217,19 +217,19 @@ def standing_force(small: str) -> Force:
     return max(force_of(small), force_of(without_label(small)))
 
 
-def is_asked(role: Role, form: Form, small: str, force: Force) -> bool:
+def is_asked(role: Role, form: BlockForm, small: str, force: Force) -> bool:
     """Tell whether a sentence is a demand where it stands."""
     match role:
         case Role.ASKED:
-            return force is not Force.NONE or (form is not Form.CELL and not describes(small))
+            return force is not Force.NONE or (form is not BlockForm.CELL and not describes(small))
         case Role.LISTED:
             return force is not Force.NONE or notes(small) or shall_be(small, small, Surroundings(asking=True))
         case Role.OBSERVED:
-            return form is Form.PROSE and is_modal(small)
+            return form is BlockForm.PROSE and is_modal(small)
         case Role.TOLD:
             return force is Force.STRICT
         case Role.NEUTRAL:
-            return force is Force.STRICT or (force is Force.WISH and form is not Form.CELL)
+            return force is Force.STRICT or (force is Force.WISH and form is not BlockForm.CELL)
         case Role.SILENT:
             return False
     assert_never(role)

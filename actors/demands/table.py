@@ -23,8 +23,7 @@ from actors.demands.user_texts import (
     is_settled,
     words_of,
 )
-from actors.plans.coverage import Checked, TokenChanges, checked
-from actors.plans.coverage import Standing as Coverage
+from actors.plans.coverage import CheckedRequirement, RequirementStanding, TokenChanges, checked
 from actors.plans.nominal import orphans
 from actors.plans.plan import Plan
 from actors.values.format import counted, shortened
@@ -40,7 +39,7 @@ COVERED_GUARD = "requirements_covered"
 """The guard that compares the tools and tokens of requirements with the steps of a plan."""
 
 
-class Standing(StrEnum):
+class DemandStanding(StrEnum):
     """What a plan does about a demand."""
 
     IN_STEP = "in_step"  # a step that contributes to the goal satisfies it
@@ -50,7 +49,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One demand with its standing."""
 
     id: str
@@ -61,7 +60,7 @@ class Row:
     """The words of the user."""
     source: str
     """Where they stand: one of `RequirementSource`, as text."""
-    standing: Standing
+    standing: DemandStanding
     """What the plan does about it."""
     steps: tuple[str, ...] = ()
     """The ids, sorted, of the steps that satisfy it."""
@@ -91,7 +90,7 @@ class Row:
 class DemandTable:
     """What a plan does about all demands."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TableRow, ...] = ()
     """One row for each demand, in the order of the texts; then the requirements that `demand_table` adds."""
     unread: tuple[str, ...] = ()
     """Sentences about the parts of the texts that were not read; what they demand is in no row."""
@@ -101,12 +100,12 @@ class DemandTable:
         return {"demands": [row.to_json() for row in self.rows], "unread": list(self.unread)}
 
     @property
-    def in_no_step(self) -> tuple[Row, ...]:
+    def in_no_step(self) -> tuple[TableRow, ...]:
         """The demands that the plan ignores."""
-        return tuple(row for row in self.rows if row.standing is Standing.IN_NO_STEP)
+        return tuple(row for row in self.rows if row.standing is DemandStanding.IN_NO_STEP)
 
     @property
-    def worst_first(self) -> tuple[Row, ...]:
+    def worst_first(self) -> tuple[TableRow, ...]:
         """The rows as people want to read them: what is in no step, then what nothing checks, then all others."""
         return tuple(sorted(self.rows, key=lambda row: -_BEST.index(row.standing)))
 
@@ -222,42 +221,44 @@ class _Judged:
             for name in step.satisfies if step.step_id not in idle else ():
                 self._satisfying[name].append(step.step_id)
 
-    def row(self, said: StatedDemand, items: Sequence[Requirement]) -> Row:
+    def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
         """Return the row of a demand, for which these requirements stand: the best of them counts."""
         demand = said.demand
         kind, source = str(demand.kind), str(demand.source)
         found = [self._row(item, (demand.id, kind, demand.quote, source)) for item in items]
-        nothing = Row(demand.id, kind, demand.quote, source, Standing.IN_NO_STEP)
+        nothing = TableRow(demand.id, kind, demand.quote, source, DemandStanding.IN_NO_STEP)
         return min(found, key=lambda row: _BEST.index(row.standing), default=nothing)
 
-    def own_row(self, item: Requirement) -> Row:
+    def own_row(self, item: Requirement) -> TableRow:
         """Return the row of a requirement that belongs to no demand that the program has found."""
         return self._row(item, (item.id, item.kind, " ".join(item.quote.split()), item.source))
 
-    def _row(self, item: Requirement, about: tuple[str, str, str, str]) -> Row:
+    def _row(self, item: Requirement, about: tuple[str, str, str, str]) -> TableRow:
         known = self._checked[item.id]
         wants_step = RequirementKind.GOAL in (item.kind, about[1])
         steps = known.steps if item.kind == RequirementKind.GOAL else tuple(sorted(self._satisfying[item.id]))
         compared = self._compared(item, known, about[2])
-        if known.standing in (Coverage.UNCOVERED, Coverage.VIOLATED):
-            return Row(*about, Standing.IN_NO_STEP, requirement=item.id)
+        if known.standing in (RequirementStanding.UNCOVERED, RequirementStanding.VIOLATED):
+            return TableRow(*about, DemandStanding.IN_NO_STEP, requirement=item.id)
         if compared and not wants_step:
-            return Row(*about, Standing.CHECKED, steps, compared, item.id)
+            return TableRow(*about, DemandStanding.CHECKED, steps, compared, item.id)
         if steps:
             guards = dict.fromkeys(guard for step in steps if (guard := self._guards[step]))
-            return Row(*about, Standing.IN_STEP, steps, tuple(guards), item.id)
-        return Row(*about, Standing.IN_NO_STEP if wants_step else Standing.DECLARED, requirement=item.id)
+            return TableRow(*about, DemandStanding.IN_STEP, steps, tuple(guards), item.id)
+        return TableRow(
+            *about, DemandStanding.IN_NO_STEP if wants_step else DemandStanding.DECLARED, requirement=item.id
+        )
 
-    def _compared(self, item: Requirement, known: Checked, quote: str) -> tuple[str, ...]:
+    def _compared(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
         """Return what really compares a prohibition; a forbidden tool counts where the user's words name it."""
         named = all(_bare(tool) in _bare(quote) for tool in item.tools)
-        if known.standing is Coverage.KEPT and named:
+        if known.standing is RequirementStanding.KEPT and named:
             return (COVERED_GUARD,)
         only_paths = bool(item.paths) and not item.tokens and not item.tools
         return (self._paths,) if only_paths and self._paths else ()
 
 
-_BEST = (Standing.CHECKED, Standing.IN_STEP, Standing.DECLARED, Standing.IN_NO_STEP)
+_BEST = (DemandStanding.CHECKED, DemandStanding.IN_STEP, DemandStanding.DECLARED, DemandStanding.IN_NO_STEP)
 """The standings, best first."""
 
 
@@ -266,16 +267,16 @@ def _bare(text: str) -> str:
     return "".join(words_of(text)).replace("_", "")
 
 
-def standing_text(row: Row) -> str:
+def standing_text(row: TableRow) -> str:
     """Return the standing of a demand in words."""
     match row.standing:
-        case Standing.IN_STEP:
+        case DemandStanding.IN_STEP:
             return f"in step{'s' if len(row.steps) > 1 else ''} {', '.join(row.steps)}"
-        case Standing.CHECKED:
+        case DemandStanding.CHECKED:
             return f"checked by {', '.join(row.guards)}"
-        case Standing.DECLARED:
+        case DemandStanding.DECLARED:
             return "declared, not checked"
-        case Standing.IN_NO_STEP:
+        case DemandStanding.IN_NO_STEP:
             return "in no step"
         case _:
             assert_never(row.standing)
@@ -288,17 +289,17 @@ ROWS_BRIEF = 12
 QUOTE_MAX = 200
 """Characters of a quote that one line shows."""
 
-_STYLES: dict[Standing, Style] = {
-    Standing.IN_STEP: "",
-    Standing.CHECKED: "",
-    Standing.DECLARED: "dim",
-    Standing.IN_NO_STEP: "yellow",
+_STYLES: dict[DemandStanding, Style] = {
+    DemandStanding.IN_STEP: "",
+    DemandStanding.CHECKED: "",
+    DemandStanding.DECLARED: "dim",
+    DemandStanding.IN_NO_STEP: "yellow",
 }
-_OPEN = {Standing.IN_NO_STEP: "in no step", Standing.DECLARED: "not checked"}
+_OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not checked"}
 """What the heading counts."""
 
 
-def row_text(row: Row) -> str:
+def row_text(row: TableRow) -> str:
     """Return a row as one line of text."""
     quote = shortened(row.quote, QUOTE_MAX)
     return f"{standing_text(row)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
@@ -323,7 +324,7 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
         return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
     lines, left, hidden = [line(heading(table), "bold")], ROWS_BRIEF, 0
     for row in table.worst_first:
-        if not full and row.standing is not Standing.IN_NO_STEP:
+        if not full and row.standing is not DemandStanding.IN_NO_STEP:
             left -= 1
             if left < 0:
                 hidden += 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from actors.demands.contradictions import contradictions, unclear
-from actors.demands.demand import Demand, Reading
+from actors.demands.demand import Demand, DemandReading
 from actors.demands.reader import read_demands
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
@@ -160,7 +160,7 @@ def demands_of(user: UserTexts) -> Demands:
 
 
 @lru_cache(maxsize=32)
-def _read(text: str, source: RequirementSource) -> Reading:
+def _read(text: str, source: RequirementSource) -> DemandReading:
     return read_demands(text, source)
 
 

@@ -10,7 +10,7 @@ from typing import assert_never
 from actors.execution import faults
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import FileReplied
-from actors.execution.state import Attempt, Phase
+from actors.execution.state import Attempt, AttemptPhase
 from actors.run.questions import (
     FAILED,
     NOT_RUN,
@@ -35,28 +35,28 @@ HOLDS = "it passes"
 HOLDS_NOT = "it does not pass"
 """The answer of a person who has found it wrong."""
 
-_CHECKS = frozenset({Phase.CHECK_PRE, Phase.CHECK})
+_CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
 
 
-def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[Phase, ...]:
+def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[AttemptPhase, ...]:
     """Return the phases of an attempt at a step, in order."""
     act, *checks = plan.uses(config.tools, step)
-    phases: list[Phase] = [Phase.APPROVE] if config.needs_approval(step, plan) else []
+    phases: list[AttemptPhase] = [AttemptPhase.APPROVE] if config.needs_approval(step, plan) else []
     match act:
         case ToolUse():
-            phases += [Phase.PRE_CHECK, Phase.ACT] if act.pre_check else [Phase.ACT]
+            phases += [AttemptPhase.PRE_CHECK, AttemptPhase.ACT] if act.pre_check else [AttemptPhase.ACT]
         case ModelUse():
-            phases += [Phase.PRE_CHECK] if act.pre_check else []
-            phases += [Phase.READ, Phase.ACT, Phase.WRITE]
+            phases += [AttemptPhase.PRE_CHECK] if act.pre_check else []
+            phases += [AttemptPhase.READ, AttemptPhase.ACT, AttemptPhase.WRITE]
         case PersonUse():
-            phases.append(Phase.ACT)
+            phases.append(AttemptPhase.ACT)
         case _:
             assert_never(act)
-    phases += [Phase.SNAPSHOT] if config.snapshots else []
+    phases += [AttemptPhase.SNAPSHOT] if config.snapshots else []
     for check in checks:
-        phases += [Phase.CHECK_PRE] if isinstance(check, ToolUse) and check.pre_check else []
-        phases.append(Phase.CHECK)
-        phases += [Phase.COMPARE] if config.snapshots and isinstance(check, ToolUse) else []
+        phases += [AttemptPhase.CHECK_PRE] if isinstance(check, ToolUse) and check.pre_check else []
+        phases.append(AttemptPhase.CHECK)
+        phases += [AttemptPhase.COMPARE] if config.snapshots and isinstance(check, ToolUse) else []
     return tuple(phases)
 
 
@@ -67,23 +67,23 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
     """
     act, *checks = plan.uses(config.tools, attempt.step)
     match attempt.phase:
-        case Phase.PRE_CHECK:
+        case AttemptPhase.PRE_CHECK:
             return None if isinstance(act, PersonUse) else act.pre_check
-        case Phase.READ:
+        case AttemptPhase.READ:
             return act.reading() if isinstance(act, ModelUse) else None
-        case Phase.ACT:
+        case AttemptPhase.ACT:
             return act if isinstance(act, ToolUse) else None
-        case Phase.WRITE:
+        case AttemptPhase.WRITE:
             return act.writing(attempt.text) if isinstance(act, ModelUse) else None
-        case Phase.SNAPSHOT:
+        case AttemptPhase.SNAPSHOT:
             return snapshot_use(attempt.node, since)
-        case Phase.COMPARE:
+        case AttemptPhase.COMPARE:
             return snapshot_use(f"{attempt.node}.compare", since)
-        case Phase.CHECK_PRE:
+        case AttemptPhase.CHECK_PRE:
             return checks[0].pre_check if checks and isinstance(checks[0], ToolUse) else None
-        case Phase.CHECK:
+        case AttemptPhase.CHECK:
             return checks[0] if checks and isinstance(checks[0], ToolUse) else None
-        case Phase.APPROVE | None:
+        case AttemptPhase.APPROVE | None:
             return None
         case _:
             assert_never(attempt.phase)
@@ -92,7 +92,13 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
 def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> PersonUse | None:
     """Return what a person does in the attempt's phase; None for a phase that is not a person's."""
     act, *checks = plan.uses(config.tools, attempt.step)
-    use = act if attempt.phase is Phase.ACT else checks[0] if attempt.phase is Phase.CHECK and checks else None
+    use = (
+        act
+        if attempt.phase is AttemptPhase.ACT
+        else checks[0]
+        if attempt.phase is AttemptPhase.CHECK and checks
+        else None
+    )
     return use if isinstance(use, PersonUse) else None
 
 
@@ -115,13 +121,13 @@ def failed(attempt: Attempt, *findings: Finding) -> Attempt:
     return replace(attempt, open=False, unsure=False, result="failed", findings=findings)
 
 
-def next_attempt(attempt: Attempt, phases: tuple[Phase, ...], delay_seconds: float) -> Attempt:
+def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
     """Return the attempt that follows a failed one in the same visit.
 
     Where only the check could not run, it begins with the check: its work is done.
     """
     unchecked = attempt.phase in _CHECKS and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
-    todo = tuple(phase for phase in phases if phase in (*_CHECKS, Phase.COMPARE)) if unchecked else phases
+    todo = tuple(phase for phase in phases if phase in (*_CHECKS, AttemptPhase.COMPARE)) if unchecked else phases
     return Attempt(
         step=attempt.step,
         name=attempt.name,
@@ -147,7 +153,7 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             return passed(attempt)
         case ToolOutcome.SUCCEEDED:
             after = passed(attempt)
-            return replace(after, read=event.output) if attempt.phase is Phase.READ else after
+            return replace(after, read=event.output) if attempt.phase is AttemptPhase.READ else after
         case ToolOutcome.FAILED:
             return failed(attempt, faults.rejected(attempt, use.tool, event))
         case ToolOutcome.PERMANENT:
@@ -183,13 +189,21 @@ def after_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
     if question.node == attempt.question_node:
         return _told_outcome(attempt, answer)
     match attempt.phase:
-        case Phase.APPROVE:
+        case AttemptPhase.APPROVE:
             return passed(attempt) if answer == "yes" else failed(attempt, faults.not_approved(attempt, answer))
-        case Phase.ACT:
+        case AttemptPhase.ACT:
             return passed(attempt) if answer == DONE else failed(attempt, faults.not_done(attempt, answer))
-        case Phase.CHECK:
+        case AttemptPhase.CHECK:
             return passed(attempt) if answer == HOLDS else failed(attempt, faults.not_accepted(attempt, answer))
-        case Phase.PRE_CHECK | Phase.READ | Phase.WRITE | Phase.SNAPSHOT | Phase.CHECK_PRE | Phase.COMPARE | None:
+        case (
+            AttemptPhase.PRE_CHECK
+            | AttemptPhase.READ
+            | AttemptPhase.WRITE
+            | AttemptPhase.SNAPSHOT
+            | AttemptPhase.CHECK_PRE
+            | AttemptPhase.COMPARE
+            | None
+        ):
             return attempt
         case _:
             assert_never(attempt.phase)

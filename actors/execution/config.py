@@ -14,7 +14,7 @@ from actors.plans.reader import read_draft
 from actors.plans.semantics import Configuration, Program, compile_plan, is_ready
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
-from actors.prompting.render import Template
+from actors.prompting.render import PromptTemplate
 from actors.run.settings import SettingsChanged, for_calls
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
 from runtime.core.events import Value
@@ -86,9 +86,9 @@ class ExecutionConfig(Value):
         return self.model_copy(update=update)
 
     @cached_property
-    def writer(self) -> Template:
+    def writer(self) -> PromptTemplate:
         """The prompt by which a model writes a file."""
-        return Template(self.prompts.entries[WRITE_FILE], self.prompts)
+        return PromptTemplate(self.prompts.entries[WRITE_FILE], self.prompts)
 
     def needs_approval(self, step: str, program: "ReadyPlan") -> bool:
         """Return whether a person approves an attempt at a step before it begins."""

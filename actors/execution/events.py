@@ -29,7 +29,7 @@ class StepOutcome(StrEnum):
     UNKNOWN = "unknown"  # nobody knows whether its tool has run
 
 
-class Cause(StrEnum):
+class TroubleCause(StrEnum):
     """Why the plan does not go on by itself: the trouble that the policy decides about."""
 
     ESCALATED = "escalated"  # a step failed, and the plan hands the failure over
@@ -163,7 +163,7 @@ class TroubleDecided(Event):
     """The policy, or a person, decided what follows where the plan does not go on by itself."""
 
     kind: Literal["trouble_decided"] = "trouble_decided"
-    cause: Cause
+    cause: TroubleCause
     """What happened."""
     step: str = ""
     """The step that it happened at; empty for none."""

@@ -15,11 +15,11 @@ from actors.execution.attempts import (
     phases_of,
     tool_use,
 )
-from actors.execution.events import AttemptDecided, Cause, FileReplied, StepOutcome, StepSettled
+from actors.execution.events import AttemptDecided, FileReplied, StepOutcome, StepSettled, TroubleCause
 from actors.execution.forbidden import broken_tokens, forbidden_uses, missed_deadlines
 from actors.execution.goals import blocked_by, goals_of, statuses
 from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, place_of, tool_node
-from actors.execution.state import Attempt, Phase, State, StepResult, Trouble
+from actors.execution.state import Attempt, AttemptPhase, State, StepResult, Trouble
 from actors.plans.constraints import Constraints
 from actors.plans.semantics import (
     FAIL,
@@ -130,7 +130,7 @@ def tool_ended(state: State, event: ToolFinished) -> State:
     use = None if attempt is None else tool_use(state.config, state.plan, attempt)
     if attempt is None or use is None or attempt.result:
         return state
-    if attempt.phase in (Phase.SNAPSHOT, Phase.COMPARE):
+    if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
         return _told(*workspace_rules.after_step(state, attempt, event))
     return _told(state, after_tool(attempt, use, event))
 
@@ -234,11 +234,11 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
         trouble = Trouble(_cause(state, event), event.step, findings)
     elif wrong:
         state = changed(state, violations=(*state.violations, *wrong))
-        trouble = Trouble(Cause.REQUIREMENT_VIOLATED, "", wrong)
+        trouble = Trouble(TroubleCause.REQUIREMENT_VIOLATED, "", wrong)
     elif broken:
-        trouble = Trouble(Cause.INVARIANT_BROKEN, "", (faults.invariant_broken(broken),))
+        trouble = Trouble(TroubleCause.INVARIANT_BROKEN, "", (faults.invariant_broken(broken),))
     elif goals:
-        trouble = Trouble(Cause.GOAL_FAILED, "", tuple(goals))
+        trouble = Trouble(TroubleCause.GOAL_FAILED, "", tuple(goals))
     else:
         return state
     return changed(state, trouble=trouble)
@@ -261,13 +261,13 @@ def _late(state: State, step: str) -> tuple[Finding, ...]:
     return tuple(finding for finding in found if finding.message not in known)
 
 
-def _cause(state: State, event: StepSettled) -> Cause:
+def _cause(state: State, event: StepSettled) -> TroubleCause:
     if event.outcome is StepOutcome.UNKNOWN:
-        return Cause.UNKNOWN_OUTCOME
+        return TroubleCause.UNKNOWN_OUTCOME
     if any(finding.code == Code.VIOLATED for finding in event.findings):
-        return Cause.REQUIREMENT_VIOLATED
+        return TroubleCause.REQUIREMENT_VIOLATED
     never = not state.plan.program.can_fail[state.plan.index[event.step]]
-    return Cause.ASSUMPTION_BROKEN if never else Cause.ESCALATED
+    return TroubleCause.ASSUMPTION_BROKEN if never else TroubleCause.ESCALATED
 
 
 def _lost_goals(state: State) -> list[Finding]:

@@ -10,20 +10,20 @@ from actors.execution.attempts import Answer
 from actors.execution.config import ready_plan
 from actors.execution.events import (
     GOALS_FAILED,
-    Cause,
     PlanRevised,
     ProofReached,
     ProofRequested,
     ReplanReplied,
     ReplanRequested,
+    TroubleCause,
     TroubleDecided,
 )
 from actors.execution.evolve_steps import begun, constrained, with_configuration
 from actors.execution.goals import goals_of, past_goals, statuses
 from actors.execution.ids import PLANNER_ASKS
-from actors.execution.state import Attempt, Ending, Replan, Revision, Settled, State, Trouble
+from actors.execution.state import Attempt, DecidedEnd, Replan, Revision, SettledFailure, State, Trouble
 from actors.execution.trouble_rules import reason, signature_of
-from actors.planning.events import Outcome
+from actors.planning.events import PlanningOutcome
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
 from actors.plans.constraints import Constraints, constraints_of, with_constraints
 from actors.plans.reader import read_plan
@@ -35,7 +35,7 @@ from actors.values.findings import Finding
 from actors.values.requirements import requirements_in
 from runtime.core.copies import changed
 
-NO_PLAN_EXISTS = frozenset({Outcome.ALL_PRUNED, Outcome.BACKTRACK_CEILING})
+NO_PLAN_EXISTS = frozenset({PlanningOutcome.ALL_PRUNED, PlanningOutcome.BACKTRACK_CEILING})
 """The outcomes of a planning run that has tried all it may: for these goals it finds no plan, whatever is paid."""
 REJECTIONS_MAX = 20
 """The findings about a rejected plan that the next planning run is told."""
@@ -43,18 +43,18 @@ REJECTIONS_MAX = 20
 
 def decided(state: State, event: TroubleDecided) -> State:
     """Return the state after it was decided what follows where the plan does not go on by itself."""
-    new = event.cause is Cause.REQUIREMENTS_CHANGED and event.question_id is None
+    new = event.cause is TroubleCause.REQUIREMENTS_CHANGED and event.question_id is None
     if new:
         told = len(state.run.texts_of("requirement"))
         state = changed(_anew(state), told=told, history=(), trouble=None, replan=None, ending=None)
         state = constrained(state, state.constraints.joined(Constraints(tuple(requirements_in(event.constraints)))))
     state = _without_revocable(state)
     if event.question_id is None:
-        state = changed(state, history=(*state.history, Settled(event.step, signature_of(event.findings))))
+        state = changed(state, history=(*state.history, SettledFailure(event.step, signature_of(event.findings))))
     trouble = state.trouble or Trouble(event.cause, event.step, event.findings)
     if event.asks:
         number = state.questions + 1
-        level = trouble.level if event.cause is Cause.PLANNER_ASKS else event.level
+        level = trouble.level if event.cause is TroubleCause.PLANNER_ASKS else event.level
         asked = replace(trouble, number=number, level=level, question="", answer=None)
         return changed(state, trouble=asked, questions=number, questions_left=state.questions_left - 1)
     match event.level:
@@ -66,7 +66,7 @@ def decided(state: State, event: TroubleDecided) -> State:
             left = state.replans_left - 1
             return changed(state, trouble=None, replan=replan, replans=number, replans_left=left)
         case BacktrackLevel.CLARIFY | BacktrackLevel.GIVE_UP:
-            return changed(state, trouble=None, ending=Ending(GOALS_FAILED, trouble.why))
+            return changed(state, trouble=None, ending=DecidedEnd(GOALS_FAILED, trouble.why))
         case _:
             assert_never(event.level)
 
@@ -164,7 +164,7 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
             finding = faults.planner_asks(reply.question.inquiry)
             before = replan.trouble
             findings = (finding, *before.findings)
-            trouble = Trouble(Cause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)
+            trouble = Trouble(TroubleCause.PLANNER_ASKS, before.step, findings, level=replan.level, root=before.why)
             return changed(state, replan=None, trouble=trouble)
         case NoPlan():
             why = f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why
@@ -187,7 +187,7 @@ def _failed(state: State, replan: Replan, outcome: str, why: str) -> State:
     findings = (faults.replan_failed(why), *before.findings)
     infeasible = replan.level is BacktrackLevel.PARTIAL_REPLAN and outcome in NO_PLAN_EXISTS
     level = BacktrackLevel.FULL_REPLAN if infeasible else BacktrackLevel.CLARIFY
-    trouble = Trouble(Cause.REPLAN_FAILED, before.step, findings, level=level, root=before.why)
+    trouble = Trouble(TroubleCause.REPLAN_FAILED, before.step, findings, level=level, root=before.why)
     return changed(state, replan=None, trouble=trouble)
 
 
@@ -197,7 +197,7 @@ def _rejected(state: State, replan: Replan, why: str, findings: tuple[Finding, .
     said = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
     known = [found for found in before.findings if found.where != faults.REPLAN]
     found = (said, *(each.model_copy(update={"where": faults.REPLAN}) for each in findings[:REJECTIONS_MAX]), *known)
-    trouble = Trouble(Cause.PLAN_REJECTED, before.step, found, level=replan.level, root=before.why)
+    trouble = Trouble(TroubleCause.PLAN_REJECTED, before.step, found, level=replan.level, root=before.why)
     return changed(state, replan=None, trouble=trouble)
 
 

@@ -5,8 +5,8 @@ from typing import assert_never
 
 from actors.execution import faults
 from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, tool_use
-from actors.execution.events import Cause
-from actors.execution.state import Attempt, Phase, State, Trouble
+from actors.execution.events import TroubleCause
+from actors.execution.state import Attempt, AttemptPhase, State, Trouble
 from actors.policy.table import BacktrackLevel
 from actors.run.questions import ClarificationRequested, new_id, outcome_question
 from actors.tools.uses import PersonUse, use_text
@@ -38,7 +38,12 @@ LEVELS: Mapping[str, BacktrackLevel] = {
 """What each answer decides; `BY_HAND` settles the step instead."""
 
 _MAY_GO_ON = frozenset(
-    {Cause.REQUIREMENTS_CHANGED, Cause.REQUIREMENT_VIOLATED, Cause.INVARIANT_BROKEN, Cause.GOAL_FAILED}
+    {
+        TroubleCause.REQUIREMENTS_CHANGED,
+        TroubleCause.REQUIREMENT_VIOLATED,
+        TroubleCause.INVARIANT_BROKEN,
+        TroubleCause.GOAL_FAILED,
+    }
 )
 """The troubles after which the plan may go on as it is, if a person wants that."""
 
@@ -61,11 +66,11 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     `again` says whether the step may be visited again, `plan` whether a new plan can be made.
     """
     found = trouble.findings[0]
-    if trouble.cause is Cause.PLANNER_ASKS and found.asks is not None:
+    if trouble.cause is TroubleCause.PLANNER_ASKS and found.asks is not None:
         return _of_the_planner(state, trouble, found.asks)
     about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
     shown = [each.message for each in _reasons(trouble)]
-    if trouble.cause in (Cause.PLAN_REJECTED, Cause.REPLAN_FAILED):
+    if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
         shown.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
         shown.append(f"No new plan can be made: {state.config.author_lacks}.")
@@ -99,7 +104,7 @@ def _reasons(trouble: Trouble) -> list[Finding]:
 def options(trouble: Trouble, *, again: bool, plan: bool) -> list[str]:
     """Return the answers that a person may give about a trouble."""
     listed: list[str] = []
-    if trouble.cause is Cause.UNKNOWN_OUTCOME:
+    if trouble.cause is TroubleCause.UNKNOWN_OUTCOME:
         listed += [BY_HAND, TRY_AGAIN] if again else [BY_HAND]
     elif trouble.step:
         listed += [TRY_AGAIN] if again else []
@@ -115,29 +120,29 @@ def _what(trouble: Trouble) -> str:
     """Return what happened, as a part of the question's sentence."""
     step = f"the step '{one_line(trouble.step, 200)}'"
     match trouble.cause:
-        case Cause.ESCALATED:
+        case TroubleCause.ESCALATED:
             return f"{step} failed, and the plan hands that over"
-        case Cause.REQUIREMENT_VIOLATED:
+        case TroubleCause.REQUIREMENT_VIOLATED:
             return "something was done that a requirement forbids"
-        case Cause.UNKNOWN_OUTCOME:
+        case TroubleCause.UNKNOWN_OUTCOME:
             return f"nobody knows whether {step} was done"
-        case Cause.ASSUMPTION_BROKEN:
+        case TroubleCause.ASSUMPTION_BROKEN:
             return f"{step} failed, which the plan rules out"
-        case Cause.INVARIANT_BROKEN:
+        case TroubleCause.INVARIANT_BROKEN:
             return "an invariant of the plan is broken"
-        case Cause.DEAD_END:
+        case TroubleCause.DEAD_END:
             return "the plan has come to a dead end"
-        case Cause.GOAL_FAILED:
+        case TroubleCause.GOAL_FAILED:
             return "a goal is out of reach"
-        case Cause.REQUIREMENTS_CHANGED:
+        case TroubleCause.REQUIREMENTS_CHANGED:
             return "something else is asked for now, and no new plan can be made here"
-        case Cause.REPLAN_FAILED:
+        case TroubleCause.REPLAN_FAILED:
             return "no new plan was found"
-        case Cause.STEP_FORBIDDEN:
+        case TroubleCause.STEP_FORBIDDEN:
             return f"{step} would do what a requirement forbids, and was not begun"
-        case Cause.PLAN_REJECTED:
+        case TroubleCause.PLAN_REJECTED:
             return "the last new plan that was found may not be executed: it does not keep to what a plan must here"
-        case Cause.PLANNER_ASKS:
+        case TroubleCause.PLANNER_ASKS:
             return "the planner needs an answer"
         case _:
             assert_never(trouble.cause)
@@ -167,7 +172,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
 
 def ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
     """Return the question to a person who does a step, or who checks what it has done."""
-    if attempt.phase is Phase.ACT:
+    if attempt.phase is AttemptPhase.ACT:
         form = asked_form(
             f"Have you done {_step(state, attempt)}, as the instructions below say?",
             about=f"The plan gives this step to a person. {_waits(attempt)}",

@@ -6,7 +6,7 @@ Codes and tags steer the policy; messages quote tools and are for people and mod
 from collections.abc import Iterable
 
 from actors.execution.goals import Goal
-from actors.execution.state import Attempt, Phase
+from actors.execution.state import Attempt, AttemptPhase
 from actors.plans.formatting import printable
 from actors.run.tools import ToolFinished
 from actors.values.findings import Code, Finding, ReasonTag
@@ -17,7 +17,11 @@ MESSAGE_MAX = 2_000
 REPLAN = "replan"
 """The place of findings about the planning run of a replan, and about its plan."""
 _TOOL = (ReasonTag.TOOL_FAILURE,)
-_WORDS = {Phase.PRE_CHECK: "the pre-check", Phase.CHECK_PRE: "the pre-check of the check", Phase.CHECK: "the check"}
+_WORDS = {
+    AttemptPhase.PRE_CHECK: "the pre-check",
+    AttemptPhase.CHECK_PRE: "the pre-check of the check",
+    AttemptPhase.CHECK: "the check",
+}
 
 
 def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
@@ -34,9 +38,9 @@ def should_have_failed(attempt: Attempt, tool: str, event: ToolFinished) -> Find
 def _said(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
     """Return a finding of the result of an attempt's phase, with the end of the tool's output."""
     match attempt.phase:
-        case Phase.CHECK:
+        case AttemptPhase.CHECK:
             code = Code.CHECK_FAILED
-        case Phase.PRE_CHECK | Phase.CHECK_PRE:
+        case AttemptPhase.PRE_CHECK | AttemptPhase.CHECK_PRE:
             code = Code.PRE_CHECK_FAILED
         case _:
             code = Code.STEP_FAILED

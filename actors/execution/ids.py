@@ -28,7 +28,7 @@ _PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za
 _PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
 
 
-class Place(NamedTuple):
+class NodeName(NamedTuple):
     """What the name of a node says."""
 
     name: str
@@ -61,14 +61,14 @@ def phase_node(attempt: str, phase: str) -> str:
     return f"{attempt}.{phase}"
 
 
-def place_of(node: str) -> Place | None:
+def place_of(node: str) -> NodeName | None:
     """Return what the name of an attempt or of one of its phases says; None for any other name."""
     name, _, rest = node.partition("/")
     match = _PLACE.fullmatch(rest)
     if match is None:
         return None
     revision, visit, number, phase = match.groups()
-    return Place(name, int(revision), int(visit), int(number), phase or "")
+    return NodeName(name, int(revision), int(visit), int(number), phase or "")
 
 
 def replan_node(revision: int, number: int) -> str:

@@ -12,7 +12,7 @@ from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
 from actors.plans.semantics import after_success, may_overlap, ready_steps
 from actors.tools.uses import use_text
 from actors.values.format import counted, shortened
-from actors.values.lines import BLANK, Line, Span, indented, line
+from actors.values.lines import BLANK, Line, StyledSpan, indented, line
 
 TEXT_MAX = 100
 """Characters of a command or an instruction that the outline shows."""
@@ -138,14 +138,14 @@ def outline_lines(outline: Outline) -> Iterator[Line]:
 def _step_lines(shown: OutlinedStep, outline: Outline) -> Iterator[Line]:
     step = shown.step
     number = f"{shown.turn}. " if shown.turn else "-  "
-    title = Line((Span(number), *line(step.step_id, "bold").spans), 3)
+    title = Line((StyledSpan(number), *line(step.step_id, "bold").spans), 3)
     if step.name and step.name != step.step_id:
-        title += Line((Span("  "), *line(step.name).spans))
+        title += Line((StyledSpan("  "), *line(step.name).spans))
     beside = [other.step.step_id for other in outline.steps if other.turn == shown.turn and other is not shown]
     if shown.turn and beside:
-        title += Line((Span("  "), *line(f"(beside {', '.join(beside)})", "dim").spans))
+        title += Line((StyledSpan("  "), *line(f"(beside {', '.join(beside)})", "dim").spans))
     if shown.approved:
-        title += Line((Span("  "), Span("needs your approval", "yellow")))
+        title += Line((StyledSpan("  "), StyledSpan("needs your approval", "yellow")))
     yield title
     yield _field("runs", shown.executes)
     if shown.checks:
@@ -169,4 +169,4 @@ def _failure(step: Step) -> str:
 
 
 def _field(name: str, text: str) -> Line:
-    return Line((Span("   "), Span(f"{name:<6}", "cyan"), *line(text).spans), 9)
+    return Line((StyledSpan("   "), StyledSpan(f"{name:<6}", "cyan"), *line(text).spans), 9)

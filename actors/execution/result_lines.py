@@ -10,7 +10,7 @@ from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.flow import Checklist, ChecklistItem, NodeState
 from actors.values.format import counted
-from actors.values.lines import BLANK, Line, Span, Style, indented, line
+from actors.values.lines import BLANK, Line, Style, StyledSpan, indented, line
 
 _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.PENDING: ("·", "dim"),
@@ -81,12 +81,12 @@ def _revision(revision: ShownRevision) -> Iterator[Line]:
 def step_lines(step: ShownStep) -> Iterator[Line]:
     """Yield the line of a step in a checklist, then why it failed."""
     mark, style = _MARKS[step.status]
-    text = Line((Span("   "), Span(f"{mark} ", style), *line(step.step, "bold").spans), 5)
+    text = Line((StyledSpan("   "), StyledSpan(f"{mark} ", style), *line(step.step, "bold").spans), 5)
     if step.name != step.step:
-        text += Line((Span("  "), *line(step.name).spans))
+        text += Line((StyledSpan("  "), *line(step.name).spans))
     facts = list(step_facts(step))
     if facts:
-        text += Line((Span("  "), *line(f"({', '.join(facts)})", "dim").spans))
+        text += Line((StyledSpan("  "), *line(f"({', '.join(facts)})", "dim").spans))
     yield text
     if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN, StepStatus.RUNNING, StepStatus.WAITING):
         for finding in step.findings[:FINDINGS_MAX]:
@@ -116,7 +116,7 @@ def step_facts(step: ShownStep) -> Iterator[str]:
 def _tokens(name: str, tokens: tuple[str, ...]) -> Line:
     shown = ", ".join(tokens[:TOKENS_MAX]) or "nothing"
     more = f" and {len(tokens) - TOKENS_MAX} more" if len(tokens) > TOKENS_MAX else ""
-    return Line((Span("   "), Span(f"{name:<6}", "cyan"), *line(f"{shown}{more}").spans), 9)
+    return Line((StyledSpan("   "), StyledSpan(f"{name:<6}", "cyan"), *line(f"{shown}{more}").spans), 9)
 
 
 def _next(result: ExecutionResult, program: str) -> list[Line]:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from actors.execution.config import ExecutionConfig, ReadyPlan
-from actors.execution.events import Cause, ExecutionCall, StepOutcome
+from actors.execution.events import ExecutionCall, StepOutcome, TroubleCause
 from actors.execution.goals import PastGoal
 from actors.execution.ids import attempt_node, phase_node
 from actors.plans.constraints import Constraints
@@ -24,7 +24,7 @@ WHY_MAX = 300
 """Characters of a finding that a reason in one line quotes."""
 
 
-class Phase(StrEnum):
+class AttemptPhase(StrEnum):
     """The phases of an attempt, each with a request of its own; a step has only those that its uses need."""
 
     APPROVE = "approve"  # a person approves it
@@ -56,7 +56,7 @@ class Attempt:
     """The visit of the step, from 1."""
     number: int
     """The number of the attempt in the visit, from 1."""
-    todo: tuple[Phase, ...]
+    todo: tuple[AttemptPhase, ...]
     """The phases that are left; the first one is at work or comes next."""
     begun: bool = False
     """Whether its first request was made; from then on it counts against the plan's `total_retry_budget`."""
@@ -89,7 +89,7 @@ class Attempt:
         return attempt_node(self.name, self.revision, self.visit, self.number)
 
     @property
-    def phase(self) -> Phase | None:
+    def phase(self) -> AttemptPhase | None:
         """The phase that is at work or comes next; None after the last one."""
         return self.todo[0] if self.todo else None
 
@@ -141,7 +141,7 @@ class Revision(NamedTuple):
 class Trouble:
     """Why the plan does not go on by itself, until that is decided."""
 
-    cause: Cause
+    cause: TroubleCause
     """What happened."""
     step: str = ""
     """The step that it happened at; empty for none."""
@@ -186,7 +186,7 @@ class Replan:
     """Whether the guard is asked."""
 
 
-class Settled(NamedTuple):
+class SettledFailure(NamedTuple):
     """A failure that was handed over, for the recognition of stagnation."""
 
     step: str
@@ -195,7 +195,7 @@ class Settled(NamedTuple):
     """The codes and places of its findings."""
 
 
-class Ending(NamedTuple):
+class DecidedEnd(NamedTuple):
     """The end that is decided, which waits for tools at work."""
 
     outcome: str
@@ -244,13 +244,13 @@ class State:
     """Why earlier files that models wrote for a step were rejected, by the step's name, the newest last."""
     earlier: tuple[Revision, ...] = ()
     """The revisions that are over."""
-    history: tuple[Settled, ...] = ()
+    history: tuple[SettledFailure, ...] = ()
     """The failures that were handed over, oldest first, until a requirement changes."""
     trouble: Trouble | None = None
     """Why the plan does not go on by itself; None where it does."""
     replan: Replan | None = None
     """The replan that is decided."""
-    ending: Ending | None = None
+    ending: DecidedEnd | None = None
     """The end that is decided."""
     violations: tuple[Finding, ...] = ()
     """The requirements that were violated so far, and by which step."""

@@ -6,7 +6,7 @@ from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, 
 from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
 from actors.execution.requests import file_request
 from actors.execution.schedule import covers, is_spent, next_step
-from actors.execution.state import Attempt, Phase, State
+from actors.execution.state import Attempt, AttemptPhase, State
 from actors.execution.trouble_rules import choose
 from actors.execution.workspace_rules import first_snapshot
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER
@@ -239,7 +239,7 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
     person = person_use(state.config, state.plan, attempt)
     if person is not None:
         return ask_person(state, attempt, person)
-    if attempt.phase is Phase.APPROVE:
+    if attempt.phase is AttemptPhase.APPROVE:
         return ask_approval(state, attempt)
     return file_request(state, attempt)
 

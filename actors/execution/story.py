@@ -11,7 +11,7 @@ from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import StepOutcome
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
-from actors.execution.state import Phase, Revision, State
+from actors.execution.state import AttemptPhase, Revision, State
 from actors.plans.contingency import contingent_steps
 from actors.plans.plan import Plan, Step
 from actors.tools.uses import ToolUse
@@ -227,7 +227,7 @@ def run_phase(state: State) -> RunPhase:
         return "planning"
     if state.proving:
         return "validating"
-    checks = (Phase.CHECK, Phase.CHECK_PRE)
+    checks = (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE)
     if state.run.open_questions and not state.run.tools:
         return "asking"
     if state.draining and state.ending is None:

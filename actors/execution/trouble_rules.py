@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from actors.execution import faults
-from actors.execution.events import GOALS_FAILED, Cause, StepOutcome, StepSettled, TroubleDecided
+from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, TroubleCause, TroubleDecided
 from actors.execution.execution_questions import BY_HAND, LEVELS, question_of
 from actors.execution.forbidden import PATHS_SHOWN, constraints_told, forbidden_uses
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
-from actors.execution.state import Settled, State, Trouble
+from actors.execution.state import SettledFailure, State, Trouble
 from actors.execution.workspace_rules import last_snapshot
 from actors.guards import review
 from actors.plans.constraints import requirements_json
@@ -22,7 +22,7 @@ from actors.run.tools import ToolRequested
 from actors.values.findings import Code, Finding
 
 
-class Choice(NamedTuple):
+class TroubleChoice(NamedTuple):
     """What a row says."""
 
     row: Row
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
         return float(min(BACKOFF_MAX, self.row.backoff_seconds * 2 ** min(earlier, 10)))
 
 
-def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> Choice:
+def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> TroubleChoice:
     """Return what the first matching row says about findings, of which there is at least one.
 
     `repeated` says that the same failure has come several times in a row.
@@ -52,7 +52,7 @@ def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = Fals
     for row in policy.rows:
         finding = next((finding for finding in findings if row.matches(finding)), None)
         if finding is not None or (row.repeated and repeated) or row.always:
-            return Choice(row, finding or findings[0], not row.always)
+            return TroubleChoice(row, finding or findings[0], not row.always)
     raise AssertionError("a policy's last row matches everything")
 
 
@@ -61,7 +61,7 @@ def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
     return frozenset((finding.code, finding.where) for finding in findings)
 
 
-def streak(history: Sequence[Settled], step: str, findings: Sequence[Finding]) -> int:
+def streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
     """Return how many failures of a step in a row, this one included, have the same codes and places."""
     current, count = signature_of(findings), 1
     for past in reversed(history):
@@ -81,9 +81,11 @@ ONLY_A_PERSON = "only_a_person"
 """The rule of a question about what no table can say."""
 PLANS_AGAIN = "plans_again"
 """The rule of a replan that follows from the end of the one before: a rejected plan, or goals without a plan."""
-_GOES_ON = frozenset({Cause.PLAN_REJECTED, Cause.REPLAN_FAILED})
+_GOES_ON = frozenset({TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED})
 """The troubles after which a further replan is made by itself, at the level that the trouble says."""
-_ASKS_AT_ONCE = frozenset({Cause.PLANNER_ASKS, Cause.PLAN_REJECTED, Cause.REPLAN_FAILED, Cause.UNKNOWN_OUTCOME})
+_ASKS_AT_ONCE = frozenset(
+    {TroubleCause.PLANNER_ASKS, TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED, TroubleCause.UNKNOWN_OUTCOME}
+)
 """The troubles about which only a person knows more; a step that a person has refused is another one."""
 
 
@@ -93,7 +95,7 @@ def decide(state: State) -> TroubleDecided | StepSettled | None:
     if len(told) > state.told:  # Whatever is decided or asked, the user has said something else since.
         finding = faults.requirements_changed(told[state.told :])
         read = constraints_told(told[state.told :], state.config.tools.names)
-        event = _by_table(state, Trouble(Cause.REQUIREMENTS_CHANGED, "", (finding,)))
+        event = _by_table(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
         return event.model_copy(update={"constraints": requirements_json(read)}) if read else event
     if state.replan is not None or state.ending is not None:
         return None
@@ -112,19 +114,19 @@ def _forbidden(state: State) -> Trouble | None:
         return None
     step = state.plan.program.steps[barred[0]]
     found = forbidden_uses(state.constraints.requirements, step, state.config.tools)
-    return Trouble(Cause.STEP_FORBIDDEN, step.step_id, found)
+    return Trouble(TroubleCause.STEP_FORBIDDEN, step.step_id, found)
 
 
 def _dead_end(state: State) -> Trouble | None:
     if state.active or state.ready or goal_holds(state.plan.program, state.now):
         return None
     missing = missing_goal(state.plan.program, state.now.tokens)
-    return Trouble(Cause.DEAD_END, "", (faults.dead_end(missing),))
+    return Trouble(TroubleCause.DEAD_END, "", (faults.dead_end(missing),))
 
 
 def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     """Return what the policy says, or the next level farther back that the budgets allow."""
-    told = trouble.cause is Cause.REQUIREMENTS_CHANGED
+    told = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = streak(state.history, trouble.step, trouble.findings)
     repeated = not told and in_a_row >= state.config.r_patience
     chosen = choose(state.config.policy, trouble.findings, repeated=repeated)
@@ -138,7 +140,7 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
         level = BacktrackLevel.PARTIAL_REPLAN
     if level in REPLANS and not may_replan(state, trouble):
         level = BacktrackLevel.CLARIFY
-    decided = trouble.cause is Cause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
+    decided = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
     by_the_users_word = level is BacktrackLevel.FULL_REPLAN and not decided
     asks = by_the_users_word or level is BacktrackLevel.CLARIFY
     if asks and questions_left(state, trouble) < 1:
@@ -150,9 +152,9 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
 
 def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled:
     """Return what a person's answer decides; without one nothing is left."""
-    if answer == BY_HAND and trouble.cause is not Cause.PLANNER_ASKS:
+    if answer == BY_HAND and trouble.cause is not TroubleCause.PLANNER_ASKS:
         return StepSettled(step=trouble.step, node="", outcome=StepOutcome.OK)
-    if trouble.cause is Cause.PLANNER_ASKS:
+    if trouble.cause is TroubleCause.PLANNER_ASKS:
         level = BacktrackLevel.PARTIAL_REPLAN if trouble.level not in REPLANS else trouble.level
     else:
         level = LEVELS.get(answer, BacktrackLevel.GIVE_UP)
@@ -190,7 +192,7 @@ def may_try_again(state: State, trouble: Trouble) -> bool:
 
 def is_ready_again(state: State, trouble: Trouble) -> bool:
     """Return whether the step of a trouble would be ready if it were pending; False for a trouble of no step."""
-    if not trouble.step or trouble.cause is Cause.STEP_FORBIDDEN:
+    if not trouble.step or trouble.cause is TroubleCause.STEP_FORBIDDEN:
         return False
     index, now = state.plan.index[trouble.step], state.now
     return is_ready(state.plan.program, Configuration(now.pending | 1 << index, now.tokens), index)
@@ -198,13 +200,13 @@ def is_ready_again(state: State, trouble: Trouble) -> bool:
 
 def may_replan(state: State, trouble: Trouble) -> bool:
     """Return whether a new plan can be made: a changed requirement gives the replans back."""
-    left = state.config.replans_max if trouble.cause is Cause.REQUIREMENTS_CHANGED else state.replans_left
+    left = state.config.replans_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.replans_left
     return state.config.planning is not None and not state.config.author_lacks and left > 0
 
 
 def questions_left(state: State, trouble: Trouble) -> int:
     """Return the questions about troubles that may still be asked: a changed requirement gives them back."""
-    return state.config.questions_max if trouble.cause is Cause.REQUIREMENTS_CHANGED else state.questions_left
+    return state.config.questions_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.questions_left
 
 
 def ask(state: State) -> ClarificationRequested | None:
@@ -216,10 +218,10 @@ def ask(state: State) -> ClarificationRequested | None:
     return ClarificationRequested(
         **form.form,
         question_id=new_id(state.run.questions),
-        node=trouble_node(trouble.number, planner_asks=trouble.cause is Cause.PLANNER_ASKS),
+        node=trouble_node(trouble.number, planner_asks=trouble.cause is TroubleCause.PLANNER_ASKS),
         why=f"{trouble.step or 'the plan'}: {trouble.cause}",
         blocks=(trouble.step,) if trouble.step else (),
-        for_people=trouble.cause is not Cause.PLANNER_ASKS or form.answer_schema == review.SCHEMA,
+        for_people=trouble.cause is not TroubleCause.PLANNER_ASKS or form.answer_schema == review.SCHEMA,
     )
 
 

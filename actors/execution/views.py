@@ -22,7 +22,7 @@ from actors.execution.ids import attempt_node, place_of, tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.result import ExecutionResult, result_of
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
-from actors.execution.state import Phase, State
+from actors.execution.state import AttemptPhase, State
 from actors.execution.story import shown_revisions
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.plan_flow import plan_flow, plan_mermaid
@@ -33,7 +33,7 @@ from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.records import node_of_event
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
-from actors.run.views import Document, Tree, Views, budget_line
+from actors.run.views import RunDocument, Tree, Views, budget_line
 from actors.values.findings import Finding
 from actors.values.flow import Flow
 from actors.values.format import counted, shortened
@@ -104,11 +104,11 @@ def _finished_text(event: ToolFinished) -> str:
     """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
     place = place_of(tool_node(event.request_id))
     succeeded = event.outcome is ToolOutcome.SUCCEEDED
-    if place is None or (succeeded and place.phase != Phase.ACT):
+    if place is None or (succeeded and place.phase != AttemptPhase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
     said = shortened(result, OUTPUT_MAX)
-    what = "check" if place.phase in (Phase.CHECK, Phase.CHECK_PRE) else "attempt"
+    what = "check" if place.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
     return f"{place.name}: {what} {place.number} {event.outcome}{f': {said}' if said else ''}"
 
 
@@ -208,22 +208,22 @@ def _flow(_: State, result: ExecutionResult) -> Flow | None:
     return None if result.plan_json is None else plan_flow(result.plan_json, step_states(result))
 
 
-def _plan(_: Any, result: ExecutionResult, program: str) -> Document:
+def _plan(_: Any, result: ExecutionResult, program: str) -> RunDocument:
     value = _begun(result, "plan", program)
     demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
-    return Document((*plan_lines(value), *demands), value)
+    return RunDocument((*plan_lines(value), *demands), value)
 
 
-def _mermaid(_: Any, result: ExecutionResult, program: str) -> Document:
-    return Document(text=plan_mermaid(_begun(result, "mermaid", program), program))
+def _mermaid(_: Any, result: ExecutionResult, program: str) -> RunDocument:
+    return RunDocument(text=plan_mermaid(_begun(result, "mermaid", program), program))
 
 
-def _markdown(_: Any, result: ExecutionResult, program: str) -> Document:
-    return Document(text=plan_markdown(_begun(result, "format markdown", program), _note(result), _demands(result)))
+def _markdown(_: Any, result: ExecutionResult, program: str) -> RunDocument:
+    return RunDocument(text=plan_markdown(_begun(result, "format markdown", program), _note(result), _demands(result)))
 
 
-def _checklist(_: Any, result: ExecutionResult, program: str) -> Document:
-    return Document(
+def _checklist(_: Any, result: ExecutionResult, program: str) -> RunDocument:
+    return RunDocument(
         text=plan_checklist(_begun(result, "format github-checklist", program), _note(result), _demands(result))
     )
 

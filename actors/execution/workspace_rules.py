@@ -14,9 +14,9 @@ from actors.execution.forbidden import (
     too_many_files,
 )
 from actors.execution.ids import WORKSPACE_END, WORKSPACE_START
-from actors.execution.state import Attempt, Phase, State
+from actors.execution.state import Attempt, AttemptPhase, State
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
-from actors.tools.snapshot_texts import Snapshot, snapshot_taken, snapshot_use, touched
+from actors.tools.snapshot_texts import WorkspaceSnapshot, snapshot_taken, snapshot_use, touched
 from actors.tools.uses import ToolUse
 from runtime.core.copies import changed
 
@@ -90,7 +90,9 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
         *outside_scope(kept, paths, attempt.step),
         *too_many_files(kept, state.touched, paths, attempt.step),
     )
-    if attempt.phase is Phase.COMPARE and paths and len(state.active) == 1:  # Else another step may have changed them.
+    if (
+        attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1
+    ):  # Else another step may have changed them.
         check = state.plan.by_id[attempt.step].guard
         by_check = changed_by_check(check, paths, attempt.step)
         if not found:
@@ -101,10 +103,10 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     return changed(state, violations=(*state.violations, *found)), replace(failed(attempt, *found), skipped=True)
 
 
-def _taken(event: ToolFinished) -> Snapshot:
+def _taken(event: ToolFinished) -> WorkspaceSnapshot:
     if event.outcome is ToolOutcome.SUCCEEDED:
         try:
             return snapshot_taken(event.output)
         except ValidationError:
             pass
-    return Snapshot(id="", notice=event.reason)
+    return WorkspaceSnapshot(id="", notice=event.reason)

@@ -16,7 +16,7 @@ def key_path(path: KeyPath) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParsedFile:
     """A parsed YAML file: its value, and where each key stands in it."""
 
     source: str

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import AliasChoices, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import near, nearest
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
@@ -72,7 +72,7 @@ PATTERN_MEANINGS = {
 """The meaning of each pattern in the models of configuration files, in words."""
 
 
-def usage_problem(error: ValidationError, document: Document) -> UsageProblem:
+def usage_problem(error: ValidationError, document: ParsedFile) -> UsageProblem:
     """Return the first error about a document as one line; its hint counts the others."""
     errors = error.errors(include_url=False)
     details = [detail for detail in errors if not _is_consequence(detail, errors)]
@@ -96,7 +96,7 @@ def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> boo
     )
 
 
-def _path_in_file(path: KeyPath, document: Document) -> KeyPath:
+def _path_in_file(path: KeyPath, document: ParsedFile) -> KeyPath:
     """Drop the parts of pydantic's location that are not keys of the file, such as the name of a union's member."""
     kept: KeyPath = ()
     for part in path:

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from actors.files.document import Document, KeyPath, key_path
+from actors.files.document import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
@@ -39,7 +39,7 @@ _TAGS = {
 _REFUSED = (yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.ReaderError, UnicodeEncodeError)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path) -> ParsedFile:
     """Return a file's document.
 
     Raises:
@@ -69,7 +69,7 @@ def read_document(path: Path) -> Document:
 
 
 @lru_cache(maxsize=16)  # A host compares the files of a few workflows repeatedly, and parsing YAML is slow.
-def parse_document(text: str, source: str) -> Document:
+def parse_document(text: str, source: str) -> ParsedFile:
     """Return a text's document; it is cached and shared, so it must not be changed.
 
     Raises:
@@ -93,7 +93,7 @@ def parse_document(text: str, source: str) -> Document:
     value = builder.build(root, ())
     if not isinstance(value, dict):
         raise UsageProblem("the top level is not a mapping", place=f"{source}:1", hint="start with `name: ...`")
-    return Document(source, value, builder.lines)
+    return ParsedFile(source, value, builder.lines)
 
 
 def _composed(text: str) -> yaml.Node | None:

@@ -8,7 +8,7 @@ no requirement quotes was missed when the facts were collected; one that a requi
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.demands.table import DemandTable, Row, demand_table
+from actors.demands.table import DemandTable, TableRow, demand_table
 from actors.demands.user_texts import user_texts_in
 from actors.guards.comparison import dependency, object_of, verdict_of
 from actors.guards.fields import check_settings
@@ -62,7 +62,7 @@ def _missing(table: DemandTable) -> Iterator[Finding]:
         yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where="requirements")
 
 
-def _todo(row: Row) -> str:
+def _todo(row: TableRow) -> str:
     if row.requirement is not None:
         return f"write {row.requirement} under 'satisfies' of a step that leads to the goal, and break it nowhere"
     stated = f"state it as a requirement of kind {row.kind} with these words as its quote"

@@ -15,17 +15,17 @@ from actors.guards.port import Guard, GuardDefinition
 from actors.plans.contingency import contingent_steps, reachable_by_failure
 from actors.plans.exploration import Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, id_list, printable, quoted_list
-from actors.plans.graph import Order
-from actors.plans.nominal import Cause, NominalRun, Unmet, orphans
+from actors.plans.graph import StepOrder
+from actors.plans.nominal import NominalRun, UncertaintyCause, Unmet, orphans
 from actors.plans.plan import Plan, Step
 from actors.plans.work import OutOfWork
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import FINDINGS_MAX, Code, Finding, Verdict
 
 _CODES = {
-    Cause.NOT_PRODUCED: Code.PRECONDITION_UNSATISFIED,
-    Cause.NOT_ORDERED: Code.PRECONDITION_UNORDERED,
-    Cause.DELETED: Code.PRECONDITION_DELETED,
+    UncertaintyCause.NOT_PRODUCED: Code.PRECONDITION_UNSATISFIED,
+    UncertaintyCause.NOT_ORDERED: Code.PRECONDITION_UNORDERED,
+    UncertaintyCause.DELETED: Code.PRECONDITION_DELETED,
 }
 
 
@@ -76,7 +76,7 @@ DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 
 
 def check_soundness(
-    structure: Structure, plan: Plan, order: Order, settings: Settings, *, whole: bool = False
+    structure: Structure, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool = False
 ) -> Soundness:
     """Check a plan with a valid structure; `whole` explores all its traces, not only those needed here."""
     result = Soundness(findings=[*structure.findings, *_undefined(plan)])
@@ -117,7 +117,7 @@ def _over_budget(plan: Plan, settings: Settings) -> Iterator[Finding]:
         yield Finding(code=Code.BUDGET_OVER_R_MAX, where="total_retry_budget", message=text)
 
 
-def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
+def _check_nominal(result: Soundness, plan: Plan, order: StepOrder) -> None:
     """Check the nominal run, and that some failure leads to each contingent step, within the limit of its work."""
     try:
         _check_run(result, plan, order)
@@ -130,7 +130,7 @@ def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
         result.sound, result.score = False, SCORE_MAX
 
 
-def _check_run(result: Soundness, plan: Plan, order: Order) -> None:
+def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
     """Check the nominal run, and that some failure leads to each contingent step. Raises `OutOfWork`."""
     contingent = contingent_steps(plan)
     run = NominalRun(plan, order, contingent)
@@ -165,7 +165,7 @@ def _check_run(result: Soundness, plan: Plan, order: Order) -> None:
         result.score = 0.8
 
 
-def _preconditions(step: Step, unmet: list[Unmet], order: Order, *, in_full: bool) -> Iterator[Finding]:
+def _preconditions(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
     """Yield one error for each cause why preconditions of the step are not necessarily true, or one to be counted."""
     if not in_full:
         for cause in {condition.cause for condition in unmet}:
@@ -175,21 +175,23 @@ def _preconditions(step: Step, unmet: list[Unmet], order: Order, *, in_full: boo
         return
     after = order.descendants[order.index[step.step_id]]
     late = frozenset(name for condition in unmet for name in condition.steps if after >> order.index[name] & 1)
-    for cause in Cause:
+    for cause in UncertaintyCause:
         if group := [condition for condition in unmet if condition.cause is cause]:
             yield _precondition(step, cause, group, late)
 
 
-def _precondition(step: Step, cause: Cause, unmet: list[Unmet], late: frozenset[str] = frozenset()) -> Finding:
+def _precondition(
+    step: Step, cause: UncertaintyCause, unmet: list[Unmet], late: frozenset[str] = frozenset()
+) -> Finding:
     """Return the error about preconditions that are unmet for one cause; `late` are the steps that depend on `step`."""
     name, tokens = printable(step.step_id), quoted_list(condition.token for condition in unmet)
     match cause:
-        case Cause.NOT_PRODUCED:
+        case UncertaintyCause.NOT_PRODUCED:
             text = (
                 f"step {name} needs {tokens}, which no other step makes and initial_state does not hold. "
                 f"Add a step that has it in effects and make {name} depend on that step, or remove the precondition."
             )
-        case Cause.NOT_ORDERED:
+        case UncertaintyCause.NOT_ORDERED:
             producers = dict.fromkeys(step_id for condition in unmet for step_id in condition.steps)
             early = [step_id for step_id in producers if step_id not in late]
             text = f"step {name} needs tokens that may be made too late: {_each(unmet)}. " + (
@@ -197,7 +199,7 @@ def _precondition(step: Step, cause: Cause, unmet: list[Unmet], late: frozenset[
                 if early
                 else f"These steps wait for {name} themselves; let an earlier step make the tokens."
             )
-        case Cause.DELETED:
+        case UncertaintyCause.DELETED:
             text = (
                 f"step {name} needs tokens that may be deleted in between: {_each(unmet)}. Let the deleting step "
                 f"depend on {name}, or add a step between the two that makes the token again."
@@ -215,7 +217,9 @@ def _each(unmet: list[Unmet]) -> str:
 
 def _not_produced(step: Step, tokens: list[str]) -> Finding:
     """Return the error that no step produces some preconditions of the step."""
-    return _precondition(step, Cause.NOT_PRODUCED, [Unmet(token, Cause.NOT_PRODUCED, ()) for token in tokens])
+    return _precondition(
+        step, UncertaintyCause.NOT_PRODUCED, [Unmet(token, UncertaintyCause.NOT_PRODUCED, ()) for token in tokens]
+    )
 
 
 def _blocked(step: Step, contingent: frozenset[str]) -> Finding:
@@ -228,7 +232,9 @@ def _blocked(step: Step, contingent: frozenset[str]) -> Finding:
     return Finding(code=Code.BLOCKED_DEPENDENCY, where=step.step_id, message=text)
 
 
-def _unreachable(findings: list[Finding], plan: Plan, order: Order, contingent: frozenset[str]) -> dict[int, list[str]]:
+def _unreachable(
+    findings: list[Finding], plan: Plan, order: StepOrder, contingent: frozenset[str]
+) -> dict[int, list[str]]:
     """Report the contingent steps that no failure leads to; return their missing tokens by step index.
 
     Only the first `FINDINGS_MAX` errors name the steps whose failure makes the tokens, since a verdict has no more.
@@ -253,7 +259,7 @@ def _unreachable(findings: list[Finding], plan: Plan, order: Order, contingent: 
     return failing
 
 
-def _check_contingent(result: Soundness, plan: Plan, order: Order, settings: Settings, *, whole: bool) -> None:
+def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
     """Check that each contingent step of a plan that is sound so far runs on some trace, deletions included."""
     contingent = contingent_steps(plan) if result.sound else frozenset()
     if not contingent:
@@ -321,7 +327,7 @@ def _goals(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
 def _goal(unmet: Unmet, late: list[str]) -> Finding:
     """Return the error about one goal token; `late` are the steps that make it."""
     token = quoted_list([unmet.token])
-    if unmet.cause is Cause.DELETED:
+    if unmet.cause is UncertaintyCause.DELETED:
         text = (
             f"The goal needs {token}, but {id_list(unmet.steps)} may delete it before the end. "
             f"Add a step after it that makes {token} again, or order it before the step that makes {token}."
@@ -357,7 +363,7 @@ def _redundant(step: Step) -> Finding:
     )
 
 
-def _check_policy(result: Soundness, plan: Plan, order: Order, settings: Settings, *, whole: bool) -> None:
+def _check_policy(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
     """Check that some trace of a policy reaches the goal."""
     if not result.sound:
         result.score = SCORE_MAX

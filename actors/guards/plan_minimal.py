@@ -10,7 +10,7 @@ from typing import Any
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.formatting import describe_value, id_list, printable, quoted_list
-from actors.plans.graph import Order, cycles, order_of
+from actors.plans.graph import StepOrder, cycles, order_of
 from actors.plans.plan import RESERVED_IDS, Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
@@ -42,7 +42,7 @@ class Structure:
     """1.0 iff no finding is an error."""
     plan: Plan | None = None
     """The plan; None iff some finding is an error."""
-    order: Order | None = None
+    order: StepOrder | None = None
     """The plan's topological order; None iff some finding is an error."""
 
 
@@ -177,7 +177,7 @@ def _cycles(plan: Plan) -> Iterator[Finding]:
         yield Finding(code=Code.CYCLE, where=cycle[0], message=text)
 
 
-def _check_targets(plan: Plan, order: Order) -> Iterator[Finding]:
+def _check_targets(plan: Plan, order: StepOrder) -> Iterator[Finding]:
     """Yield an error for each `on_failure` that names a step which is neither an ancestor nor the step itself."""
     if len(order.index) < len(plan.steps):
         return  # Ids repeat, so a target is ambiguous.

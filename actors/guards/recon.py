@@ -38,7 +38,7 @@ def make(config: Mapping[str, Any]) -> Guard:
 
     def guard(artifact: Artifact, context: Context) -> Verdict:
         fields = Fields(NAME, artifact)
-        search = Search(context)
+        search = ItemSearch(context)
         lists = {key: fields.texts(key) for key in RECON_LISTS}
         quotes = list(_quotes(fields))
         every = (*lists.values(), quotes)
@@ -74,7 +74,7 @@ def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
             yield index, requirement.quote
 
 
-class Search:
+class ItemSearch:
     """Searches for items in the texts of the user, up to `SEARCH_MAX`."""
 
     def __init__(self, context: Context) -> None:
@@ -93,7 +93,7 @@ class Search:
         return result
 
 
-def _not_in_text(key: str, items: list[tuple[int, str]], search: Search, *, rejects: bool) -> Iterator[Finding]:
+def _not_in_text(key: str, items: list[tuple[int, str]], search: ItemSearch, *, rejects: bool) -> Iterator[Finding]:
     """Yield a finding for each item that does not occur, an error iff `rejects`, and one for a list cut short."""
     advice = "quote it as written there"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:

@@ -21,7 +21,7 @@ from actors.demands.user_texts import BOTH, NEITHER, READING, demands_of, user_t
 from actors.guards.comparison import object_of, same_name, verdict_of, was_asked
 from actors.guards.fields import ITEMS_MAX, check_settings
 from actors.guards.port import Guard
-from actors.guards.recon import Search
+from actors.guards.recon import ItemSearch
 from actors.values.answers import TEXT
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
@@ -72,7 +72,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
 
 def _quoted(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
     """Return the requirements whose quotes stand in the user's texts, as far as `recon_valid` searches them."""
-    search = Search(context)
+    search = ItemSearch(context)
     return [item for item in stated if search.finds(item.quote) is not False]
 
 

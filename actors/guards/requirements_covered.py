@@ -14,7 +14,7 @@ from actors.guards.comparison import bare_name, dependency, object_of, same_name
 from actors.guards.fields import ITEMS_MAX, check_settings, shown
 from actors.guards.port import Guard
 from actors.guards.requirements_agree import disagreements
-from actors.plans.coverage import GOALS_MAX, Checked, Standing, checked
+from actors.plans.coverage import GOALS_MAX, CheckedRequirement, RequirementStanding, checked
 from actors.plans.formatting import id_list, printable, quoted_list
 from actors.plans.plan import Plan, Step
 from actors.plans.reader import read_draft
@@ -49,7 +49,11 @@ def make(config: Mapping[str, Any]) -> Guard:
             NAME,
             [*asked, *unless_given(_coverage(plan, results), context, Code.UNCOVERED), *_tools(plan), *_steps(plan)],
             len(plan.requirements),
-            {"not_checked": [each.requirement.id for each in results if each.standing is Standing.NOT_CHECKED]},
+            {
+                "not_checked": [
+                    each.requirement.id for each in results if each.standing is RequirementStanding.NOT_CHECKED
+                ]
+            },
         )
 
     return guard
@@ -85,7 +89,7 @@ def _replaced(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:
     return Plan(**fields | {"requirements": stated})
 
 
-def _coverage(plan: Plan, results: Sequence[Checked]) -> Iterator[Finding]:
+def _coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterator[Finding]:
     """Yield an error for each goal that is not covered, and for each step that breaks a requirement."""
     goals = sum(1 for item in plan.requirements if item.kind == RequirementKind.GOAL)
     if goals > GOALS_MAX:
@@ -93,10 +97,10 @@ def _coverage(plan: Plan, results: Sequence[Checked]) -> Iterator[Finding]:
         yield Finding(code=Code.TOO_LARGE, message=message, where="requirements")
     for item, standing, steps in results:
         name = f"requirement {printable(item.id)} ({shown(item.text)})"
-        if standing is Standing.UNCOVERED:
+        if standing is RequirementStanding.UNCOVERED:
             message = f"{name} is not covered: {_why(item, plan)}"
             yield Finding(code=Code.UNCOVERED, message=message, where=item.id, tags=_VIOLATION)
-        for step in steps if standing is Standing.VIOLATED else ():
+        for step in steps if standing is RequirementStanding.VIOLATED else ():
             message = f"step {printable(step)} breaks {name}; reach the goal without it"
             yield Finding(code=Code.VIOLATED, message=message, where=step, tags=_VIOLATION)
     yield from _order(plan)

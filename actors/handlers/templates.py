@@ -14,7 +14,7 @@ from actors.handlers.briefs import GenerationBrief
 from actors.handlers.generators import material
 from actors.rules.parsed_request import ParsedRequest, parse_request, template_kind
 from actors.rules.plan import template_plan
-from actors.rules.tables import Rules
+from actors.rules.tables import RulesTables
 from actors.rules.template_files import build_rules, load_templates
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
@@ -62,7 +62,7 @@ class TemplateSelectorGenerator:
 
 
 @cache
-def _rules(folder: Path) -> Rules:
+def _rules(folder: Path) -> RulesTables:
     """Return the shipped rules; they do not change under a running process, and one process may drive many runs."""
     return build_rules(load_templates(folder))
 

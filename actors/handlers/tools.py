@@ -22,7 +22,7 @@ from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutc
 from runtime.core.crash_points import reached
 from runtime.drive.actor import Actor
 from runtime.drive.envelope import Envelope
-from runtime.process.group import CommandNotStarted, Exit, GatedProcess, end_group, start_gated
+from runtime.process.group import CommandExit, CommandNotStarted, GatedProcess, end_group, start_gated
 
 OUTPUT_CHARACTERS_MAX = 1024 * 1024
 """Characters of a function's result that are kept."""
@@ -146,7 +146,7 @@ def command_tool(
     return Tool(name, prepare)
 
 
-def _ended(end: Exit | CommandNotStarted) -> ToolResult:
+def _ended(end: CommandExit | CommandNotStarted) -> ToolResult:
     if isinstance(end, CommandNotStarted):
         return ToolResult(ToolOutcome.PERMANENT, reason=str(end))
     output = end.output.decode(errors="replace")
@@ -180,7 +180,7 @@ class ProgramCall:
 
     gated: GatedProcess
     """The process that waits, and becomes the program."""
-    result_of: Callable[[Exit | CommandNotStarted], ToolResult]
+    result_of: Callable[[CommandExit | CommandNotStarted], ToolResult]
     """What the program's end comes to, or that it could not be executed."""
 
     @property

@@ -10,7 +10,7 @@ from actors.planning.state import State
 from actors.planning.strategy_view import change_of, ended, tree_of
 from actors.run import ending
 from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, Rule, Scope
-from actors.search.strategies.tree import Tree
+from actors.search.strategies.tree import SearchTree
 
 _COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # An enum is slow to look into.
 
@@ -61,7 +61,7 @@ def decide(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent 
     return None
 
 
-def _finished(event: ending.RunFinished, tree: Tree | None) -> RunFinished:
+def _finished(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
     """Return the run's end, with the branch that got on best."""
     end = RunFinished.of(event)
     return end if tree is None else ended(tree, end)

@@ -23,7 +23,7 @@ _BUILT_IN_RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class AttemptView:
     """One attempt at one step, as views show it."""
 
     node: Node
@@ -115,7 +115,7 @@ def attempts(
     *,
     interrupted: bool = False,
     live: bool = False,
-) -> list[Attempt]:
+) -> list[AttemptView]:
     """Return the attempts in the order of their requests.
 
     The cost of backtracks and of late replies is read from the records. `interrupted` says that the run has lost its
@@ -129,7 +129,7 @@ def attempts(
     places = {name: place for place, name in enumerate(state.nodes)}
     reasons = {**_BUILT_IN_RULES, **{row.id: row.why for row in state.config.policy.rows}}
     return [
-        Attempt(
+        AttemptView(
             node=node,
             # The newest of the artifacts that it builds on.
             parent=max(node.parents, key=lambda parent: places.get(parent, -1), default=None),
@@ -147,10 +147,10 @@ def attempts(
     ]
 
 
-def roots(shown: Sequence[Attempt]) -> list[tuple[Attempt, list[Any]]]:
+def roots(shown: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
     """Return the attempts as a forest: pairs of an attempt and the list of such pairs under it."""
-    pairs: dict[str, tuple[Attempt, list[Any]]] = {attempt.node.node: (attempt, []) for attempt in shown}
-    top: list[tuple[Attempt, list[Any]]] = []
+    pairs: dict[str, tuple[AttemptView, list[Any]]] = {attempt.node.node: (attempt, []) for attempt in shown}
+    top: list[tuple[AttemptView, list[Any]]] = []
     for attempt in shown:
         parent = pairs.get(attempt.parent or "")
         (top if parent is None else parent[1]).append(pairs[attempt.node.node])

@@ -38,7 +38,7 @@ from actors.run.questions import (
 )
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
-from actors.search.progress import Phase, Progress, Slot, cleared, mark, new_round, redo, start
+from actors.search.progress import BranchProgress, Phase, Slot, cleared, mark, new_round, redo, start
 from runtime.core.copies import changed, without
 
 if TYPE_CHECKING:
@@ -155,9 +155,9 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
     return changed(state, branches=with_branch(state.branches, fresh), branch=event.branch)
 
 
-def _on(progress: Progress, kept: Collection[str]) -> Progress:
+def _on(progress: BranchProgress, kept: Collection[str]) -> BranchProgress:
     """Return the slots with the accepted artifacts of the `kept` steps only; the counts are kept for all steps."""
-    return Progress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
+    return BranchProgress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
 
 
 def _unset(slot: Slot) -> Slot:

@@ -11,7 +11,7 @@ import trio
 
 from actors.guards.port import AnyGuard
 from actors.planning.briefs import ChildBrief
-from actors.planning.events import Outcome, RunStarted
+from actors.planning.events import PlanningOutcome, RunStarted
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.planning.state import State
 from actors.run.kind import ChildRun, DriveChild
@@ -61,7 +61,7 @@ class ChildGenerator:
 def _out_of_time(state: State) -> bool:
     """Tell whether a child run has ended because its deadline has passed."""
     deadline = state.run.ledger.limits.deadline
-    spent_out = state.end is not None and state.end.outcome is Outcome.BUDGET_EXHAUSTED
+    spent_out = state.end is not None and state.end.outcome is PlanningOutcome.BUDGET_EXHAUSTED
     return spent_out and deadline is not None and state.run.now >= deadline
 
 
@@ -100,7 +100,7 @@ def artifact_of(run: str, state: State) -> str:
     assert end is not None
     if end.cause == "bug":
         raise ChildFailed(f"run {run}: {end.why}")
-    if end.outcome is not Outcome.SUCCESS:
+    if end.outcome is not PlanningOutcome.SUCCESS:
         found: dict[str, Any] = {"run": run, "outcome": end.outcome, "why": end.why}
         if end.question is not None:
             found["question"] = end.question.model_dump(mode="json")

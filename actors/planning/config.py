@@ -18,7 +18,7 @@ from actors.policy.cause import CLASSIFIER
 from actors.policy.decision import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
-from actors.prompting.render import Template
+from actors.prompting.render import PromptTemplate
 from actors.run.settings import SettingsChanged, timeout_after
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
@@ -28,7 +28,7 @@ from runtime.core.events import Value, text_hash
 from runtime.core.ledger import Price
 
 if TYPE_CHECKING:
-    from actors.search.strategies.tree import Strategy
+    from actors.search.strategies.tree import SearchStrategy
 
 
 STOP_BELOW = 0.01
@@ -42,7 +42,7 @@ class StepConfig(NamedTuple):
     """The role of its artifact, such as `plan`; empty where the workflow gives it none."""
     guard: str
     """The name of the guard that judges it; for a composite its kind, such as `all_of`."""
-    prompt: Template | None
+    prompt: PromptTemplate | None
     """The prompt that its model is asked with; None where it calls no model."""
     child: "RunConfig | None"
     """The configuration of the run that makes its artifact; None for a step that is no run of its own."""
@@ -142,7 +142,7 @@ class RunConfig(Value):
         return read_search(self.workflow.search).name not in SINGLE_BRANCH and self.strategy.compares
 
     @cached_property
-    def strategy(self) -> "Strategy":
+    def strategy(self) -> "SearchStrategy":
         """The strategy that opens and prunes branches, from the workflow's `search`."""
         from actors.search.strategies.selection import strategy_of  # noqa: PLC0415 -- reading a run needs none
 
@@ -172,9 +172,9 @@ class RunConfig(Value):
         return STOP_BELOW if self.workflow.stop_below is None else self.workflow.stop_below
 
     @cached_property
-    def classifier(self) -> Template:
+    def classifier(self) -> PromptTemplate:
         """The prompt that asks a model for the cause of a rejection."""
-        return Template(self.prompts.entries[CLASSIFIER], self.prompts)
+        return PromptTemplate(self.prompts.entries[CLASSIFIER], self.prompts)
 
     @cached_property
     def reviewed(self) -> frozenset[str]:
@@ -196,7 +196,7 @@ class RunConfig(Value):
             guard=guard if isinstance(guard, str) else guard.kind,
             prompt=None
             if workflow.is_deterministic(step)
-            else Template(entry_for(self.prompts, workflow, step), self.prompts),
+            else PromptTemplate(entry_for(self.prompts, workflow, step), self.prompts),
             child=None if pair.child is None else self.children[pair.child],
             requires=tuple(upper for upper in order if upper in pair.requires),
             timeout_seconds=workflow.timeout_seconds_of(step),

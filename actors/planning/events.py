@@ -148,7 +148,7 @@ class FailureClassified(Replied):
     """The cause, if the reply was a code of the set."""
 
 
-class Outcome(StrEnum):
+class PlanningOutcome(StrEnum):
     """How a planning run ended."""
 
     SUCCESS = "success"
@@ -289,7 +289,7 @@ class NeededAnswer(AskedForm):
 class RunFinished(ending.RunFinished):
     """A planning run ended: with a plan, or without one and why."""
 
-    outcome: Outcome
+    outcome: PlanningOutcome
     """How it ended; only `success` has a plan."""
     branch: int = 0
     """The branch that brought the plan, or else that got furthest."""
@@ -301,7 +301,7 @@ class RunFinished(ending.RunFinished):
         """Return the end of any run as that of a planning run."""
         if isinstance(end, cls):
             return end
-        return cls(outcome=Outcome(end.outcome), why=end.why, cause=end.cause, at=end.at, mono=end.mono)
+        return cls(outcome=PlanningOutcome(end.outcome), why=end.why, cause=end.cause, at=end.at, mono=end.mono)
 
 
 PlanningEvent = (

@@ -38,7 +38,7 @@ from actors.planning.given_plans import content_made
 from actors.planning.ids import place_of
 from actors.planning.planning_questions import of_verdict
 from actors.planning.prompt_context import explain, rejected_for
-from actors.planning.state import Branch, Node, PlannedQuestion, Revision, State, with_branch
+from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
 from actors.policy.decision import Decision, remembered
 from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
@@ -199,7 +199,7 @@ def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
     earlier = branch.to_revise
     if earlier is not None and earlier.new_round:  # Several answers were taken before anything was decided.
         targets = tuple(dict.fromkeys((*earlier.targets, *targets)))
-    revision = Revision(BacktrackLevel.CLARIFY, targets, new_round=True)
+    revision = PendingReplan(BacktrackLevel.CLARIFY, targets, new_round=True)
     return changed(state, branches=with_branch(state.branches, changed(branch, to_revise=revision)))
 
 
@@ -342,7 +342,7 @@ def _decided(state: State, branch: Branch, event: Decided) -> State:
         case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
             errors = node.verdict.errors if node.verdict is not None else ()
             tags = tuple(sorted({tag for finding in errors for tag in finding.tags}))
-            revision = Revision(decision.level, decision.targets, tags, node=node.node)
+            revision = PendingReplan(decision.level, decision.targets, tags, node=node.node)
             branch = changed(branch, history=history, to_revise=revision)
         case BacktrackLevel.CLARIFY:
             progress = mark(branch.progress, decision.step, Phase.ASKED)

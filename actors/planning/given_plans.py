@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from actors.planning.events import NeededAnswer, Outcome, RunFinished
+from actors.planning.events import NeededAnswer, PlanningOutcome, RunFinished
 from actors.planning.state import State
 from actors.plans.mending import mended, replaced_findings, unbound_findings, with_given
 from actors.run.questions import ClarificationRequested
@@ -102,7 +102,7 @@ def asked_or_ended(state: State, question: ClarificationRequested) -> Clarificat
         review=question.review,
     )
     why = f"needs an answer: {_first_line(question.text)}"
-    return RunFinished(outcome=Outcome.NEEDS_ANSWER, why=why, question=needed)
+    return RunFinished(outcome=PlanningOutcome.NEEDS_ANSWER, why=why, question=needed)
 
 
 def _first_line(text: str) -> str:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from actors.planning.briefs import ChildBrief
 from actors.planning.config import read_config
-from actors.planning.events import NeededAnswer, Outcome
+from actors.planning.events import NeededAnswer, PlanningOutcome
 from actors.run.ids import child_run
 from actors.values.given import Given
 from runtime.core.ledger import Limits
@@ -80,26 +80,26 @@ class NoPlan:
     """The planning run found no plan."""
 
     outcome: str
-    """How it ended, as in `actors.planning.events.Outcome`."""
+    """How it ended, as in `actors.planning.events.PlanningOutcome`."""
     why: str
     """The reason, in one line for people."""
 
 
-@total("the new plan", lambda said: NoPlan(Outcome.ALL_PRUNED, said))
+@total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     """Return what the reply of a planning run says. Total: a text that is no JSON object is no plan."""
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None
     if not isinstance(content, dict):
-        return NoPlan(Outcome.ALL_PRUNED, "the planning run brought no plan")
+        return NoPlan(PlanningOutcome.ALL_PRUNED, "the planning run brought no plan")
     if content.keys() != {UNSUCCESSFUL}:
         return NewPlan(content)
     end = content[UNSUCCESSFUL]
     if not isinstance(end, dict):
-        return NoPlan(Outcome.ALL_PRUNED, str(end))
+        return NoPlan(PlanningOutcome.ALL_PRUNED, str(end))
     if isinstance(end.get("question"), dict):
         try:
             return NeedsAnswer(NeededAnswer.model_validate(end["question"]))
         except ValidationError:  # A model has written what only a planning run writes.
-            return NoPlan(Outcome.ALL_PRUNED, "the planning run brought no plan")
+            return NoPlan(PlanningOutcome.ALL_PRUNED, "the planning run brought no plan")
     return NoPlan(str(end.get("outcome", "")), str(end.get("why", "")))

@@ -14,7 +14,7 @@ from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
-from actors.planning.tree_attempts import Attempt, tree_of
+from actors.planning.tree_attempts import TreeAttempt, tree_of
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
@@ -52,7 +52,7 @@ class Result(RunResult):
     """The accepted artifacts in order: the winning path, or the best that was validated."""
     findings: tuple[Finding, ...]
     """The findings of the last rejection, or the warnings on the plan."""
-    tree: tuple[Attempt, ...] = field(default=(), repr=False)
+    tree: tuple[TreeAttempt, ...] = field(default=(), repr=False)
     """The whole search tree: every attempt in the order in which it was made, linked by `parents`."""
     proof: Mapping[str, Any] = field(default_factory=dict)
     """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
@@ -70,7 +70,7 @@ class Result(RunResult):
         """Whether every guard passed. Then there is a proved plan, unless the workflow has no plan step."""
         return self.outcome == "success"
 
-    def attempts_at(self, step: str) -> tuple[Attempt, ...]:
+    def attempts_at(self, step: str) -> tuple[TreeAttempt, ...]:
         """Return all attempts at a step in the order in which they were made; none where it was never tried (S91)."""
         return tuple(attempt for attempt in self.tree if attempt.step == step)
 

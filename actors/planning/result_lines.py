@@ -12,7 +12,7 @@ from actors.run.advice import advice
 from actors.run.ending import EARLY
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.findings import Code, Finding
-from actors.values.lines import BLANK, Line, Span, indented, line
+from actors.values.lines import BLANK, Line, StyledSpan, indented, line
 
 UNANSWERED = "answer in the problem what was asked, and run it again"
 """The advice where a question has no answer and the run takes none any more."""
@@ -162,7 +162,7 @@ def _artifacts(result: Result) -> list[Line]:
 def _path(result: Result) -> list[Line]:
     if not result.path:
         return [*([BLANK] if result.messages else []), line("No step was accepted.")]
-    steps = (indented(step.node) + Line((Span(f"  score {step.score:.2f}", "dim"),)) for step in result.path)
+    steps = (indented(step.node) + Line((StyledSpan(f"  score {step.score:.2f}", "dim"),)) for step in result.path)
     return [BLANK, line("Accepted so far", "bold"), *steps]
 
 

@@ -11,8 +11,8 @@ from actors.planning.events import (
     ClassificationRequested,
     Decided,
     JudgementRequested,
-    Outcome,
     PlanningCall,
+    PlanningOutcome,
     Revised,
     RunFinished,
     VerdictReached,
@@ -29,7 +29,7 @@ from actors.run.ids import step_of
 from actors.run.waits import WaitRequested
 from actors.search.moves import Search
 from actors.search.progress import GOAL, Phase, cleared, first, next_attempt
-from actors.search.strategies.tree import BranchView, Tree
+from actors.search.strategies.tree import BranchView, SearchTree
 from actors.values.findings import Code
 from runtime.core.ledger import Limit
 
@@ -148,7 +148,7 @@ def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:
     return False
 
 
-def end(state: State, tree: Tree | None) -> RunFinished | None:
+def end(state: State, tree: SearchTree | None) -> RunFinished | None:
     """End the run with the best plan, or for the branches that are stuck, unless an answer may free them."""
     phases = [branch.progress.phases for branch in state.branches if not branch.pruned]
     if GOAL not in phases and not all(_STUCK in present for present in phases):
@@ -176,12 +176,12 @@ def _give_up(state: State, branch: Branch) -> RunFinished | None:
     assert node.verdict is not None
     why = f"{step}: {summary(node.decision, node.verdict)}"
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in node.verdict.findings):
-        return RunFinished(outcome=Outcome.NOT_UNDERSTOOD, why=why)
+        return RunFinished(outcome=PlanningOutcome.NOT_UNDERSTOOD, why=why)
     if not state.config.graph.requires[step]:
-        return RunFinished(outcome=Outcome.ALL_PRUNED, why=why)
+        return RunFinished(outcome=PlanningOutcome.ALL_PRUNED, why=why)
     if state.config.search is Search.LINEAR:  # No budget of visits ended it: there were none to use up.
-        return RunFinished(outcome=Outcome.ALL_PRUNED, why=f"{why}; {ONLY_FORWARD}")
-    return RunFinished(outcome=Outcome.BACKTRACK_CEILING, why=why)
+        return RunFinished(outcome=PlanningOutcome.ALL_PRUNED, why=f"{why}; {ONLY_FORWARD}")
+    return RunFinished(outcome=PlanningOutcome.BACKTRACK_CEILING, why=why)
 
 
 def rest(state: State) -> WaitRequested | None:
@@ -195,7 +195,7 @@ def rest(state: State) -> WaitRequested | None:
     return None
 
 
-def request(state: State, tree: Tree | None) -> PlanningCall | ending.RunFinished | None:
+def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunFinished | None:
     """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
     run = state.run
     if run.saving:
@@ -220,7 +220,9 @@ def request(state: State, tree: Tree | None) -> PlanningCall | ending.RunFinishe
     return _out_of(short, state)
 
 
-def _allowed(state: State, tree: Tree, view: BranchView, steps: Sequence[str]) -> tuple[Sequence[str], Limit | None]:
+def _allowed(
+    state: State, tree: SearchTree, view: BranchView, steps: Sequence[str]
+) -> tuple[Sequence[str], Limit | None]:
     """Return the steps that the strategy lets a branch ask for, and the limit that its slice of the calls reaches."""
     strategy, graph, short = state.config.strategy, state.config.graph, None
     if view.spent and steps:  # What costs nothing needs no slice.

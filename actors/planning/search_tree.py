@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from actors.planning.attempts import Attempt, roots
+from actors.planning.attempts import AttemptView, roots
 from actors.planning.events import BranchOpened, BranchPruned, FailureClassified, PlanningEvent
 from actors.planning.state import State
 from actors.policy.belief_choice import Weighing, counted_calls
 from actors.policy.decision import Decision
 from actors.values.findings import Finding
 from actors.values.format import counted, spent
-from actors.values.lines import Line, LineTree, Span, Style, line
+from actors.values.lines import Line, LineTree, Style, StyledSpan, line
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO
 
@@ -22,40 +22,40 @@ _STYLES: Mapping[str, Style] = {"accepted": "green", "rejected": "red", "superse
 _STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}
 
 
-def search_tree(title: str, shown: list[Attempt], *, brief: bool = False) -> LineTree:
+def search_tree(title: str, shown: list[AttemptView], *, brief: bool = False) -> LineTree:
     """Return the attempts as a tree of lines; `brief` leaves out the warnings and the reasons of the rules."""
     return LineTree(line(title, "bold"), tuple(_subtree(branch, brief=brief) for branch in roots(shown)))
 
 
-def _subtree(branch: tuple[Attempt, list[Any]], *, brief: bool) -> LineTree:
+def _subtree(branch: tuple[AttemptView, list[Any]], *, brief: bool) -> LineTree:
     attempt, children = branch
     explanation = [LineTree(text) for text in _explanation(attempt, brief=brief)]
     below = (*explanation, *(_subtree(child, brief=brief) for child in children))
     return LineTree(_label(attempt), below, key=attempt.node.node)
 
 
-def _label(attempt: Attempt) -> Line:
+def _label(attempt: AttemptView) -> Line:
     node = attempt.node
-    spans = [*line(node.node).spans, Span(f"  {_status_word(attempt)}", _STYLES[node.status])]
+    spans = [*line(node.node).spans, StyledSpan(f"  {_status_word(attempt)}", _STYLES[node.status])]
     if node.verdict is not None:
         score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
-        spans += [Span(" "), *line(f"by {node.verdict.judges}{score}", "dim").spans]
+        spans += [StyledSpan(" "), *line(f"by {node.verdict.judges}{score}", "dim").spans]
     if attempt.child is not None:
-        spans += [Span(", "), *line(f"run {attempt.child}", "dim").spans]
+        spans += [StyledSpan(", "), *line(f"run {attempt.child}", "dim").spans]
     if node.status == "superseded" and node.verdict is not None:
-        spans.append(Span(", made void later", "dim"))
+        spans.append(StyledSpan(", made void later", "dim"))
     if attempt.used.tokens or attempt.used.calls > 1:
         cost = spent(attempt.used, known=attempt.cost_known).removeprefix("1 call, ")
-        spans.append(Span(f" ({cost})", "dim"))
+        spans.append(StyledSpan(f" ({cost})", "dim"))
     if attempt.unknown != ZERO:
         cost = spent(attempt.unknown, known=attempt.cost_known)
-        spans.append(Span(f" (charged as unknown: {cost})", "yellow"))
+        spans.append(StyledSpan(f" (charged as unknown: {cost})", "yellow"))
     if node.repeats is not None:
-        spans += [Span(" "), *line(f"repeats {node.repeats}", "yellow").spans]
+        spans += [StyledSpan(" "), *line(f"repeats {node.repeats}", "yellow").spans]
     return Line(tuple(spans))
 
 
-def _status_word(attempt: Attempt) -> str:
+def _status_word(attempt: AttemptView) -> str:
     node = attempt.node
     if node.status == "pending" and attempt.over:
         return "without a verdict"
@@ -68,7 +68,7 @@ def _status_word(attempt: Attempt) -> str:
     return _STATUS_WORDS.get(node.status, node.status)
 
 
-def _explanation(attempt: Attempt, *, brief: bool) -> list[Line]:
+def _explanation(attempt: AttemptView, *, brief: bool) -> list[Line]:
     findings = [finding for finding in attempt.findings if finding.severity == "error" or not brief]
     lines = [
         line(finding_line(finding), "red" if finding.severity == "error" else "yellow")
@@ -88,7 +88,7 @@ def finding_line(finding: Finding) -> str:
     return f"{warning}{finding.code}{place}: {finding.message}"
 
 
-def _decision_lines(attempt: Attempt, *, brief: bool) -> list[str]:
+def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
     decision, node = attempt.node.decision, attempt.node
     assert decision is not None
     target = f" to {', '.join(decision.targets)}" if attempt.went_back and decision.level != "clarify" else ""
@@ -128,7 +128,7 @@ def _weighed(weighing: Weighing) -> str:
     return f"the mistake lies in {places}; {chosen}"
 
 
-def _wasted(attempt: Attempt) -> str:
+def _wasted(attempt: AttemptView) -> str:
     return spent(attempt.wasted, known=attempt.cost_known)
 
 
@@ -196,10 +196,10 @@ def branch_lines(stories: Iterable[BranchStory]) -> list[Line]:
 def _line(story: BranchStory) -> Line:
     base = "" if story.parent is None else f" on branch {story.parent}"
     kept = f" with {', '.join(story.kept)}" if story.kept else ""
-    shown = line(f"branch {story.branch}{base}{kept}", "bold") + Line((Span(": "),))
+    shown = line(f"branch {story.branch}{base}{kept}", "bold") + Line((StyledSpan(": "),))
     shown += line(f"{story.opened}; {counted(story.calls, 'call')}")
     if story.won:
-        return shown + Line((Span("; "), Span("brought the plan", "green")))
+        return shown + Line((StyledSpan("; "), StyledSpan("brought the plan", "green")))
     if story.cause:
-        return shown + Line((Span("; "),)) + line(f"pruned ({story.cause}): {story.pruned}", "yellow")
+        return shown + Line((StyledSpan("; "),)) + line(f"pruned ({story.cause}): {story.pruned}", "yellow")
     return shown

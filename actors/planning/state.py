@@ -20,7 +20,7 @@ from actors.policy.history import Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import OpenCall, Tries
 from actors.run.state import NotStarted, RunState
-from actors.search.progress import Progress
+from actors.search.progress import BranchProgress
 from actors.values.artifacts import Artifact
 from actors.values.attachments import Attachment
 from actors.values.findings import Finding, ReasonTag, Verdict
@@ -89,7 +89,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
+class PendingReplan:
     """A replan that is decided and not yet marked."""
 
     level: BacktrackLevel
@@ -127,7 +127,7 @@ class Branch:
 
     number: int = 0
     """Its place in the order in which branches were opened, from 0."""
-    progress: Progress = field(default_factory=lambda: Progress({}))
+    progress: BranchProgress = field(default_factory=lambda: BranchProgress({}))
     """The slot of each step: its phase, its counts and its accepted artifact."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each step the ids of the attempts that this branch knows, oldest first, inherited ones included."""
@@ -135,7 +135,7 @@ class Branch:
     """The decided failures of this round, oldest first."""
     replans: tuple[str, ...] = ()
     """The ids of the rejections that sent it back, oldest first."""
-    to_revise: Revision | None = None
+    to_revise: PendingReplan | None = None
     """The replan that is decided and not yet recorded as `Revised`; None where none is."""
     to_ask: tuple[PlannedQuestion, ...] = ()
     """The questions that are decided and not yet recorded as asked."""

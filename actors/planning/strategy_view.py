@@ -3,27 +3,27 @@
 from dataclasses import replace
 from typing import assert_never
 
-from actors.planning.events import BranchOpened, BranchPruned, Outcome, RunFinished
+from actors.planning.events import BranchOpened, BranchPruned, PlanningOutcome, RunFinished
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, Node, State
 from actors.search.graph import Graph
-from actors.search.progress import GOAL, Phase, Progress, can_retry, cleared
-from actors.search.strategies.tree import BranchView, Open, Prune, Strategy, Tree
+from actors.search.progress import GOAL, BranchProgress, Phase, can_retry, cleared
+from actors.search.strategies.tree import BranchView, Open, Prune, SearchStrategy, SearchTree
 
 
-def tree_of(state: State, strategy: Strategy) -> Tree:
+def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:
     """Return the tree of the search."""
     limit = state.run.ledger.limits.calls
     views = tuple([branch.view or view_of(state, branch) for branch in state.branches])
-    tree = Tree(views, limit, state.run.ledger.calls_left)
+    tree = SearchTree(views, limit, state.run.ledger.calls_left)
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:
         return tree
     spent = tuple(replace(view, spent=True) if view.live and view.calls >= share else view for view in tree.branches)
-    return Tree(spent, tree.calls, tree.left)
+    return SearchTree(spent, tree.calls, tree.left)
 
 
-def free_calls(tree: Tree, share: int) -> int:
+def free_calls(tree: SearchTree, share: int) -> int:
     """Return the calls that are in nobody's slice: what a pruned branch has not reserved of its own is among them."""
     committed = sum(
         [share if view.live and not view.done and view.calls < share else view.calls for view in tree.branches]
@@ -31,7 +31,7 @@ def free_calls(tree: Tree, share: int) -> int:
     return tree.calls - committed
 
 
-def change_of(state: State, tree: Tree | None) -> BranchOpened | BranchPruned | None:
+def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPruned | None:
     """Open or prune a branch, as the strategy says."""
     if tree is None:
         return None
@@ -56,7 +56,7 @@ def _kept(state: State, parent: Branch) -> tuple[str, ...]:
     return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in unset)
 
 
-def chosen(strategy: Strategy, tree: Tree) -> BranchView | None:
+def chosen(strategy: SearchStrategy, tree: SearchTree) -> BranchView | None:
     """Return the branch whose plan wins, once no other can do better."""
     best = _best_plan(tree)
     if best is None or not strategy.picks_best or best.score >= 1.0:
@@ -66,10 +66,10 @@ def chosen(strategy: Strategy, tree: Tree) -> BranchView | None:
 
 def won(best: BranchView) -> RunFinished:
     """Return the successful end."""
-    return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed", branch=best.branch)
+    return RunFinished(outcome=PlanningOutcome.SUCCESS, why="every guard passed", branch=best.branch)
 
 
-def ended(tree: Tree, event: RunFinished) -> RunFinished:
+def ended(tree: SearchTree, event: RunFinished) -> RunFinished:
     """Return an end with the branch that got on best. One that comes while a plan is held ends with the plan."""
     best = _best_plan(tree)
     if best is not None:
@@ -77,7 +77,7 @@ def ended(tree: Tree, event: RunFinished) -> RunFinished:
     return event.model_copy(update={"branch": max(tree.live or tree.branches, key=lambda view: view.rank).branch})
 
 
-def _best_plan(tree: Tree) -> BranchView | None:
+def _best_plan(tree: SearchTree) -> BranchView | None:
     done = [view for view in tree.live if view.done]
     return max(done, key=lambda view: (view.score, -view.branch)) if done else None
 
@@ -139,7 +139,7 @@ def _score(node: Node) -> float:
     return 0.0 if node.verdict is None else node.verdict.score
 
 
-def _layer(graph: Graph, progress: Progress) -> tuple[int, bool]:
+def _layer(graph: Graph, progress: BranchProgress) -> tuple[int, bool]:
     """Return how many layers are accepted as a whole, from the top, and whether the next one has been begun."""
     for number, layer in enumerate(graph.layers):
         for step in layer:

@@ -9,7 +9,7 @@ from runtime.models.replies import Parsed
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class TreeAttempt:
     """One attempt at one step: a node of the search tree."""
 
     node: str
@@ -42,14 +42,14 @@ class Attempt:
     """The row of the policy, or `belief`, that decided so; empty where nothing was decided."""
 
 
-def tree_of(state: State) -> tuple[Attempt, ...]:
+def tree_of(state: State) -> tuple[TreeAttempt, ...]:
     """Return all attempts of a run in the order in which they were made; `parents` link them to a tree."""
     return tuple(map(_attempt, state.nodes.values()))
 
 
-def _attempt(node: Node) -> Attempt:
+def _attempt(node: Node) -> TreeAttempt:
     verdict, decision = node.verdict, node.decision
-    return Attempt(
+    return TreeAttempt(
         node=node.node,
         step=node.step,
         visit=node.visit,

@@ -34,7 +34,7 @@ from actors.run import records
 from actors.run.ids import step_of
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
-from actors.run.views import Document, Tree, Views, budget_line
+from actors.run.views import RunDocument, Tree, Views, budget_line
 from actors.values.flow import Flow
 from actors.values.format import counted
 from actors.values.lines import BLANK, Line
@@ -178,24 +178,24 @@ def _flow(_: State, result: Result) -> Flow | None:
     return None if result.plan_json is None else plan_flow(result.plan_json)
 
 
-def _plan(state: State, result: Result, program: str) -> Document:
+def _plan(state: State, result: Result, program: str) -> RunDocument:
     value = _proved(state, result, "plan", program)
     demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
-    return Document((*plan_lines(value), *demands), value)
+    return RunDocument((*plan_lines(value), *demands), value)
 
 
-def _mermaid(state: State, result: Result, program: str) -> Document:
-    return Document(text=plan_mermaid(_proved(state, result, "mermaid", program), program))
+def _mermaid(state: State, result: Result, program: str) -> RunDocument:
+    return RunDocument(text=plan_mermaid(_proved(state, result, "mermaid", program), program))
 
 
-def _markdown(state: State, result: Result, program: str) -> Document:
-    return Document(
+def _markdown(state: State, result: Result, program: str) -> RunDocument:
+    return RunDocument(
         text=plan_markdown(_proved(state, result, "format markdown", program), _note(result), _demands(result))
     )
 
 
-def _checklist(state: State, result: Result, program: str) -> Document:
-    return Document(
+def _checklist(state: State, result: Result, program: str) -> RunDocument:
+    return RunDocument(
         text=plan_checklist(_proved(state, result, "format github-checklist", program), _note(result), _demands(result))
     )
 

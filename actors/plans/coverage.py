@@ -15,7 +15,7 @@ GOALS_MAX = 200
 """The most goal requirements of a plan that are checked; `requirements_covered` rejects a plan with more."""
 
 
-class Standing(StrEnum):
+class RequirementStanding(StrEnum):
     """What is known of a requirement once the guards have accepted a plan."""
 
     COVERED = "covered"  # a goal: a step that satisfies it contributes to one of its goal tokens
@@ -25,18 +25,18 @@ class Standing(StrEnum):
     NOT_CHECKED = "not_checked"  # no guard can tell
 
 
-class Checked(NamedTuple):
+class CheckedRequirement(NamedTuple):
     """One requirement of a plan, with its standing."""
 
     requirement: Requirement
     """The requirement."""
-    standing: Standing
+    standing: RequirementStanding
     """What is known of it."""
     steps: tuple[str, ...]
     """The ids, sorted, of the steps that cover it, or that violate it."""
 
 
-def checked(plan: Plan) -> list[Checked]:
+def checked(plan: Plan) -> list[CheckedRequirement]:
     """Return the requirements of a plan with their standing, in the order of the plan."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: plan.goal_state.intersection(item.tokens) for item in stated[:GOALS_MAX]}
@@ -51,7 +51,7 @@ def checked(plan: Plan) -> list[Checked]:
         if item.kind != RequirementKind.GOAL
         else _goal(item, satisfying[item.id], contributing)
         if item.id in goals
-        else Checked(item, Standing.NOT_CHECKED, ())
+        else CheckedRequirement(item, RequirementStanding.NOT_CHECKED, ())
         for item in plan.requirements
     ]
 
@@ -119,21 +119,21 @@ class TokenChanges(NamedTuple):
         )
 
 
-def _goal(item: Requirement, steps: Collection[Step], contributing: Mapping[str, frozenset[str]]) -> Checked:
+def _goal(item: Requirement, steps: Collection[Step], contributing: Mapping[str, frozenset[str]]) -> CheckedRequirement:
     covering = (step.step_id for step in steps if item.id in contributing.get(step.step_id, ()))
     found = tuple(sorted(covering))
-    return Checked(item, Standing.COVERED if found else Standing.UNCOVERED, found)
+    return CheckedRequirement(item, RequirementStanding.COVERED if found else RequirementStanding.UNCOVERED, found)
 
 
-def _other(item: Requirement, plan: Plan, changes: TokenChanges) -> Checked:
+def _other(item: Requirement, plan: Plan, changes: TokenChanges) -> CheckedRequirement:
     """Return the standing of a requirement that is no goal."""
     violating = {*uses_forbidden(item, plan), *changes_forbidden(item, plan, changes)}
     if violating:
-        return Checked(item, Standing.VIOLATED, tuple(sorted(violating)))
+        return CheckedRequirement(item, RequirementStanding.VIOLATED, tuple(sorted(violating)))
     forbids = item.kind == RequirementKind.MUST_AVOID and bool(item.tools)
     by_tokens = bool(item.tokens) and all(_is_tracked(token, item.kind, plan, changes) for token in item.tokens)
     kept = (forbids or by_tokens) and not item.paths and by_tokens == bool(item.tokens)
-    return Checked(item, Standing.KEPT if kept else Standing.NOT_CHECKED, ())
+    return CheckedRequirement(item, RequirementStanding.KEPT if kept else RequirementStanding.NOT_CHECKED, ())
 
 
 def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> bool:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from actors.plans.graph import Order, bits, mask_of
+from actors.plans.graph import StepOrder, bits, mask_of
 from actors.plans.plan import Plan
 from actors.plans.semantics import (
     FAIL,
@@ -27,7 +27,7 @@ from actors.plans.semantics import (
 )
 from actors.plans.state_reduction import Reduced, Reducer
 from actors.plans.stubborn_sets import StubbornSets
-from actors.plans.work import PROGRAM_BITS_MAX, OutOfWork, Work
+from actors.plans.work import PROGRAM_BITS_MAX, OutOfWork, WorkLeft
 
 Edge = tuple[int, int, str]
 """The number of a visited configuration (source or target, depending on the list), the step's index, its outcome."""
@@ -108,7 +108,7 @@ def explore(
 
 
 def explore_plan(
-    plan: Plan, order: Order, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
+    plan: Plan, order: StepOrder, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
     """Compile and explore a plan; one whose program is too large is not explored, and the result is not complete."""
     named = set(plan.goal_state)
@@ -142,7 +142,7 @@ class _Explorer:
     def __init__(self, program: Program, sought: int, *, until_success: bool) -> None:
         self._program = program
         self._sought, self._until_success = sought, until_success
-        self._work = Work(len(program.steps), len(program.tokens), len(program.invariants))
+        self._work = WorkLeft(len(program.steps), len(program.tokens), len(program.invariants))
         self._reducer = Reducer(program, self._work)
         self._stubborn_sets = None if program.repeats else StubbornSets(program, self._reducer, self._work)
         self._numbers: dict[Reduced, int] = {}

@@ -18,7 +18,7 @@ CYCLES_MAX = 10
 
 
 @dataclass(frozen=True)
-class Order:
+class StepOrder:
     """The steps of an acyclic plan in topological order."""
 
     steps: tuple[Step, ...]
@@ -53,7 +53,7 @@ class Order:
         return descendants
 
 
-def order_of(plan: Plan, *, as_listed: bool = False) -> Order | None:
+def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
     """Return the plan's topological order, or None if its dependencies have a cycle.
 
     Step ids must be unique; dependencies that name no step are ignored. Ties are broken by id, so that the order does
@@ -64,7 +64,7 @@ def order_of(plan: Plan, *, as_listed: bool = False) -> Order | None:
     dependencies = [[rank[name] for name in step.dependencies if name in rank] for step in steps]
     if all(not ranks or max(ranks) < index for index, ranks in enumerate(dependencies)):
         # The usual case, since most ids are numbered: the list is a topological order.
-        return Order(tuple(steps), tuple(tuple(sorted(ranks)) for ranks in dependencies))
+        return StepOrder(tuple(steps), tuple(tuple(sorted(ranks)) for ranks in dependencies))
     dependents: list[list[int]] = [[] for _ in steps]
     for index, ranks in enumerate(dependencies):
         for dependency in ranks:
@@ -84,7 +84,7 @@ def order_of(plan: Plan, *, as_listed: bool = False) -> Order | None:
     new_index = [0] * len(steps)
     for new, old in enumerate(sequence):
         new_index[old] = new
-    return Order(
+    return StepOrder(
         tuple(steps[old] for old in sequence),
         tuple(tuple(sorted([new_index[dependency] for dependency in dependencies[old]])) for old in sequence),
     )

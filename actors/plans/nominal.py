@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 
-from actors.plans.graph import Order, bits, mask_of
+from actors.plans.graph import StepOrder, bits, mask_of
 from actors.plans.plan import Plan, Step
 from actors.plans.work import OutOfWork
 
 
-class Cause(Enum):
+class UncertaintyCause(Enum):
     """Why a token is not necessarily true."""
 
     NOT_PRODUCED = auto()  # no step of the nominal run produces it
@@ -36,7 +36,7 @@ class Unmet:
 
     token: str
     """The token that a step's precondition or the goal names."""
-    cause: Cause
+    cause: UncertaintyCause
     """Why it is not necessarily true."""
     steps: tuple[str, ...]
     """The ids of the steps that produce it too late or may delete it, at most `STEPS_MAX`."""
@@ -58,7 +58,7 @@ class NominalRun:
     Its methods raise `OutOfWork` after `DELETERS_MAX` deletions.
     """
 
-    def __init__(self, plan: Plan, order: Order, contingent: frozenset[str]) -> None:
+    def __init__(self, plan: Plan, order: StepOrder, contingent: frozenset[str]) -> None:
         self.order = order
         self.indices = [index for index, step in enumerate(order.steps) if step.step_id not in contingent]
         self._initial = plan.initial_state
@@ -109,12 +109,12 @@ class NominalRun:
         if token in self._initial and token not in self._deleters:
             return None
         if token not in self._initial and token not in self._adders:
-            return Unmet(token, Cause.NOT_PRODUCED, ())
+            return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
         adders, deleters = self._mask(token)
         ancestors = self.order.ancestors[index]
         if token not in self._initial and not adders & ancestors:
             adders &= ~(1 << index)
-            cause = Cause.NOT_ORDERED if adders else Cause.NOT_PRODUCED
+            cause = UncertaintyCause.NOT_ORDERED if adders else UncertaintyCause.NOT_PRODUCED
             return Unmet(token, cause, self._names(adders) if named else ())
         if not deleters:  # Most tokens; the descendants of all steps may take 50 MB.
             return None
@@ -130,7 +130,7 @@ class NominalRun:
                 return self._deleted(token, self._last_unrepaired(adders, deleters))
         elif token in self._initial or token in self._adders:
             return None
-        return Unmet(token, Cause.NOT_PRODUCED, ())
+        return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
 
     def _last_unrepaired(self, knights: int, deleters: int) -> int:
         """Return the last deleter that no white knight follows, as a bit set, or 0.
@@ -150,7 +150,7 @@ class NominalRun:
         return 0
 
     def _deleted(self, token: str, deleters: int, *, named: bool = True) -> Unmet | None:
-        return Unmet(token, Cause.DELETED, self._names(deleters) if named else ()) if deleters else None
+        return Unmet(token, UncertaintyCause.DELETED, self._names(deleters) if named else ()) if deleters else None
 
     def _names(self, mask: int) -> tuple[str, ...]:
         indices = [index for index, _ in zip(bits(mask), range(STEPS_MAX), strict=False)]

@@ -9,7 +9,7 @@ from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
 from actors.plans.reader import read_plan
 from actors.values.format import counted
-from actors.values.lines import BLANK, Line, Span, indented, line
+from actors.values.lines import BLANK, Line, StyledSpan, indented, line
 from runtime.logs.terminal_text import clean
 
 
@@ -34,15 +34,15 @@ def plan_lines(value: Any) -> list[Line]:
 def value_lines(value: Any) -> list[Line]:
     """Return an artifact's JSON value, a line at a time; a text as it is."""
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-    return [Line((Span(row),)) for row in clean(text).rstrip("\n").split("\n")]
+    return [Line((StyledSpan(row),)) for row in clean(text).rstrip("\n").split("\n")]
 
 
 def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
     title = line(f"{number}. {step.step_id}", "bold", hang=3)
     if step.name and step.name != step.step_id:
-        title += Line((Span("  "), *line(step.name).spans))
+        title += Line((StyledSpan("  "), *line(step.name).spans))
     if contingent:
-        title += Line((Span("  (only after a failure)", "yellow"),))
+        title += Line((StyledSpan("  (only after a failure)", "yellow"),))
     yield title
     if step.description and step.description != step.name:
         yield indented(step.description, "dim")
@@ -90,7 +90,7 @@ def _invariants(plan: Plan) -> Iterator[Line]:
 
 def _field(name: str, values: Iterable[str]) -> Line:
     value = line(", ".join(sorted(values)) or "nothing")
-    return Line((Span("   "), Span(f"{name:<7}", "cyan"), *value.spans), 10)
+    return Line((StyledSpan("   "), StyledSpan(f"{name:<7}", "cyan"), *value.spans), 10)
 
 
 def _names(tokens: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
 from actors.plans.plan_lines import value_lines
 from actors.plans.reader import read_plan
-from actors.values.lines import BLANK, Line, Span, line
+from actors.values.lines import BLANK, Line, StyledSpan, line
 
 
 def plan_summary(value: Any) -> list[Line]:
@@ -27,14 +27,14 @@ def plan_summary(value: Any) -> list[Line]:
 
 def _row(number: str, step: Step, contingent: bool) -> Line:
     name = f"  {step.name}" if step.name and step.name != step.step_id else ""
-    spans = [Span(number), *line(step.step_id, "bold").spans, *(Span(f"  {part}") for part in _clean(name))]
+    spans = [StyledSpan(number), *line(step.step_id, "bold").spans, *(StyledSpan(f"  {part}") for part in _clean(name))]
     if step.guard:
-        spans += [Span("  "), *line(f"[{step.guard}]", "cyan").spans]
+        spans += [StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans]
     if contingent:
-        spans.append(Span("  (only after a failure)", "yellow"))
+        spans.append(StyledSpan("  (only after a failure)", "yellow"))
     failure = _failure(step)
     if failure:
-        spans += [Span("  "), *line(failure, "dim").spans]
+        spans += [StyledSpan("  "), *line(failure, "dim").spans]
     return Line(tuple(spans), hang=len(number))
 
 

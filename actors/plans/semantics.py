@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from actors.plans.graph import Order, bits, order_of
+from actors.plans.graph import StepOrder, bits, order_of
 from actors.plans.plan import ESCALATE, NEVER, Plan, Step
 
 OK = "ok"
@@ -43,7 +43,7 @@ class Program:
 
     plan: Plan
     """The plan that was compiled."""
-    order: Order
+    order: StepOrder
     """The plan's topological order, which gives each step its index."""
     tokens: tuple[str, ...]
     """The name of each bit of the token sets."""
@@ -95,7 +95,7 @@ class Program:
         return [self.tokens[index] for index in bits(tokens)]
 
 
-def compile_plan(plan: Plan, order: Order | None = None) -> Program:
+def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
     """Return the program of a plan that `plan_minimal` accepts; `order` is its topological order, if known.
 
     Tokens of the initial state that no step, goal or invariant names are left out.
@@ -207,7 +207,7 @@ def trace_item(program: Program, index: int, outcome: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayResult:
     """The result of replaying a trace."""
 
     end: Literal["goal", "dead_end", "escalated", "open"]
@@ -220,7 +220,7 @@ class Replay:
     """The ids of the steps that are settled."""
 
 
-def replay(plan: Plan, trace: Iterable[str]) -> Replay:
+def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
     """Replay a trace such as `["s0:ok", "s1:fail"]` from the initial state.
 
     Tokens of the initial state that nothing in the plan names are kept. A failure of a step that goes back is replayed
@@ -250,7 +250,7 @@ def replay(plan: Plan, trace: Iterable[str]) -> Replay:
     unnamed = plan.initial_state.difference(program.tokens)
     tokens = unnamed.union(program.names(now.tokens))
     if escalated:
-        return Replay("escalated", tokens, ready, settled)
+        return ReplayResult("escalated", tokens, ready, settled)
     if ready:
-        return Replay("open", tokens, ready, settled)
-    return Replay("goal" if goal_holds(program, now) else "dead_end", tokens, ready, settled)
+        return ReplayResult("open", tokens, ready, settled)
+    return ReplayResult("goal" if goal_holds(program, now) else "dead_end", tokens, ready, settled)

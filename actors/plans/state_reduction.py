@@ -11,7 +11,7 @@ from typing import NamedTuple
 from actors.plans.contingency import reachable_by_failure
 from actors.plans.graph import bits, mask_of, transposed
 from actors.plans.semantics import Configuration, Program
-from actors.plans.work import Work
+from actors.plans.work import WorkLeft
 
 
 class Reduced(NamedTuple):
@@ -37,7 +37,7 @@ class Reducer:
     producers: list[int]
     """By token: the bit set of the steps that may add it without ending the trace."""
 
-    def __init__(self, program: Program, work: Work) -> None:
+    def __init__(self, program: Program, work: WorkLeft) -> None:
         self._program = program
         self._work = work
         count = len(program.steps)

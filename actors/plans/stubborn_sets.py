@@ -11,13 +11,13 @@ count as dependent on each other.
 from actors.plans.graph import bits, mask_of, transposed
 from actors.plans.semantics import Program
 from actors.plans.state_reduction import Reduced, Reducer
-from actors.plans.work import Work
+from actors.plans.work import WorkLeft
 
 
 class StubbornSets:
     """Computes the stubborn sets of one program."""
 
-    def __init__(self, program: Program, reducer: Reducer, work: Work) -> None:
+    def __init__(self, program: Program, reducer: Reducer, work: WorkLeft) -> None:
         self._program = program
         self._reducer = reducer
         self._work = work

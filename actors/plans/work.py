@@ -12,7 +12,7 @@ class OutOfWork(Exception):
     """Ends an exploration whose work has reached its limit; `actors.plans.nominal` raises it too."""
 
 
-class Work:
+class WorkLeft:
     """The work that is left to one exploration."""
 
     edge: int

@@ -8,7 +8,7 @@ from actors.policy.belief import Belief, BeliefModel, Odds
 from actors.policy.table import Person
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry
-from actors.search.progress import Phase, Progress, can_redo, can_retry, cleared
+from actors.search.progress import BranchProgress, Phase, can_redo, can_retry, cleared
 from runtime.core.events import Value
 
 TIE = 1e-9
@@ -17,7 +17,7 @@ PLACES_SHOWN = 3
 """The likeliest places of the mistake that a decision records."""
 
 
-class Place(Value):
+class MistakePlace(Value):
     """A place of the mistake, with its probability before and after the rejection."""
 
     step: str
@@ -46,7 +46,7 @@ class Option(Value):
 class Weighing(Value):
     """What a belief policy went by: at most 15 numbers."""
 
-    places: tuple[Place, ...]
+    places: tuple[MistakePlace, ...]
     """The likeliest places of the mistake, at most three."""
     options: tuple[Option, ...]
     """The move that was chosen, then the next best; empty where no move was left."""
@@ -93,7 +93,7 @@ class Weighed:
         )
 
 
-def weigh(model: BeliefModel, belief: Belief, progress: Progress, failed: str, bounds: Bounds) -> list[Weighed]:
+def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: str, bounds: Bounds) -> list[Weighed]:
     """Return the allowed moves after a rejection, the most valuable first; equal ones in the order of `_moves`."""
     graph = model.graph if bounds.graph is None else bounds.graph
     leaf = failed if failed in graph.leaves else next(step for step in graph.below[failed] if step in graph.leaves)
@@ -128,13 +128,13 @@ def shown(before: dict[str, float], after: dict[str, float], weighed: Collection
     likeliest = sorted(after, key=lambda name: -round(after[name], 3))[:PLACES_SHOWN]
     return Weighing(
         places=tuple(
-            Place(step=name, before=round(before[name], 3), after=round(after[name], 3)) for name in likeliest
+            MistakePlace(step=name, before=round(before[name], 3), after=round(after[name], 3)) for name in likeliest
         ),
         options=tuple(each.option for each in list(weighed)[:2]),
     )
 
 
-def known_right(graph: Graph, progress: Progress) -> frozenset[str]:
+def known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
     """Return the steps whose artifacts a leaf builds on that was accepted, that leaf included."""
     right: set[str] = set()
     for leaf in graph.leaves:
@@ -143,7 +143,7 @@ def known_right(graph: Graph, progress: Progress) -> frozenset[str]:
     return frozenset(right)
 
 
-def _moves(graph: Graph, progress: Progress, failed: str, bounds: Bounds) -> Iterator[Move]:
+def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) -> Iterator[Move]:
     """Yield the allowed moves: a retry, the steps above from the nearest on, all roots, a new visit of the step."""
     retry = can_retry(graph, progress, failed)
     if retry:

@@ -16,7 +16,7 @@ from actors.policy.history import NOTHING, Came, Past, places_up, signature
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, BeliefTable, Policy, Row
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
-from actors.search.progress import Progress, can_retry, cleared
+from actors.search.progress import BranchProgress, can_retry, cleared
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
@@ -205,7 +205,7 @@ class Situation:
 
     graph: Graph
     """The workflow's steps with their budgets."""
-    progress: Progress
+    progress: BranchProgress
     """The slot of each step in the branch that failed."""
     roles: Mapping[str, str]
     """The role of each step, which rows name as a target (`role NAME`)."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from actors.files.document import Document
+from actors.files.document import ParsedFile
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -58,7 +58,7 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
     return PromptBook(entries=entries, sections=sections), (*ignored, *completed, *literal)
 
 
-def _without_plain_texts(document: Document) -> tuple[Document, tuple[str, ...]]:
+def _without_plain_texts(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
     """Return a JSON document without the entries that are a single text, and notices."""
     texts = [name for name, entry in document.value.items() if isinstance(entry, str) and name != "$schema"]
     if not texts or not document.source.endswith(".json"):
@@ -68,7 +68,7 @@ def _without_plain_texts(document: Document) -> tuple[Document, tuple[str, ...]]
     return replace(document, value=value), notices
 
 
-def _with_escalation_wrapper(document: Document, shared: Path) -> tuple[Document, tuple[str, ...]]:
+def _with_escalation_wrapper(document: ParsedFile, shared: Path) -> tuple[ParsedFile, tuple[str, ...]]:
     """Return a JSON document with the escalation wrapper of `shared` in the entries without one, and notices."""
     wrapper = "escalation_feedback_wrapper"
     older = [
@@ -84,7 +84,7 @@ def _with_escalation_wrapper(document: Document, shared: Path) -> tuple[Document
     return replace(document, value=value), notices
 
 
-def _parse(document: Document) -> PromptsFile:
+def _parse(document: ParsedFile) -> PromptsFile:
     # Only editors use the `$schema` key of the seeds' files.
     value = {key: item for key, item in document.value.items() if key != "$schema"}
     try:

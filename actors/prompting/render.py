@@ -59,7 +59,7 @@ class Rendered(NamedTuple):
         return _system_hash(self.system)[1] + len(self.user.encode())
 
 
-class Template:
+class PromptTemplate:
     """A prompt entry with its book, to be rendered often. It equals itself alone: its texts are slow to compare."""
 
     __slots__ = ("book", "entry")
@@ -68,7 +68,7 @@ class Template:
         self.entry, self.book = entry, book
 
 
-def render(template: Template, context: Context, *, headed: bool = True) -> Rendered:
+def render(template: PromptTemplate, context: Context, *, headed: bool = True) -> Rendered:
     """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings.
 
     Dependencies are rendered in the order of the mapping; the caller passes them in the workflow's order. Of the
@@ -117,7 +117,7 @@ class _Shown(NamedTuple):
 
 
 @lru_cache(maxsize=16)  # A prompt is rendered when a call is requested, and again soon after when the call is made.
-def _rendered(template: Template, shown: _Shown, headed: bool) -> Rendered:
+def _rendered(template: PromptTemplate, shown: _Shown, headed: bool) -> Rendered:
     entry, book = template.entry, template.book
     writer = _SectionWriter(book.sections)
     sections = (*writer.sections(shown), *writer.rejections(entry, shown, headed=headed))

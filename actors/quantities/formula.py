@@ -53,7 +53,7 @@ class Negated:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class BinaryOperation:
     """Two terms joined by an operator."""
 
     operator: Operator
@@ -65,7 +65,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FormulaCall:
     """A function of some terms."""
 
     function: Function
@@ -74,7 +74,7 @@ class Call:
     """The terms, at least one."""
 
 
-Node: TypeAlias = Number | Name | Negated | Operation | Call
+Node: TypeAlias = Number | Name | Negated | BinaryOperation | FormulaCall
 """A part of a formula."""
 
 
@@ -150,9 +150,9 @@ class _Reader:
                 return self.node(operand, depth + 1)
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
                 first, second = self.node(left, depth + 1), self.node(right, depth + 1)
-                return Operation(_OPERATORS[type(operator)], first, second)
+                return BinaryOperation(_OPERATORS[type(operator)], first, second)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS and arguments:
-                return Call(_FUNCTIONS[name], tuple(self.node(argument, depth + 1) for argument in arguments))
+                return FormulaCall(_FUNCTIONS[name], tuple(self.node(argument, depth + 1) for argument in arguments))
             case ast.Call():
                 raise FormulaUnreadable("the only functions are min, max and sum, each of one or more terms")
             case _:
@@ -197,9 +197,9 @@ def evaluate(node: Node, values: Mapping[str, Measure]) -> Measure:
             return values[path]
         case Negated(term=term):
             return measures.negate(evaluate(term, values))
-        case Operation(operator=operator, left=left, right=right):
+        case BinaryOperation(operator=operator, left=left, right=right):
             return _BINARY[operator](evaluate(left, values), evaluate(right, values))
-        case Call(function=function, arguments=arguments):
+        case FormulaCall(function=function, arguments=arguments):
             return _OF_MANY[function]([evaluate(argument, values) for argument in arguments])
         case _:
             assert_never(node)

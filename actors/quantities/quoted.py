@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from actors.quantities.decimal_marks import decimal_mark
 from actors.quantities.numerals import DecimalMark, fold
 from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
-from actors.quantities.unit_forms import Form, in_form
+from actors.quantities.unit_forms import UnitForm, in_form
 from actors.quantities.unit_words import TIME_UNITS
 from actors.quantities.units import UnitTable
 from actors.quantities.whole import Whole, other_rates, whole_quantity
@@ -194,7 +194,7 @@ class _Reader:
             return read
         return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
 
-    def _left_out(self, text: str, whole: Whole, form: Form) -> str:
+    def _left_out(self, text: str, whole: Whole, form: UnitForm) -> str:
         """Return what the sentence says of the units that a quantity leaves out, where that is something else."""
         if not form.left_out:
             return ""

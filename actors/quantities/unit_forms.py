@@ -13,7 +13,7 @@ from actors.quantities.currencies import currencies_named
 from actors.quantities.numerals import NUMERAL, DecimalMark, readings, scale_at
 from actors.quantities.quantity import Refusal, RefusalCode
 from actors.quantities.unit_text import UnitUnreadable, unit_names
-from actors.quantities.unit_words import TIME_UNITS, Term, time_word, unit_word
+from actors.quantities.unit_words import TIME_UNITS, UnitTerm, time_word, unit_word
 from actors.quantities.units import DECLARED_MAX, UnitTable
 
 _PER_WORDS = re.compile(r"\bper [^\W\d_]+(?: and [^\W\d_]+)?")
@@ -50,7 +50,7 @@ def with_words(declared: Mapping[str, str], words: Iterable[str]) -> dict[str, s
     return units
 
 
-class Form(NamedTuple):
+class UnitForm(NamedTuple):
     """How a source writes a unit that is wanted."""
 
     unit: str
@@ -65,7 +65,7 @@ class Form(NamedTuple):
 
 def in_form(
     written: Sequence[str], wanted: str, given: str, table: UnitTable, declared: Mapping[str, str]
-) -> "Form | Refusal":
+) -> "UnitForm | Refusal":
     """Return the form of a wanted unit that a source writes, or why what it writes is none.
 
     What is counted may be left out, and what it is counted per. Other units that it is per may be left out only where
@@ -90,7 +90,7 @@ def in_form(
                 continue  # A bare number may be a percentage whose sign is missing; a percentage counts nothing.
             if table.same_kind(unit, form) or (form in _SHARES and _yearly_share(unit, table)):
                 kept = _names(form)
-                return Form(
+                return UnitForm(
                     unit.split("/")[0] if unit and not table.same_kind(unit, form) else unit,
                     form,
                     tuple(name for name in rates if name not in kept),
@@ -184,7 +184,7 @@ class Rates:
     """Why it is not understood; empty where it is."""
 
 
-def product_at(text: str, place: int, table: UnitTable) -> Term | None:
+def product_at(text: str, place: int, table: UnitTable) -> UnitTerm | None:
     """Return the unit at a place, also a product such as `TB-month`; None where there is none."""
     first = unit_word(text, place, table)
     if first is None:
@@ -199,10 +199,10 @@ def product_at(text: str, place: int, table: UnitTable) -> Term | None:
         if following is None or (spaced and not _may_follow(unit, times.end(), following)):
             break
         end, factor, unit = following.end, factor * following.factor, f"{unit}*{following.unit}"
-    return Term(end, factor, unit)
+    return UnitTerm(end, factor, unit)
 
 
-def _may_follow(unit: str, start: int, following: Term) -> bool:
+def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
     """Tell whether a word of time behind a space multiplies, as in `GB month`: not a symbol, and not time itself."""
     return unit not in TIME_UNITS and following.end - start > 2
 
@@ -261,7 +261,7 @@ def _after_per(text: str, place: int, table: UnitTable, mark: DecimalMark, langu
     found = product_at(text, place, table)
     if found is None and (currency := re.compile(r"[A-Z]{3}\b|€").match(text, place)) and number > 0:
         codes = currencies_named(currency[0])
-        found = Term(currency.end(), 1.0, codes[0]) if len(codes) == 1 else None
+        found = UnitTerm(currency.end(), 1.0, codes[0]) if len(codes) == 1 else None
     if found is None or number <= 0:
         return Rates(place, doubt=f"…{said}…")
     return Rates(found.end, f"/({found.unit})", 1 / (number * found.factor))

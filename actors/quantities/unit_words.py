@@ -13,7 +13,7 @@ from actors.quantities.unit_text import UnitUnreadable
 from actors.quantities.units import UnitTable, is_written_name
 
 
-class Term(NamedTuple):
+class UnitTerm(NamedTuple):
     """A unit that a word stands for."""
 
     end: int
@@ -107,18 +107,18 @@ TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 """The units of time that rates name."""
 
 
-def time_word(text: str, place: int) -> Term | None:
+def time_word(text: str, place: int) -> UnitTerm | None:
     """Return the unit of time that the word at a place stands for; None where it stands for none."""
     match = _WORD.match(text, place)
     found = _known(match[0]) if match else None
-    return Term(match.end(), *found) if match and found and found[1] in TIME_UNITS else None
+    return UnitTerm(match.end(), *found) if match and found and found[1] in TIME_UNITS else None
 
 
-def unit_word(text: str, place: int, table: UnitTable) -> Term | None:
+def unit_word(text: str, place: int, table: UnitTable) -> UnitTerm | None:
     """Return the unit that the words at a place stand for, with its exponent; None where they are no unit."""
     if group := _GROUP.match(text, place):
         inner = group["unit"].strip()
-        return Term(group.end(), 1.0, inner) if inner and not table.problem(inner) else None
+        return UnitTerm(group.end(), 1.0, inner) if inner and not table.problem(inner) else None
     found = _phrase(text, place, table) or _single(text, place, table)
     if found is None:
         return None
@@ -127,7 +127,7 @@ def unit_word(text: str, place: int, table: UnitTable) -> Term | None:
         return None if _goes_on(text, found.end) else found
     exponent = {"²": "2", "³": "3"}.get(power[0]) or power["number"] or power["plain"]
     try:
-        raised = Term(power.end(), found.factor ** int(exponent), f"{found.unit}**{exponent}")
+        raised = UnitTerm(power.end(), found.factor ** int(exponent), f"{found.unit}**{exponent}")
     except (OverflowError, ZeroDivisionError):
         return None
     return None if table.problem(raised.unit) or "**" in found.unit else raised
@@ -139,7 +139,7 @@ def _goes_on(text: str, end: int) -> bool:
     return after.isalnum() or after == "_"
 
 
-def _phrase(text: str, place: int, table: UnitTable) -> Term | None:
+def _phrase(text: str, place: int, table: UnitTable) -> UnitTerm | None:
     """Return the unit of several words: one of the profile's own, such as `charging points`, or a known one."""
     words = list(_WORD.finditer(text, place, place + 60))
     for count in (3, 2):
@@ -147,28 +147,28 @@ def _phrase(text: str, place: int, table: UnitTable) -> Term | None:
         joined = "_".join(match[0] for match in taken)
         apart = all(text[one.end() : other.start()] in (" ", "\u00a0", "_") for one, other in itertools.pairwise(taken))
         if len(taken) == count and taken[0].start() == place and apart and (name := table.declared(joined)):
-            return Term(taken[-1].end(), 1.0, name)
+            return UnitTerm(taken[-1].end(), 1.0, name)
     match = _PHRASE.match(text, place)
     known = _WORDS.get(match[0].lower().replace("\u00a0", " ")) if match else None
-    return Term(match.end(), *known) if match and known else None
+    return UnitTerm(match.end(), *known) if match and known else None
 
 
-def _single(text: str, place: int, table: UnitTable) -> Term | None:
+def _single(text: str, place: int, table: UnitTable) -> UnitTerm | None:
     match = _WORD.match(text, place)
     if match is None:
         return None
     word = match[0]
     if name := table.declared(word) or next(filter(None, map(table.declared, _others(word))), ""):
-        return Term(match.end(), 1.0, name)
+        return UnitTerm(match.end(), 1.0, name)
     if found := _known(word):
-        return Term(match.end(), *found)
+        return UnitTerm(match.end(), *found)
     if word.lower() in STOP or not (is_written_name(word) or word in CODES):
         return None
     try:
         table.unit(word)
     except UnitUnreadable:
         return None
-    return Term(match.end(), 1.0, word)
+    return UnitTerm(match.end(), 1.0, word)
 
 
 def _others(word: str) -> frozenset[str]:

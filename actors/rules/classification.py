@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from actors.rules.decision import DECISION, Decision
+from actors.rules.decision import DECISION, DecisionTask
 from actors.rules.facts import Facts, content_words
 from actors.rules.sentence_forms import (
     CAPABILITY,
@@ -17,8 +17,8 @@ from actors.rules.sentence_forms import (
     after_topic,
     forms_of,
 )
-from actors.rules.tables import KINDS, Rules
-from actors.rules.text import Text, find, lower, shorten
+from actors.rules.tables import KINDS, RulesTables
+from actors.rules.text import ProblemText, find, lower, shorten
 
 DECISION_SCORE = 10.0
 """The score of a text that asks for a decision."""
@@ -72,7 +72,7 @@ class _Hit:
     quote: str
 
 
-def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
+def classify(text: ProblemText, facts: Facts, rules: RulesTables) -> Classification:
     """Return the classification of a text, by the first pages of its parts."""
     table = rules.signals
     prose = text.head
@@ -109,7 +109,7 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
     return _summed_up(text, facts, rules, scores, signals)
 
 
-def decided(classification: Classification, decision: Decision) -> Classification:
+def decided(classification: Classification, decision: DecisionTask) -> Classification:
     """Return the classification of a text that asks for a decision: that kind first, by its words."""
     return replace(
         classification,
@@ -121,7 +121,7 @@ def decided(classification: Classification, decision: Decision) -> Classificatio
     )
 
 
-def _factor(kind: str, forms: Forms, opening: Mapping[str, str], rules: Rules) -> float:
+def _factor(kind: str, forms: Forms, opening: Mapping[str, str], rules: RulesTables) -> float:
     """Return by what the weights of the words for a kind are multiplied.
 
     What a text plainly asks for outweighs its other words: symptoms are then a motive, and what is removed or added is
@@ -139,7 +139,7 @@ def _factor(kind: str, forms: Forms, opening: Mapping[str, str], rules: Rules) -
 
 
 def _summed_up(
-    text: Text, facts: Facts, rules: Rules, scores: dict[str, float], signals: dict[str, tuple[str, ...]]
+    text: ProblemText, facts: Facts, rules: RulesTables, scores: dict[str, float], signals: dict[str, tuple[str, ...]]
 ) -> Classification:
     """Return the classification with these scores."""
     table = rules.signals
@@ -164,7 +164,7 @@ def _summed_up(
     )
 
 
-def _phrases(prose: str, lowered: str, title: str, kind: str, rules: Rules) -> Iterator[_Hit]:
+def _phrases(prose: str, lowered: str, title: str, kind: str, rules: RulesTables) -> Iterator[_Hit]:
     """Yield the phrases of a kind that the text contains; further hits of one phrase count half."""
     table = rules.signals
     for phrase, weight in table.types[kind].items():
@@ -174,7 +174,7 @@ def _phrases(prose: str, lowered: str, title: str, kind: str, rules: Rules) -> I
             yield _Hit(-score, start, prose[start:end])
 
 
-def _patterns(prose: str, lowered: str, title: str, kind: str, rules: Rules) -> Iterator[_Hit]:
+def _patterns(prose: str, lowered: str, title: str, kind: str, rules: RulesTables) -> Iterator[_Hit]:
     """Yield the patterns of a kind that the text matches."""
     for pattern, weight in rules.signals.compiled_patterns[kind]:
         if match := pattern.search(lowered):
@@ -198,7 +198,7 @@ def _widest(quotes: Iterable[str]) -> list[str]:
     return [quote for quote in distinct if not any(quote != other and quote in other for other in distinct)]
 
 
-def _structure(facts: Facts, kind: str, rules: Rules) -> Iterator[_Hit]:
+def _structure(facts: Facts, kind: str, rules: RulesTables) -> Iterator[_Hit]:
     """Yield what the shape of the text says about a kind."""
     weights = rules.signals.structure.get(kind, {})
     if facts.traces:
@@ -210,7 +210,7 @@ def _structure(facts: Facts, kind: str, rules: Rules) -> Iterator[_Hit]:
         yield _Hit(-weights.get("reproduction_steps", 0.0), 0, "")
 
 
-def _opening(title: str, rules: Rules) -> dict[str, str]:
+def _opening(title: str, rules: RulesTables) -> dict[str, str]:
     """Return the kinds as whose titles this one begins, each with the words that it begins with."""
     small = lower(title)
     lead_in = rules.signals.compiled_lead_in.match(small)
@@ -224,7 +224,7 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
     return {kind: words for kind, words in openings.items() if len(words) == longest}
 
 
-def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]:
+def _formed(title: str, forms: Forms, kind: str, rules: RulesTables) -> Iterator[_Hit]:
     """Yield what the forms of the sentences say about a kind; a wish of the title counts like one below it."""
     weights = rules.forms.weights
     below = [(sentence, form) for sentence, form in forms.below if sentence]
@@ -263,7 +263,7 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
         yield from (_Hit(-weights["quantity"], 1, "") for _ in forms.quantities[:3])
 
 
-def _tells_otherwise(title: str, rules: Rules) -> bool:
+def _tells_otherwise(title: str, rules: RulesTables) -> bool:
     """Return whether the words with which an instruction begins speak for a kind by themselves."""
     aims = (pattern.match(lower(title)) for kind, pattern in rules.forms.compiled_aims.items() if kind != "feature")
     return bool(_opening(title, rules)) or any(aims)
@@ -285,7 +285,7 @@ def _others(kind: str) -> tuple[str, ...]:
     return tuple(other for other in KINDS if other != kind)
 
 
-def _severity(lowered: str, rules: Rules) -> str:
+def _severity(lowered: str, rules: RulesTables) -> str:
     """Return the severity of a lower-case text: the one that it states, else the highest with a phrase in the text."""
     table = rules.signals.severity
     levels = {"low": table.low, "high": table.high}

@@ -10,7 +10,7 @@ from actors.guards.fields import folded
 from actors.rules.decision import DECISION
 from actors.rules.parsed_request import ParsedRequest, facts_of, template_kind
 from actors.rules.slots import KEPT, sources, texts_of
-from actors.rules.tables import Rules
+from actors.rules.tables import RulesTables
 from actors.rules.text import lower, words
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding
@@ -32,7 +32,7 @@ _LISTS: Mapping[str, str] = {
 """Where a finding of the guard stands; any other is a suggestion."""
 
 
-def critique_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
+def critique_artifact(request: ParsedRequest, rules: RulesTables) -> dict[str, Any]:
     """Return the critique of the draft among the request's dependencies."""
     phrases = rules.phrases.critique
     kind = template_kind(request, rules)
@@ -78,7 +78,7 @@ def _artifact(assessment: str, match: str, **lists: list[str]) -> dict[str, Any]
     }
 
 
-def _matches(steps: list[Mapping[str, Any]], kind: str, rules: Rules) -> bool:
+def _matches(steps: list[Mapping[str, Any]], kind: str, rules: RulesTables) -> bool:
     """Return whether some step fits this kind of problem: it has a word that only this kind's template uses."""
     vocabulary = {
         name: {word for step in template.steps for word in step.step_id.split("_")}
@@ -89,7 +89,7 @@ def _matches(steps: list[Mapping[str, Any]], kind: str, rules: Rules) -> bool:
     return bool(used & (vocabulary[kind] - others)) or any(lower(kind) in _id(step) for step in steps)
 
 
-def _missing(request: ParsedRequest, steps: list[Mapping[str, Any]], rules: Rules) -> Iterator[str]:
+def _missing(request: ParsedRequest, steps: list[Mapping[str, Any]], rules: RulesTables) -> Iterator[str]:
     phrases = rules.phrases.critique
     facts = facts_of(request)
     plan_text = folded(" ".join(f"{_id(step)} {step.get('name')} {step.get('description')}" for step in steps))

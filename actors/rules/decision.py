@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from actors.demands.patterns import any_of
-from actors.rules.text import Text, lower, sentences, shorten
+from actors.rules.text import ProblemText, lower, sentences, shorten
 
 DECISION = "decision"
 """The kind of such a text."""
@@ -65,7 +65,7 @@ _POLITE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DecisionTask:
     """What is to be decided."""
 
     words: tuple[str, ...]
@@ -74,7 +74,7 @@ class Decision:
     """The alternatives that the text names, as it names them; may be empty."""
 
 
-def decision_in(text: Text, title: str) -> Decision | None:
+def decision_in(text: ProblemText, title: str) -> DecisionTask | None:
     """Return what a text asks to be decided; None where it asks for something else."""
     said = list(_said(text))
     shown: list[str] = []
@@ -92,7 +92,7 @@ def decision_in(text: Text, title: str) -> Decision | None:
     listed = [item.text.rstrip(".;") for item in text.passages if item.item and item.section.strip(" :") in _LISTED]
     found = [shorten(name, NAME_MAX) for name in listed] or next((n for each in shown if (n := list(_named(each)))), [])
     words = tuple(shorten(each, NAME_MAX) for each in shown[:2])
-    return Decision(words, tuple(dict.fromkeys(found))[:ALTERNATIVES_MAX])
+    return DecisionTask(words, tuple(dict.fromkeys(found))[:ALTERNATIVES_MAX])
 
 
 def excludes_building(quote: str) -> bool:
@@ -100,13 +100,13 @@ def excludes_building(quote: str) -> bool:
     return _NO_CODE.search(lower(quote)) is not None
 
 
-def only_asks(text: Text) -> bool:
+def only_asks(text: ProblemText) -> bool:
     """Return whether a text consists of questions alone, none of which is a polite request."""
     said = list(_said(text))
     return bool(said) and all(each.endswith("?") and not _POLITE.search(lower(each)) for each in said)
 
 
-def _said(text: Text) -> Iterator[str]:
+def _said(text: ProblemText) -> Iterator[str]:
     """Yield the first sentences of the text, list items included."""
     left = SENTENCES_MAX
     for passage in text.passages:

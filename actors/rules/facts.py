@@ -1,6 +1,6 @@
 """Extracts from a problem's text its language, files, stack traces, interfaces, tests and reproduction steps.
 
-Every fact is a literal quote from the text, with white space folded; `Text.quotes` drops everything else.
+Every fact is a literal quote from the text, with white space folded; `ProblemText.quotes` drops everything else.
 """
 
 import re
@@ -8,9 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from actors.rules.stack_traces import Trace, find_traces, functions
-from actors.rules.tables import Rules
-from actors.rules.text import LINE_LENGTH_MAX, SENTENCE_LENGTH_MAX, Passage, Text, find, lower, shorten, words
+from actors.rules.stack_traces import StackTrace, find_traces, functions
+from actors.rules.tables import RulesTables
+from actors.rules.text import (
+    LINE_LENGTH_MAX,
+    SENTENCE_LENGTH_MAX,
+    ProblemPassage,
+    ProblemText,
+    find,
+    lower,
+    shorten,
+    words,
+)
 
 ITEMS_MAX = 20
 """Items of one list of facts."""
@@ -46,7 +55,7 @@ class Facts:
     """The first heading or sentence that can be a title; may be empty."""
     files: tuple[str, ...]
     """Files and folders; those of stack traces first."""
-    traces: tuple[Trace, ...]
+    traces: tuple[StackTrace, ...]
     """Stack traces, with the files and functions of their frames."""
     apis: tuple[str, ...]
     """Names of functions, types and end points; those that are certainly code first."""
@@ -61,7 +70,7 @@ class Facts:
         return bool(self.files or self.traces or self.apis or self.tests)
 
 
-def extract(text: Text, rules: Rules) -> Facts:
+def extract(text: ProblemText, rules: RulesTables) -> Facts:
     """Return the facts in a text."""
     traces = tuple(trace for trace in find_traces([line.text for line in text.lines]) if text.holds(trace.text))
     paths = list(_paths(text, traces, rules))
@@ -74,7 +83,7 @@ def extract(text: Text, rules: Rules) -> Facts:
     return Facts(_title(text, rules), files, traces, quoted_apis, tests, steps)
 
 
-def _title(text: Text, rules: Rules) -> str:
+def _title(text: ProblemText, rules: RulesTables) -> str:
     """Return the title of the first part with enough content: an answer may have more than a short specification."""
     names = rules.signals.headings
     not_titles = (*names.generic, *names.reproduction, *names.constraints)
@@ -84,12 +93,12 @@ def _title(text: Text, rules: Rules) -> str:
     return next((title for title in titles if title), "")
 
 
-def content_words(text: str, rules: Rules) -> set[str]:
+def content_words(text: str, rules: RulesTables) -> set[str]:
     """Return the words of a text without stop words."""
     return {word for word in words(text) if word not in rules.signals.stop_words}
 
 
-def is_file(token: str, rules: Rules) -> bool:
+def is_file(token: str, rules: RulesTables) -> bool:
     """Return whether a token names a file or, below a usual top-level folder, a folder."""
     table = rules.languages
     base = token.rpartition("/")[2].rpartition("\\")[2]
@@ -110,12 +119,12 @@ def is_file(token: str, rules: Rules) -> bool:
     return token.count("/") >= 1 and root in table.roots and len(token) > len(root) + 1
 
 
-def _tokens(text: Text) -> Iterable[str]:
+def _tokens(text: ProblemText) -> Iterable[str]:
     """Return the tokens of the text, each different one once."""
     return dict.fromkeys(token for line in text.distinct for token in _TOKEN.findall(line.text))
 
 
-def _paths(text: Text, traces: Sequence[Trace], rules: Rules) -> Iterator[str]:
+def _paths(text: ProblemText, traces: Sequence[StackTrace], rules: RulesTables) -> Iterator[str]:
     # The files of traces first: they matter most, and their names may contain spaces.
     for trace in traces:
         if (own := trace.own_frame(rules.languages.library_paths)) is not None:
@@ -128,14 +137,14 @@ def _paths(text: Text, traces: Sequence[Trace], rules: Rules) -> Iterator[str]:
             yield path
 
 
-def _test_names(text: Text) -> Iterator[str]:
+def _test_names(text: ProblemText) -> Iterator[str]:
     for line in text.distinct:
         head = line.text[:LINE_LENGTH_MAX]
         yield from _NODE.findall(head)
         yield from (match[0] for match in _WORD.finditer(head) if _TEST_NAME.match(match[0]))
 
 
-def _apis(text: Text, traces: Sequence[Trace], rules: Rules, taken: set[str]) -> Iterator[str]:
+def _apis(text: ProblemText, traces: Sequence[StackTrace], rules: RulesTables, taken: set[str]) -> Iterator[str]:
     """Yield names of interfaces: end points, names that are or look like code, definitions, functions of frames.
 
     `taken` are names of files and tests, which are not interfaces.
@@ -173,7 +182,7 @@ def _looks_like_code(name: str) -> bool:
     return _MIXED.match(name) is not None
 
 
-def _steps(text: Text, rules: Rules) -> Iterator[str]:
+def _steps(text: ProblemText, rules: RulesTables) -> Iterator[str]:
     names = rules.signals.headings.reproduction
     for line in text.written:
         if line.code and line.section in names and (match := _COMMAND.match(line.text[:LINE_LENGTH_MAX])):
@@ -186,7 +195,7 @@ def _steps(text: Text, rules: Rules) -> Iterator[str]:
             yield from (shorten(part, SENTENCE_LENGTH_MAX) for part in matches if not part.endswith(":"))
 
 
-def _parts(passage: Passage) -> Sequence[str]:
+def _parts(passage: ProblemPassage) -> Sequence[str]:
     return [passage.text] if passage.item and len(passage.text) <= SENTENCE_LENGTH_MAX else passage.sentences
 
 
@@ -198,7 +207,7 @@ FENCES_MAX = 20
 """Code blocks that count."""
 
 
-def language_of(text: Text, facts: Facts, rules: Rules) -> str:
+def language_of(text: ProblemText, facts: Facts, rules: RulesTables) -> str:
     """Return the language with the highest score, in lower case, or `unknown`; of several, the first in the table."""
     table = rules.languages
     score: Counter[str] = Counter()

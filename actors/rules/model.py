@@ -19,7 +19,7 @@ from actors.rules.parsed_request import ParsedRequest, parse_request
 from actors.rules.plan import plan_artifact
 from actors.rules.slots import KEPT, area_of, first, names, texts_of
 from actors.rules.strategy import strategy_artifact
-from actors.rules.tables import Rules
+from actors.rules.tables import RulesTables
 from actors.rules.template_files import build_rules
 from actors.values.requirements import requirement_to_json
 from runtime.core.ledger import Usage
@@ -64,13 +64,13 @@ class RulesModel:
         await trio.lowlevel.checkpoint()
 
 
-def write(role: str, material: Mapping[str, Any], rules: Rules) -> str:
+def write(role: str, material: Mapping[str, Any], rules: RulesTables) -> str:
     """Return the JSON text of a role's artifact. Raises `KeyError` for an unknown role."""
     artifact = AUTHORS[role](parse_request(material, rules), rules)
     return orjson.dumps(artifact, option=orjson.OPT_INDENT_2).decode()
 
 
-def analysis_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
+def analysis_artifact(request: ParsedRequest, rules: RulesTables) -> dict[str, Any]:
     """Return the analysis; each escalation moves it to the next kind in the ranking."""
     classification, doubts = request.classification, request.doubts()
     if doubts and not doubts["open_questions"]:
@@ -94,7 +94,7 @@ def analysis_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     }
 
 
-def recon_artifact(request: ParsedRequest, _: Rules) -> dict[str, Any]:
+def recon_artifact(request: ParsedRequest, _: RulesTables) -> dict[str, Any]:
     """Return the facts in the text."""
     facts = request.facts
     return {
@@ -109,12 +109,12 @@ def recon_artifact(request: ParsedRequest, _: Rules) -> dict[str, Any]:
     }
 
 
-def unclear(_: ParsedRequest, __: Rules) -> dict[str, Any]:
+def unclear(_: ParsedRequest, __: RulesTables) -> dict[str, Any]:
     """Return the cause `unclear`: what rules can know of failures is in the policy's table already."""
     return {"cause": str(Cause.UNCLEAR)}
 
 
-AUTHORS: Mapping[str, Callable[[ParsedRequest, Rules], dict[str, Any]]] = {
+AUTHORS: Mapping[str, Callable[[ParsedRequest, RulesTables], dict[str, Any]]] = {
     "analysis": analysis_artifact,
     "recon": recon_artifact,
     "strategy": strategy_artifact,

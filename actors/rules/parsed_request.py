@@ -9,12 +9,12 @@ from actors.demands.kinds import kind_of
 from actors.guards.fields import folded
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.classification import Classification, classify, decided
-from actors.rules.decision import Decision, decision_in, only_asks
+from actors.rules.decision import DecisionTask, decision_in, only_asks
 from actors.rules.facts import Facts, content_words, extract, language_of
-from actors.rules.requirements import Stated, stated_in
+from actors.rules.requirements import StatedDemands, stated_in
 from actors.rules.subject import ENGLISH, Subject, natural_language, subject_of
-from actors.rules.tables import Rules
-from actors.rules.text import Text, beginnings, lower
+from actors.rules.tables import RulesTables
+from actors.rules.text import ProblemText, beginnings, lower
 from actors.rules.understanding import SYMPTOM_SCORE, Answers, Understanding, understand
 from actors.values.open_questions import NOT_UNDERSTOOD
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirements_in
@@ -36,7 +36,7 @@ class ParsedRequest:
     Of the feedback only the number of rejections is used: it quotes text of models and users, which must not steer.
     """
 
-    text: Text
+    text: ProblemText
     """The problem's text, with everything that the user has added."""
     facts: Facts
     """The files, interfaces, stack traces, tests and the like that the text names."""
@@ -44,9 +44,9 @@ class ParsedRequest:
     """The kind of work that the text asks for, with its scores and signals."""
     understanding: Understanding
     """What to make of the text: a kind, a question, or a doubt that no question is left for."""
-    decision: Decision | None
+    decision: DecisionTask | None
     """What the text asks to be decided; None where it asks for something else."""
-    stated: Stated
+    stated: StatedDemands
     """What the text demands, and the cause that it states."""
     cut: bool
     """Whether the text, with everything that the user has added, is longer than what was read of it."""
@@ -83,7 +83,7 @@ class ParsedRequest:
         return {"open_questions": questions, NOT_UNDERSTOOD: self.understanding.doubt}
 
 
-def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
+def parse_request(material: Mapping[str, Any], rules: RulesTables) -> ParsedRequest:
     """Return the request with this material. Answers, requirements and notes are parts of the problem's text."""
     clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
@@ -126,19 +126,19 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
 class _Reading:
     """What was read in the parts of a text. It equals itself alone: its texts are slow to compare."""
 
-    text: Text
+    text: ProblemText
     cut: bool
     facts: Facts
     classification: Classification
     subject: Subject
     language: str
     vague: bool
-    decision: Decision | None
+    decision: DecisionTask | None
     only_asks: bool
 
 
 @lru_cache(maxsize=4)  # The steps of a run read the same text.
-def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Reading:
+def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: RulesTables) -> _Reading:
     """Return the reading of a text.
 
     By the first of the parts and what was `added` it is classified: a constraint alone does not say what is wanted.
@@ -148,7 +148,7 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     whole, parts = parts, (*beginnings(parts[:1]), *beginnings(parts[1:]))
     names = rules.signals.headings
     sections = (*names.generic, *names.reproduction, *names.constraints, *names.ignored, *rules.requirements.sections)
-    text = Text(parts, frozenset(sections), frozenset(names.ignored))
+    text = ProblemText(parts, frozenset(sections), frozenset(names.ignored))
     facts = extract(text, rules)
     additions = tuple(part for part in beginnings(added) if part.strip())
     prose = replace(text, parts=(*parts[:1], *additions))
@@ -176,7 +176,7 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     )
 
 
-def _says_nothing(specification: Text, rules: Rules) -> bool:
+def _says_nothing(specification: ProblemText, rules: RulesTables) -> bool:
     """Return whether a specification is short, names nothing in a program, and has no word about software."""
     if len(specification.parts[0]) > VAGUE_LENGTH_MAX:
         return False
@@ -188,7 +188,7 @@ def _says_nothing(specification: Text, rules: Rules) -> bool:
 
 
 @lru_cache(maxsize=4)  # For all steps of a run, unless an escalation changes the kind.
-def _stated(reading: _Reading, added: tuple[str, ...], kind: str, rules: Rules) -> Stated:
+def _stated(reading: _Reading, added: tuple[str, ...], kind: str, rules: RulesTables) -> StatedDemands:
     """Return what the text demands if the problem is of this kind."""
     stated = stated_in(
         reading.text,
@@ -236,7 +236,7 @@ def requirements_of(request: ParsedRequest) -> tuple[Requirement, ...]:
     return tuple(requirements.values())
 
 
-def template_kind(request: ParsedRequest, rules: Rules) -> str:
+def template_kind(request: ParsedRequest, rules: RulesTables) -> str:
     """Return the problem's kind: that of the accepted analysis, else that of the request's own classification."""
     kind = request.dependency("analysis").get("problem_type")
     return kind if isinstance(kind, str) and kind in rules.templates else request.understanding.kind

@@ -29,7 +29,7 @@ from actors.rules.slots import (
     titled,
 )
 from actors.rules.strategy import ranked, select_strategy
-from actors.rules.tables import RESERVED, Rules, Strategy, Template, TemplateStep
+from actors.rules.tables import RESERVED, PlanTemplate, RulesTables, Strategy, TemplateStep
 from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX, shorten
 from actors.rules.understanding import basis
 from actors.values.open_questions import NOT_UNDERSTOOD
@@ -47,7 +47,7 @@ _NOT_NAME = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TemplateChoice:
     """The parameters by which a template's steps are selected."""
 
     cues: frozenset[str]
@@ -76,7 +76,7 @@ class Choice:
         return applies and bool(self.items(step)) and (self.optional or not step.optional)
 
 
-def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
+def plan_artifact(request: ParsedRequest, rules: RulesTables) -> dict[str, Any]:
     """Return the plan for the request's problem.
 
     The first rejection removes the optional steps, the second one the loops. An accepted critique allows more
@@ -100,7 +100,7 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     for cut in range(min(request.retries, 2), 3):
         loops = cut < 2 and not request.strong
         implemented = _implemented(strategy, request)
-        choice = Choice(cues, lists, requirements, implemented, request.given, optional=cut < 1, loops=loops)
+        choice = TemplateChoice(cues, lists, requirements, implemented, request.given, optional=cut < 1, loops=loops)
         steps = list(_steps(rules.templates[kind], choice, slots, rules))
         if _budget(steps) <= request.r_max:
             break
@@ -145,7 +145,7 @@ def _with_tokens(plan: Mapping[str, Any], requirements: Sequence[Requirement]) -
         yield item._replace(tokens=tuple(token for token in plan["goal_state"] if token in tokens))
 
 
-def _basis(request: ParsedRequest, rules: Rules) -> str:
+def _basis(request: ParsedRequest, rules: RulesTables) -> str:
     """Return what stands above the plan: what the text was taken for, and that the plan is a template."""
     kind = template_kind(request, rules)
     text = basis(request.understanding, request.classification, rules, kind, request.stated)
@@ -155,17 +155,17 @@ def _basis(request: ParsedRequest, rules: Rules) -> str:
     return f"{text} {cut}" if request.cut else text
 
 
-def template_plan(template: Template, request: ParsedRequest, rules: Rules) -> dict[str, Any]:
+def template_plan(template: PlanTemplate, request: ParsedRequest, rules: RulesTables) -> dict[str, Any]:
     """Return a template's plan with one repetition of each repeated step, for a later step to refine."""
     facts = facts_of(request)
     lists = lists_of(request, facts, rules, -max(LIMITS.values()))
     slots = slots_of(request, facts, rules)
-    steps = list(_steps(template, Choice(frozenset(), lists), slots, rules))
+    steps = list(_steps(template, TemplateChoice(frozenset(), lists), slots, rules))
     return _plan(template, steps, slots, lists, request.r_max)
 
 
 def _plan(
-    template: Template,
+    template: PlanTemplate,
     steps: list[dict[str, Any]],
     slots: Mapping[str, str],
     lists: Mapping[str, Sequence[Item]],
@@ -185,7 +185,9 @@ def _plan(
     }
 
 
-def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: Rules) -> Iterator[dict[str, Any]]:
+def _steps(
+    template: PlanTemplate, choice: TemplateChoice, slots: Mapping[str, str], rules: RulesTables
+) -> Iterator[dict[str, Any]]:
     """Yield the steps of the plan."""
     kept = {step.step_id: step for step in template.steps if choice.includes(step)}
     omitted = {step.step_id: step for step in template.steps if step.step_id not in kept}
@@ -261,7 +263,7 @@ def _numbered(pattern: str, count: int, number: int | None = None) -> list[str]:
     return [pattern.replace(NUMBER, str(place)) for place in ([number] if number else range(1, count + 1))]
 
 
-def _description(step: TemplateStep, slots: Mapping[str, str], taken: Sequence[Requirement], rules: Rules) -> str:
+def _description(step: TemplateStep, slots: Mapping[str, str], taken: Sequence[Requirement], rules: RulesTables) -> str:
     sentences = [first((part,) if isinstance(part, str) else part, slots) for part in step.description]
     if taken:
         items = {"items": in_full([requirement.text for requirement in taken])}
@@ -300,7 +302,7 @@ def _critique_points(request: ParsedRequest) -> list[str]:
     ]
 
 
-def lacking(problem: str, given: Mapping[str, Any], rules: Rules) -> tuple[str, ...]:
+def lacking(problem: str, given: Mapping[str, Any], rules: RulesTables) -> tuple[str, ...]:
     """Return the generators and guards of needed steps that no tool implements, sorted; none where it asks first.
 
     `given` has the names that tools implement, as in `actors.values.given`. Steps that not every plan of the template
@@ -313,7 +315,9 @@ def lacking(problem: str, given: Mapping[str, Any], rules: Rules) -> tuple[str, 
     return tuple(sorted({name for step in _always(template) for name in unbound(step, given)}))
 
 
-def lacking_tokens(problem: str, given: Mapping[str, Any], known: Collection[str], rules: Rules) -> tuple[str, ...]:
+def lacking_tokens(
+    problem: str, given: Mapping[str, Any], known: Collection[str], rules: RulesTables
+) -> tuple[str, ...]:
     """Return the tokens, sorted, that needed steps of its plans need and nothing makes; none where it asks first.
 
     `known` are the tokens that may hold when the plan begins. There are none if one template of those that it may
@@ -326,20 +330,20 @@ def lacking_tokens(problem: str, given: Mapping[str, Any], known: Collection[str
     return found[0] if found and all(found) else ()
 
 
-def _request(problem: str, given: Mapping[str, Any], rules: Rules) -> ParsedRequest:
+def _request(problem: str, given: Mapping[str, Any], rules: RulesTables) -> ParsedRequest:
     return parse_request({"role": "plan", "specification": problem, "given": dict(given)}, rules)
 
 
-def _template(request: ParsedRequest, strategy: str, rules: Rules) -> Template:
+def _template(request: ParsedRequest, strategy: str, rules: RulesTables) -> PlanTemplate:
     return rules.templates[rules.strategies[strategy].template or template_kind(request, rules)]
 
 
-def _always(template: Template) -> Iterator[TemplateStep]:
+def _always(template: PlanTemplate) -> Iterator[TemplateStep]:
     """Yield the steps that every plan of the template has, whatever the tools."""
     yield from (step for step in template.steps if step.needed and not (step.only_if or step.unless or step.for_each))
 
 
-def _unmade(template: Template, known: Collection[str]) -> tuple[str, ...]:
+def _unmade(template: PlanTemplate, known: Collection[str]) -> tuple[str, ...]:
     made = {token for step in template.steps for token in (*step.effects, *step.failure_effects)}
     needed = {token for step in _always(template) for token in step.preconditions}
     return tuple(sorted(needed - made - set(known)))

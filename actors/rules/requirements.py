@@ -16,7 +16,7 @@ from actors.files.validation_errors import Config
 from actors.guards.fields import folded
 from actors.rules.decision import DECISION, excludes_building
 from actors.rules.sentence_forms import NAME, STATEMENT, FormTable, form_of, is_proposal
-from actors.rules.text import Text, lower, shorten
+from actors.rules.text import ProblemText, lower, shorten
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 
 REQUIREMENTS_MAX = 200
@@ -64,7 +64,7 @@ class RequirementPatterns(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedDemands:
     """What a text demands, and the cause that it states."""
 
     requirements: tuple[Requirement, ...]
@@ -74,7 +74,7 @@ class Stated:
 
 
 def stated_in(
-    text: Text,
+    text: ProblemText,
     added: Iterable[str],
     title: str,
     *,
@@ -82,7 +82,7 @@ def stated_in(
     patterns: RequirementPatterns,
     forms: FormTable,
     mended: str,
-) -> Stated:
+) -> StatedDemands:
     """Return what the text demands.
 
     `added` are the requirements that the user has added since, folded; `title` is the text's title, `kind` the kind of
@@ -110,7 +110,7 @@ def stated_in(
     kept = tuple(reversed(distinct.values()))[:REQUIREMENTS_MAX]
     quotes = [item.quote for item in read]
     cause = "" if kind not in CAUSED or is_proposal(text, forms) else _cause(text, quotes, patterns)
-    return Stated(kept, cause)
+    return StatedDemands(kept, cause)
 
 
 def _is_fact(quote: str, forms: FormTable) -> bool:
@@ -131,7 +131,7 @@ def _requirement(kind: RequirementKind, quote: str, source: RequirementSource) -
     return Requirement(requirement_id(quote), str(kind), text, quote, str(source))
 
 
-def _wishes(text: Text, title: str, demands: list[str], forms: FormTable) -> Iterator[Requirement]:
+def _wishes(text: ProblemText, title: str, demands: list[str], forms: FormTable) -> Iterator[Requirement]:
     """Yield the plain statements of a short request for a feature: how things are to be, where no demand says it."""
     pieces = list(_pieces(text, WISHES_WITHIN + 1))
     wanted = "\n".join(demands)
@@ -145,7 +145,7 @@ def _wishes(text: Text, title: str, demands: list[str], forms: FormTable) -> Ite
             yield goal
 
 
-def _mended(text: Text, title: str, phrase: str) -> Requirement | None:
+def _mended(text: ProblemText, title: str, phrase: str) -> Requirement | None:
     """Return what shall be true once a reported failure is mended: the right value, else that the failure is gone."""
     pieces = list(_pieces(text, MENDED_WITHIN))
     for piece in pieces:
@@ -157,7 +157,7 @@ def _mended(text: Text, title: str, phrase: str) -> Requirement | None:
     return _goal(text, phrase.replace("{failure}", quote.rstrip(END)), quote) if quote else None
 
 
-def _goal(text: Text, said: str, quote: str) -> Requirement | None:
+def _goal(text: ProblemText, said: str, quote: str) -> Requirement | None:
     """Return a goal with a quote; None where the quote does not stand in the text."""
     place = next((number for number, part in enumerate(text.folded_parts) if quote in part), None)
     if place is None:
@@ -166,7 +166,7 @@ def _goal(text: Text, said: str, quote: str) -> Requirement | None:
     return Requirement(requirement_id(quote), str(RequirementKind.GOAL), said, quote, str(source))
 
 
-def _cause(text: Text, demands: list[str], patterns: RequirementPatterns) -> str:
+def _cause(text: ProblemText, demands: list[str], patterns: RequirementPatterns) -> str:
     """Return the first cause that the text states, the plainest wording first; none for what is only wanted."""
     pieces = list(dict.fromkeys(_pieces(text, SENTENCES_READ_MAX)))
     wanted = "\n".join(demands)
@@ -178,7 +178,7 @@ def _cause(text: Text, demands: list[str], patterns: RequirementPatterns) -> str
     return ""
 
 
-def _pieces(text: Text, limit: int) -> Iterator[str]:
+def _pieces(text: ProblemText, limit: int) -> Iterator[str]:
     """Yield the sentences of the text, cut to the length that patterns may see."""
     for passage in text.passages:
         for sentence in passage.sentences:

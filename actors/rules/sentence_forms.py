@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from actors.files.validation_errors import Config
-from actors.rules.text import Text, lower
+from actors.rules.text import ProblemText, lower
 from actors.rules.word_lists import WordList, words_of
 
 STATEMENT, WISH, CAPABILITY, QUESTION, INSTRUCTION, NAME = (
@@ -154,7 +154,7 @@ def after_topic(title: str) -> tuple[int, ...]:
     return tuple(place + length for place, length in places if place >= 0)
 
 
-def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -> Forms:
+def forms_of(text: ProblemText, title: str, ignored: Sequence[str], table: FormTable) -> Forms:
     """Return the forms of a text; sentences of the sections `ignored` are left out."""
     every = _sentences(text, frozenset(ignored))
     whole = next((sentence for sentence in every if title and sentence.startswith(title)), title)  # A title may be cut.
@@ -234,19 +234,19 @@ def _is_verb(words: Sequence[str], place: int, table: FormTable) -> bool:
     return plural and word in table.bases and following in table.after_verb
 
 
-def _sentences(text: Text, ignored: frozenset[str]) -> list[str]:
+def _sentences(text: ProblemText, ignored: frozenset[str]) -> list[str]:
     """Return the sentences of the paragraphs outside the sections `ignored`."""
     passages = (passage for passage in text.passages if not passage.item and passage.section not in ignored)
     every = (sentence for passage in passages for sentence in passage.sentences)
     return [sentence for sentence in every if not _LINK_TARGET.match(sentence)]
 
 
-def is_proposal(text: Text, table: FormTable) -> bool:
+def is_proposal(text: ProblemText, table: FormTable) -> bool:
     """Return whether a text is a proposal of a change, by its sections and phrases alone."""
     return _proposal_signs(text, table) >= PROPOSAL_SIGNS
 
 
-def _proposal_signs(text: Text, table: FormTable) -> int:
+def _proposal_signs(text: ProblemText, table: FormTable) -> int:
     """Return how many sections and phrases of a proposal a text has."""
     small = lower(text.head)
     sections = {line.section for line in text.written} & table.proposal_sections

@@ -8,7 +8,7 @@ from actors.guards.fields import folded
 from actors.rules.decision import ALTERNATIVES_MAX
 from actors.rules.facts import Facts
 from actors.rules.parsed_request import ParsedRequest, requirements_of
-from actors.rules.tables import SLOT, TEXT_SLOTS, Rules
+from actors.rules.tables import SLOT, TEXT_SLOTS, RulesTables
 from actors.rules.text import lower, shorten
 from actors.values.requirements import Requirement, RequirementKind
 
@@ -68,7 +68,7 @@ def first(alternatives: Sequence[str], slots: Mapping[str, str]) -> str:
     return next((text for sentence in alternatives if (text := fill(sentence, slots)) is not None), "")
 
 
-def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, str]:
+def slots_of(request: ParsedRequest, facts: Facts, rules: RulesTables) -> dict[str, str]:
     """Return the values of the slots that every sentence may use."""
     title = facts.title or rules.phrases.nameless
     error = facts.traces[0].error if facts.traces else ""
@@ -93,7 +93,7 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
     }
 
 
-def lists_of(request: ParsedRequest, facts: Facts, rules: Rules, more: int = 0) -> dict[str, tuple[Item, ...]]:
+def lists_of(request: ParsedRequest, facts: Facts, rules: RulesTables, more: int = 0) -> dict[str, tuple[Item, ...]]:
     """Return the lists that a step may be repeated for; only `constraints` and `goals` may be empty.
 
     `more` is added to the limits of their lengths, which are at least 1. Requirements are never left out: where there
@@ -142,7 +142,7 @@ def texts_of(request: ParsedRequest, kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(item.text for item in requirements_of(request) if item.kind in kinds)
 
 
-def _all_of(texts: Sequence[str], rules: Rules) -> str:
+def _all_of(texts: Sequence[str], rules: RulesTables) -> str:
     """Return the texts as one, numbered and uncut; of a long list the first, and how many others there are."""
     shown = [text.rstrip(".;") for text in texts[:SENTENCES_MAX]]
     others = len(texts) - len(shown)
@@ -166,7 +166,7 @@ def failing_tests(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
     return tuple(test for test in _distinct(facts.tests) if any(test in part for part in said))
 
 
-def area_of(facts: Facts, rules: Rules) -> str:
+def area_of(facts: Facts, rules: RulesTables) -> str:
     """Return the first file or interface that the text names, that of a stack trace first; empty if there is none."""
     for trace in facts.traces:
         if (own := trace.own_frame(rules.languages.library_paths)) is not None:
@@ -184,7 +184,7 @@ def numbered(items: Sequence[str]) -> str:
     return in_full([_short(item, NAME_LENGTH_MAX).rstrip(".;") for item in items[:NAMES_MAX]])
 
 
-def sources(facts: Facts, rules: Rules) -> tuple[str, ...]:
+def sources(facts: Facts, rules: RulesTables) -> tuple[str, ...]:
     """Return the files without tests, benchmarks and libraries; of a path and a suffix of it, only the first."""
     kept: list[str] = []
     for file in facts.files:
@@ -195,7 +195,7 @@ def sources(facts: Facts, rules: Rules) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _places(facts: Facts, rules: Rules) -> tuple[str, ...]:
+def _places(facts: Facts, rules: RulesTables) -> tuple[str, ...]:
     """Return the innermost frame of each stack trace in the program's own code, as text."""
     places: dict[str, None] = {}
     for trace in facts.traces:
@@ -205,13 +205,13 @@ def _places(facts: Facts, rules: Rules) -> tuple[str, ...]:
     return tuple(places)
 
 
-def _unplaced(facts: Facts, rules: Rules) -> tuple[str, ...]:
+def _unplaced(facts: Facts, rules: RulesTables) -> tuple[str, ...]:
     """Return the source files that are in none of the places of stack traces."""
     places = _places(facts, rules)
     return tuple(file for file in sources(facts, rules) if not any(place.startswith(file) for place in places))
 
 
-def _is_benchmark(file: str, rules: Rules) -> bool:
+def _is_benchmark(file: str, rules: RulesTables) -> bool:
     return any(part in f"/{file}" for part in rules.languages.benchmark_paths)
 
 
@@ -232,5 +232,5 @@ def _short(text: str, length: int) -> str:
     return cut if cut == whole else f"{cut} …"
 
 
-def _unknown_area(facts: Facts, rules: Rules) -> str:
+def _unknown_area(facts: Facts, rules: RulesTables) -> str:
     return rules.phrases.nowhere.replace("{title}", facts.title or rules.phrases.nameless)

@@ -48,7 +48,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class StackTrace:
     """A stack trace that was found in a text."""
 
     language: str
@@ -73,9 +73,9 @@ class Trace:
         return next(iter(self.own_frames(library_paths)), None)
 
 
-def find_traces(lines: Sequence[str]) -> list[Trace]:
+def find_traces(lines: Sequence[str]) -> list[StackTrace]:
     """Return the first `TRACES_MAX` stack traces in these lines; a line belongs to one trace at most."""
-    traces: list[Trace] = []
+    traces: list[StackTrace] = []
     # The part of each line that patterns are matched against, without indentation and quote marks.
     heads = [line[:LINE_LENGTH_MAX].lstrip("> \t").rstrip() for line in lines]
     indents = [len(line[:LINE_LENGTH_MAX]) - len(line[:LINE_LENGTH_MAX].lstrip("> \t")) for line in lines]
@@ -86,7 +86,7 @@ def find_traces(lines: Sequence[str]) -> list[Trace]:
                 language, error, frames, start, end, tail = result
                 first, last = (max(start, end - LINES_MAX), end) if tail else (start, min(end, start + LINES_MAX))
                 quote = "\n".join(line.strip() for line in lines[first:last])
-                traces.append(Trace(language, error, tuple(frames), quote))
+                traces.append(StackTrace(language, error, tuple(frames), quote))
                 at = end
                 break
         else:
@@ -200,7 +200,7 @@ _PARSERS: tuple[Callable[[Sequence[str], Sequence[int], int], _Match | None], ..
 )
 
 
-def functions(traces: Sequence[Trace], library_paths: Sequence[str]) -> Iterator[str]:
+def functions(traces: Sequence[StackTrace], library_paths: Sequence[str]) -> Iterator[str]:
     """Yield the functions of the program's own code that the frames name, innermost first."""
     for trace in traces:
         own = trace.own_frames(library_paths)

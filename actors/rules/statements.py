@@ -48,7 +48,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedNumber:
     """A number that a text states."""
 
     value: str
@@ -59,7 +59,7 @@ class Stated:
     """From 0 to 1: how well the words, the unit and the place fit."""
 
 
-def stated(sought: Sought, text: str) -> Stated | None:
+def stated(sought: Sought, text: str) -> StatedNumber | None:
     """Return the number in a text that fits best; None where no sentence states one."""
     text = _without_orders(text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
@@ -71,7 +71,7 @@ def stated(sought: Sought, text: str) -> Stated | None:
             continue
         here = any(names(sentence, place) for place in sought.places)
         factor = share * (1.0 if here or not sought.places else 0.9 if about else 0.6)
-        found = Stated(found.value, found.quote, found.confidence * factor)
+        found = StatedNumber(found.value, found.quote, found.confidence * factor)
         if best is None or found.confidence > best.confidence:
             best = found
     return best
@@ -96,7 +96,7 @@ def _sentences(text: str) -> Iterator[tuple[str, float]]:
         yield text[start:end].strip(), 0.7
 
 
-def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | None:
+def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> StatedNumber | None:
     if len(sentence) > SENTENCE_CHARACTERS_MAX or _ORDERS.search(sentence):
         return None
     for rank, word in enumerate(sought.words):
@@ -112,7 +112,7 @@ def _in_sentence(sought: Sought, sentence: str, table: UnitTable) -> Stated | No
         if fitting:
             number, sure = min(fitting, key=lambda each: (-each[1], _distance(each[0], place)))
             value = sentence[number.start : number.end].strip()
-            return Stated(value, sentence, sure * max(0.5, 0.95 - 0.05 * rank))
+            return StatedNumber(value, sentence, sure * max(0.5, 0.95 - 0.05 * rank))
     return None
 
 

@@ -6,13 +6,13 @@ from typing import Any
 from actors.rules.continued import executable
 from actors.rules.parsed_request import ParsedRequest, facts_of, template_kind
 from actors.rules.slots import fill, first, names, slots_of
-from actors.rules.tables import Rules
+from actors.rules.tables import RulesTables
 
 EVIDENCE_MAX = 5
 """Files, interfaces and tests, of each so many, that a strategy names as its evidence."""
 
 
-def ranked(request: ParsedRequest, rules: Rules) -> list[str]:
+def ranked(request: ParsedRequest, rules: RulesTables) -> list[str]:
     """Return the ids of the fitting strategies, best first.
 
     Strategies for this kind only come before those for several kinds if the classification is firm and, for a bug fix,
@@ -39,13 +39,13 @@ def ranked(request: ParsedRequest, rules: Rules) -> list[str]:
     return [*special, *general, *others] if sure else [*general, *special, *others]
 
 
-def select_strategy(request: ParsedRequest, rules: Rules) -> str:
+def select_strategy(request: ParsedRequest, rules: RulesTables) -> str:
     """Return the strategy's id: the first in the ranking, one place further down for each rejection."""
     ranking = ranked(request, rules)
     return ranking[min(request.retries + request.escalations, len(ranking) - 1)]
 
 
-def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
+def strategy_artifact(request: ParsedRequest, rules: RulesTables) -> dict[str, Any]:
     """Return the strategy artifact; where no analysis came before, it is this step that asks."""
     doubts = {} if "analysis" in request.dependencies else request.doubts()
     if doubts and not doubts["open_questions"]:

@@ -127,7 +127,7 @@ class Certainty(Config):
     """The score below which the user is asked."""
 
 
-class Signals(Config):
+class WordSignals(Config):
     """The tables for the classification of a text; the file explains each."""
 
     types: dict[str, dict[Phrase, float]]
@@ -345,7 +345,7 @@ class TemplateStep(Config):
     """Whether the step is left out after a rejection."""
 
 
-class Template(Config):
+class PlanTemplate(Config):
     """A plan template, for one kind of problem."""
 
     kind: str
@@ -360,10 +360,10 @@ class Template(Config):
     """The steps in the order in which plans list them."""
 
 
-class Rules(Config):
+class RulesTables(Config):
     """All tables and templates of the rules, loaded and checked."""
 
-    signals: Signals
+    signals: WordSignals
     """The content of `signals.yaml`: what speaks for each kind of work."""
     languages: Languages
     """The content of `languages.yaml`: the signs of programming languages."""
@@ -377,7 +377,7 @@ class Rules(Config):
     """The content of `phrases.yaml`: the sentences of artifacts."""
     strategies: dict[str, Strategy]
     """The content of `strategies.yaml`, by the id of the strategy."""
-    templates: dict[str, Template]
+    templates: dict[str, PlanTemplate]
     """The plan templates, by the kind of work that they plan."""
 
     def __hash__(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.guards.plan_settings import GUARD_CATALOG
@@ -28,11 +28,11 @@ from actors.rules.tables import (
     SLOT,
     Languages,
     Phrases,
-    Rules,
-    Signals,
+    PlanTemplate,
+    RulesTables,
     Strategy,
-    Template,
     TemplateStep,
+    WordSignals,
     misplaced,
 )
 from runtime.core.errors import UsageProblem
@@ -52,7 +52,7 @@ PHRASES = frozenset(
 )
 """The keys of the sentences that a critique uses."""
 _TABLES: Mapping[str, TypeAdapter[Any]] = {
-    "signals": TypeAdapter(Signals),
+    "signals": TypeAdapter(WordSignals),
     "languages": TypeAdapter(Languages),
     "subject": TypeAdapter(SubjectTable),
     "forms": TypeAdapter(FormTable),
@@ -63,7 +63,7 @@ _TABLES: Mapping[str, TypeAdapter[Any]] = {
 _MISPLACED = "{X} is part of a clause, which some texts make ungrammatical; write it at the end after a colon"
 MAY_BE_EMPTY = frozenset(("constraints", "goals"))
 """The lists that may have no item, so that a step for each is not in every plan."""
-_TEMPLATE: TypeAdapter[Any] = TypeAdapter(Template)
+_TEMPLATE: TypeAdapter[Any] = TypeAdapter(PlanTemplate)
 
 
 def load_templates(folder: Path) -> dict[str, Any]:
@@ -77,12 +77,12 @@ def load_templates(folder: Path) -> dict[str, Any]:
     return {stem: dict(document.value) for stem, document in documents.items()}
 
 
-def build_rules(templates: Mapping[str, Any]) -> Rules:
+def build_rules(templates: Mapping[str, Any]) -> RulesTables:
     """Return the typed form of the data from `load_templates`."""
-    return _check_rules({stem: Document(f"{stem}.yaml", content) for stem, content in templates.items()}, Path())
+    return _check_rules({stem: ParsedFile(f"{stem}.yaml", content) for stem, content in templates.items()}, Path())
 
 
-def _check_rules(documents: Mapping[str, Document], folder: Path) -> Rules:
+def _check_rules(documents: Mapping[str, ParsedFile], folder: Path) -> RulesTables:
     """Return the rules in the documents. Raises `UsageProblem` for the first document that cannot be used."""
     for stem in (*_TABLES, *KINDS, DECISION):
         if stem not in documents:
@@ -90,20 +90,20 @@ def _check_rules(documents: Mapping[str, Document], folder: Path) -> Rules:
             raise UsageProblem("is missing", place=place, hint="every built-in table is needed")
     values = {stem: _validated(_TABLES.get(stem, _TEMPLATE), document) for stem, document in documents.items()}
     plans = {stem: content for stem, content in values.items() if stem not in _TABLES}
-    rules = Rules(**{stem: values[stem] for stem in _TABLES}, templates=plans)
+    rules = RulesTables(**{stem: values[stem] for stem in _TABLES}, templates=plans)
     for stem, path, cause in _reference_errors(rules):
         raise documents[stem].problem(cause, path)
     return rules
 
 
-def _validated(model: TypeAdapter[Any], document: Document) -> Any:
+def _validated(model: TypeAdapter[Any], document: ParsedFile) -> Any:
     try:
         return model.validate_python(document.value)
     except ValidationError as error:
         raise usage_problem(error, document) from None
 
 
-def _reference_errors(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
+def _reference_errors(rules: RulesTables) -> Iterator[tuple[str, KeyPath, str]]:
     """Yield (file's stem, keys, cause) for every reference to something that does not exist."""
     for kind in KINDS:
         if kind not in rules.signals.types:
@@ -130,7 +130,7 @@ def _reference_errors(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
                 yield "strategies", (name, "key_steps", *path), cause
 
 
-def _key_step_errors(rules: Rules, strategy: Strategy) -> Iterator[tuple[KeyPath, str]]:
+def _key_step_errors(rules: RulesTables, strategy: Strategy) -> Iterator[tuple[KeyPath, str]]:
     """Yield (keys, cause) for each key step that some plan would not carry out, and for each id twice."""
     templates = [rules.templates[kind] for kind in ([strategy.template] if strategy.template else strategy.kinds)]
     known = {step.step_id for template in rules.templates.values() for step in template.steps}
@@ -154,7 +154,7 @@ def _is_certain(step: TemplateStep, *, investigates: bool) -> bool:
     return applies and not step.optional and step.for_each not in MAY_BE_EMPTY
 
 
-def _template_errors(rules: Rules, template: Template) -> Iterator[tuple[KeyPath, str]]:
+def _template_errors(rules: RulesTables, template: PlanTemplate) -> Iterator[tuple[KeyPath, str]]:
     """Yield (keys, cause) for every reference of a template to something that does not exist."""
     effects = {token for step in template.steps for token in (*step.effects, *step.failure_effects)}
     known = effects | set(template.initial_state)
@@ -167,7 +167,7 @@ def _template_errors(rules: Rules, template: Template) -> Iterator[tuple[KeyPath
 
 
 def _step_errors(
-    rules: Rules, template: Template, number: int, known: Collection[str]
+    rules: RulesTables, template: PlanTemplate, number: int, known: Collection[str]
 ) -> Iterator[tuple[KeyPath, str]]:
     """Yield (keys, cause) for every reference of a step to something that does not exist; `known` are the tokens."""
     step, ids = template.steps[number], [step.step_id for step in template.steps]

@@ -46,7 +46,7 @@ def lower(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProblemLine:
     """A line of the text."""
 
     text: str
@@ -58,7 +58,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ProblemPassage:
     """A paragraph, or an item of a list."""
 
     text: str
@@ -72,7 +72,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Text:
+class ProblemText:
     """A problem's text."""
 
     parts: tuple[str, ...]
@@ -83,19 +83,19 @@ class Text:
     """Names of sections that are skipped."""
 
     @cached_property
-    def lines(self) -> Sequence[Line]:
+    def lines(self) -> Sequence[ProblemLine]:
         """All lines of all parts."""
         parts = (_UNPRINTED.sub(" ", part) for part in self.parts)
-        lines = (line for part in parts for line in (*_lines(part, self.headings), Line("", False, "")))
+        lines = (line for part in parts for line in (*_lines(part, self.headings), ProblemLine("", False, "")))
         return tuple(line for line in lines if line.section not in self.ignored)
 
     @cached_property
-    def written(self) -> Sequence[Line]:
+    def written(self) -> Sequence[ProblemLine]:
         """The lines that are not blank."""
         return tuple(line for line in self.lines if line.text and not line.text.isspace())
 
     @cached_property
-    def distinct(self) -> Sequence[Line]:
+    def distinct(self) -> Sequence[ProblemLine]:
         """The lines that are not blank, each different one once: a repeated line names nothing new."""
         return tuple({(line.text, line.code): line for line in self.written}.values())
 
@@ -106,7 +106,7 @@ class Text:
         return tuple(match[2].lower() for match in matches if match and match[2])
 
     @cached_property
-    def passages(self) -> Sequence[Passage]:
+    def passages(self) -> Sequence[ProblemPassage]:
         """The passages of prose."""
         return tuple(_passages(self.lines))
 
@@ -222,7 +222,7 @@ def find(text: str, phrase: str) -> list[tuple[int, int]]:
     return occurrences
 
 
-def _lines(part: str, headings: frozenset[str]) -> Iterable[Line]:
+def _lines(part: str, headings: frozenset[str]) -> Iterable[ProblemLine]:
     """Yield the lines of one part; a code block that is not closed extends to the part's end."""
     fence, section = "", ""
     for text in part.splitlines():
@@ -230,13 +230,13 @@ def _lines(part: str, headings: frozenset[str]) -> Iterable[Line]:
         match = _FENCE.match(head)
         if match and (not fence or match[1].startswith(fence)):
             fence = "" if fence else match[1]
-            yield Line(text, True, section)
+            yield ProblemLine(text, True, section)
         elif fence:
-            yield Line(text, True, section)
+            yield ProblemLine(text, True, section)
         else:
             if (name := _heading(head, headings)) is not None:
                 section = name
-            yield Line(text, False, section)
+            yield ProblemLine(text, False, section)
 
 
 def _heading(line: str, headings: frozenset[str]) -> str | None:
@@ -246,15 +246,15 @@ def _heading(line: str, headings: frozenset[str]) -> str | None:
     return name if match or (name in headings and ":" not in line) else None
 
 
-def _passages(lines: Sequence[Line]) -> Iterable[Passage]:
+def _passages(lines: Sequence[ProblemLine]) -> Iterable[ProblemPassage]:
     gathered: list[str] = []
     item, section, label, announced = False, "", "", ""
 
-    def close() -> Iterable[Passage]:
+    def close() -> Iterable[ProblemPassage]:
         nonlocal announced
         if gathered:
             text = folded(" ".join(gathered))
-            passage = Passage(text, item, label or section, sentences(text))
+            passage = ProblemPassage(text, item, label or section, sentences(text))
             gathered.clear()
             announced = passage.text.strip(" *_:").lower() if not item and passage.text.endswith(":") else ""
             yield passage

@@ -11,9 +11,9 @@ from typing import Any
 from actors.guards.fields import folded
 from actors.rules.classification import Classification
 from actors.rules.decision import DECISION
-from actors.rules.requirements import Stated
+from actors.rules.requirements import StatedDemands
 from actors.rules.subject import ENGLISH, Subject
-from actors.rules.tables import Phrases, Rules
+from actors.rules.tables import Phrases, RulesTables
 
 NONE_OF_THESE = "none"
 """The key of the answer that no kind fits."""
@@ -61,7 +61,7 @@ def understand(
     subject: Subject,
     classification: Classification,
     answers: Answers,
-    rules: Rules,
+    rules: RulesTables,
     choice: int,
     *,
     only_asks: bool,
@@ -102,7 +102,9 @@ def understand(
     return Understanding(kind)
 
 
-def basis(understanding: Understanding, classification: Classification, rules: Rules, kind: str, stated: Stated) -> str:
+def basis(
+    understanding: Understanding, classification: Classification, rules: RulesTables, kind: str, stated: StatedDemands
+) -> str:
     """Return what stands above a plan of this kind: which template it is, and by which words of the text."""
     phrases = rules.phrases
     signals = _quoted(classification.signals[kind][:SIGNALS_SHOWN])
@@ -130,7 +132,7 @@ def _text_question(question: str | None) -> Mapping[str, Any] | None:
     return None if question is None else {"question": question, "type": "text", "choices": []}
 
 
-def _named_kind(answers: Answers, rules: Rules) -> str | None:
+def _named_kind(answers: Answers, rules: RulesTables) -> str | None:
     """Return the kind that the user named, `none` where none fits, or None where the user was not asked."""
     answer = answers.answer_to(rules.phrases.kind_question)
     if answer is None:

@@ -116,7 +116,7 @@ MODEL = "model"
 """The address of the actor that asks the model."""
 
 
-class Config(Protocol):
+class MachineConfig(Protocol):
     """The part of a kind's configuration that its machine reads."""
 
     @property
@@ -143,7 +143,7 @@ class BegunState(Protocol):
         ...
 
     @property
-    def config(self) -> Config:
+    def config(self) -> MachineConfig:
         """The configuration, as people have changed it."""
         ...
 

@@ -35,7 +35,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class RunDocument:
     """A document that a run has made, such as its plan."""
 
     lines: tuple[Line, ...] = ()
@@ -132,7 +132,7 @@ class Views(Generic[S, E]):
     """An event as plain data, without its time."""
     progress: Callable[[S, float], Line] = _progress
     """One line about how far a begun run is, at a time in UTC seconds."""
-    documents: Mapping[str, Callable[[Any, Any, str], Document]] = field(default_factory=dict)
+    documents: Mapping[str, Callable[[Any, Any, str], RunDocument]] = field(default_factory=dict)
     """The documents that a run may have, by the name of their view, such as `plan`.
 
     From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
@@ -162,4 +162,4 @@ class Views(Generic[S, E]):
         return lines if table is None else [*lines, BLANK, *table_lines(table, full=full)]
 
 
-__all__ = ["Document", "Near", "SentPrompt", "Tree", "Views", "budget_line"]
+__all__ = ["Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]

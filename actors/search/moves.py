@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from actors.search.graph import Graph
-from actors.search.progress import Progress, can_redo, can_retry
+from actors.search.progress import BranchProgress, can_redo, can_retry
 
 
 class Search(StrEnum):
@@ -40,7 +40,7 @@ class Stuck:
 Move = Retry | Redo | Stuck
 
 
-def choose(graph: Graph, progress: Progress, failed: str, wanted: Sequence[str]) -> Move:
+def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence[str]) -> Move:
     """Return the first allowed move after the step `failed` was rejected.
 
     `wanted` are the targets that the policy asks for; the failed step itself stands for a retry. The candidates, in
@@ -64,14 +64,14 @@ def choose(graph: Graph, progress: Progress, failed: str, wanted: Sequence[str])
     return stuck(graph, failed)
 
 
-def stay(graph: Graph, progress: Progress, failed: str) -> Move:
+def stay(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a step that may not escalate any more: a retry, else a new visit of itself, else `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
     return Redo((failed,)) if can_redo(graph, progress, failed) else stuck(graph, failed)
 
 
-def forward_only(graph: Graph, progress: Progress, failed: str) -> Move:
+def forward_only(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a linear search: a retry, else `Stuck`."""
     return Retry() if can_retry(graph, progress, failed) else stuck(graph, failed)
 
@@ -81,7 +81,7 @@ def stuck(graph: Graph, failed: str) -> Stuck:
     return Stuck(root=not graph.requires[failed])
 
 
-def one_up(graph: Graph, progress: Progress, failed: str) -> Move:
+def one_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a blind search: a retry, else one level up (S11)."""
     if can_retry(graph, progress, failed):
         return Retry()

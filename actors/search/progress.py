@@ -58,7 +58,7 @@ class Slot:
 _PHASE_OF = attrgetter("phase")
 
 
-class Progress(dict[str, Slot]):
+class BranchProgress(dict[str, Slot]):
     """The state of a branch: the slot of each step, in file order. Never changed once it is made.
 
     What is asked of it after every event is computed once.
@@ -79,7 +79,7 @@ class Progress(dict[str, Slot]):
         return self._ready
 
 
-def _ready(graph: Graph, progress: Progress) -> list[str]:
+def _ready(graph: Graph, progress: BranchProgress) -> list[str]:
     result, requires = [], graph.requires
     # Read once, because reading an enum member is slow before Python 3.12.
     accepted, idle, again = Phase.ACCEPTED, Phase.IDLE, Phase.AGAIN
@@ -94,17 +94,17 @@ def _ready(graph: Graph, progress: Progress) -> list[str]:
     return result
 
 
-def start(graph: Graph) -> Progress:
+def start(graph: Graph) -> BranchProgress:
     """Return the initial state: every step unset."""
-    return Progress(dict.fromkeys(graph.steps, Slot()))
+    return BranchProgress(dict.fromkeys(graph.steps, Slot()))
 
 
-def first(progress: Progress, phase: Phase) -> str | None:
+def first(progress: BranchProgress, phase: Phase) -> str | None:
     """Return the first step in a phase, in file order."""
     return next((step for step, slot in progress.items() if slot.phase is phase), None)
 
 
-def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:
+def next_attempt(graph: Graph, progress: BranchProgress, step: str) -> Slot:
     """Return the slot of the step during its next attempt."""
     slot = progress[step]
     if slot.phase is Phase.AGAIN:
@@ -121,25 +121,25 @@ def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:
     )
 
 
-def begin(graph: Graph, progress: Progress, step: str) -> Progress:
+def begin(graph: Graph, progress: BranchProgress, step: str) -> BranchProgress:
     """Return the progress after the next attempt at a ready step has begun."""
-    return Progress({**progress, step: next_attempt(graph, progress, step)})
+    return BranchProgress({**progress, step: next_attempt(graph, progress, step)})
 
 
-def accept(progress: Progress, step: str, artifact: str) -> Progress:
+def accept(progress: BranchProgress, step: str, artifact: str) -> BranchProgress:
     """Return the progress with the step's artifact accepted."""
-    return Progress({**progress, step: changed(progress[step], phase=Phase.ACCEPTED, accepted=artifact)})
+    return BranchProgress({**progress, step: changed(progress[step], phase=Phase.ACCEPTED, accepted=artifact)})
 
 
-def mark(progress: Progress, step: str, phase: Phase) -> Progress:
+def mark(progress: BranchProgress, step: str, phase: Phase) -> BranchProgress:
     """Return the progress with the step in another phase and its counts unchanged."""
-    return Progress({**progress, step: changed(progress[step], phase=phase)})
+    return BranchProgress({**progress, step: changed(progress[step], phase=phase)})
 
 
-def redo(graph: Graph, progress: Progress, targets: Iterable[str]) -> Progress:
+def redo(graph: Graph, progress: BranchProgress, targets: Iterable[str]) -> BranchProgress:
     """Return the progress after backtracking: the targets and everything that requires them are unset (S5)."""
     unset = {step: changed(progress[step], phase=Phase.IDLE, accepted=None) for step in cleared(graph, targets)}
-    return Progress({**progress, **unset})
+    return BranchProgress({**progress, **unset})
 
 
 def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
     return tuple(step for step in graph.steps if step in unset)
 
 
-def new_round(progress: Progress) -> Progress:
+def new_round(progress: BranchProgress) -> BranchProgress:
     """Return the progress with all counts reset, after the requirements have changed.
 
     The current visit of a step becomes the first one of the round, also while the step waits for a person, because the
@@ -158,7 +158,7 @@ def new_round(progress: Progress) -> Progress:
     can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
-    return Progress(
+    return BranchProgress(
         {
             step: changed(
                 slot,
@@ -172,20 +172,20 @@ def new_round(progress: Progress) -> Progress:
     )
 
 
-def can_retry(graph: Graph, progress: Progress, step: str) -> bool:
+def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
     """Return whether the visit has attempts left (S4); a deterministic step has none, since its result is the same."""
     budget = graph.budgets[step]
     return not budget.deterministic and progress[step].attempt < budget.rmax
 
 
-def can_redo(graph: Graph, progress: Progress, target: str) -> bool:
+def can_redo(graph: Graph, progress: BranchProgress, target: str) -> bool:
     """Return whether the target, and every non-leaf below it that would be redone, has a visit left."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))
 
 
-def _has_visit(graph: Graph, progress: Progress, step: str) -> bool:
+def _has_visit(graph: Graph, progress: BranchProgress, step: str) -> bool:
     if step in graph.leaves or graph.budgets[step].deterministic:
         return True
     return progress[step].visits <= graph.budgets[step].backtrack_budget

@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 import trio
 
-from actors.config.model_spec import Simulated
+from actors.config.model_spec import SimulatedSpec
 from actors.guards.fields import PROBLEM_TYPES
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.rules.acquisition import AUTHORS as ACQUISITION
 from actors.rules.acquisition import acquisition_reply
 from actors.run.ids import call_of
 from actors.simulated.plans import DEFECT_STEPS, note, simulated_plan
-from actors.simulated.profile import PLAN, UNSOLVABLE, Profile
+from actors.simulated.profile import PLAN, UNSOLVABLE, AuthorProfile
 from actors.simulated.seeded import draw, normal, pick, tag
 from actors.simulated.world import World, clue, read_views, strategy_for, views_text
 from runtime.core.clock import Clock
@@ -33,13 +33,13 @@ BYTES_PER_TOKEN = 4
 class SimulatedModel:
     """A model that returns the replies of the simulated author, each after its simulated latency."""
 
-    def __init__(self, profile: Profile, seed: int, clock: Clock) -> None:
+    def __init__(self, profile: AuthorProfile, seed: int, clock: Clock) -> None:
         self._profile, self._seed, self._clock = profile, seed, clock
 
     @property
     def name(self) -> str:
         """The model's name, as after `--model`."""
-        return address(Simulated(self._profile.name, self._seed))
+        return address(SimulatedSpec(self._profile.name, self._seed))
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the reply, or the fault, after its latency."""
@@ -52,7 +52,7 @@ class SimulatedModel:
         """Do nothing: the model holds no resources."""
 
 
-def address(spec: Simulated) -> str:
+def address(spec: SimulatedSpec) -> str:
     """Return the argument of `--model` that names a simulated author."""
     return f"simulated:{spec.profile}?seed={spec.seed}"
 
@@ -79,7 +79,7 @@ class Request:
         return [*self.material.get("retry", ()), *self.material.get("escalation", ()), *answers]
 
 
-def answer(profile: Profile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
+def answer(profile: AuthorProfile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
     """Return the reply, and its latency in seconds. An unknown role is the fault `BAD_REQUEST`."""
     world = World(profile, seed, str(request.material.get("specification", "")))
     prompt_bytes = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
@@ -207,7 +207,7 @@ def _plan(request: Request) -> dict[str, Any]:
     return simulated_plan(goal, defect, clue(shown), place, given=given)
 
 
-def _another_level(profile: Profile, level: str, *words: object) -> str:
+def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:
     """Return another level, each with the same probability; the level itself if there is no other."""
     others = [other for other in profile.levels if other != level]
     return others[int(draw(*words, "another") * len(others))] if others else level
@@ -236,7 +236,7 @@ def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
     return f"The mistake is about {clue(level)}."
 
 
-def acquisition_text(profile: Profile, key: str, node: str, material: Mapping[str, Any]) -> str:
+def acquisition_text(profile: AuthorProfile, key: str, node: str, material: Mapping[str, Any]) -> str:
     """Return the reply to a call; `key` and `node` are what its chances are drawn by."""
     role = str(material["role"])
     text = acquisition_reply(role, material)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from actors.config.loader import find_shipped
-from actors.files.document import Document
+from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.files.yaml_document import read_document
@@ -44,7 +44,7 @@ class Defect(StrEnum):
     UNKNOWN_GUARD = "unknown_guard"  # a step whose guard is not in the catalogue
 
 
-class Odds(Config):
+class AuthorOdds(Config):
     """The odds that an attempt is right, at the level where a problem is hard.
 
     Each problem has its own probability, drawn from a beta distribution, since equal odds for all problems
@@ -85,7 +85,7 @@ class Critic(Config):
     """The share of right drafts that it rejects."""
 
 
-class Person(Config):
+class SimulatedPerson(Config):
     """A person who answers questions about where the mistake is."""
 
     accuracy: Share
@@ -119,7 +119,7 @@ def _whole_or_based(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["name", "description", "based_on"]}]
 
 
-class Profile(Config):
+class AuthorProfile(Config):
     """The difficulty of problems, and the error rates of the author that solves them."""
 
     model_config = ConfigDict(json_schema_extra=_whole_or_based)
@@ -138,7 +138,7 @@ class Profile(Config):
     """The share of problems that are hard at each level, or `unsolvable`; they add up to 1."""
     also_hard: Share = 0.0
     """The probability that a level other than the cause is hard too; its difficulty is drawn separately."""
-    odds: Odds
+    odds: AuthorOdds
     """The odds that an attempt is right at a level where the problem is hard."""
     heeds: Mapping[str, Share] = Field(default_factory=dict)
     """The share of the effect of feedback at each level, on the logarithm of the odds; a level without a value has that
@@ -160,7 +160,7 @@ class Profile(Config):
     else a uniform number. None: the score that the guard gives."""
     classifier: Share | None = None
     """The share of classifications that name the topmost wrong level; None: the answer is always `unclear`."""
-    person: Person | None = None
+    person: SimulatedPerson | None = None
     """The person who answers questions in the laboratory; None: there is none."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
@@ -176,7 +176,7 @@ class Profile(Config):
     """The tokens and the price of calls."""
 
     @model_validator(mode="after")
-    def _check(self) -> "Profile":
+    def _check(self) -> "AuthorProfile":
         if self.levels[-1] != PLAN or len(set(self.levels)) < len(self.levels):
             raise config_error("the levels are different roles, of which the last is `plan`", ("levels",))
         for key, known in (
@@ -226,7 +226,7 @@ def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple
         raise config_error(f"the shares add up to {total:g}, not to 1", path, "they are shares of all cases")
 
 
-def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | None = None) -> Profile:
+def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | None = None) -> AuthorProfile:
     """Return a profile: that of this name in the folder `own`, else the shipped one.
 
     `place` is the flag or key that names it.
@@ -246,7 +246,7 @@ def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | N
             raise document.problem(cause, ("based_on",), "name a profile without `based_on`")
         value = {**base.value, **value}
     try:
-        profile = Profile.model_validate(value)
+        profile = AuthorProfile.model_validate(value)
     except ValidationError as error:
         raise usage_problem(error, document) from None
     if profile.name != name:
@@ -254,7 +254,7 @@ def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | N
     return profile
 
 
-def _document(name: str, root: Path, own: Path | None) -> Document:
+def _document(name: str, root: Path, own: Path | None) -> ParsedFile:
     if own is not None and (own / f"{name}.yaml").is_file():
         return read_document(own / f"{name}.yaml")
     return read_document(find_shipped(name, root / "configs" / "profiles", "profile", ()))

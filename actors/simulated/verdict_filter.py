@@ -14,7 +14,7 @@ from actors.config.workflow import PLAN_GUARDS
 from actors.guards.plan_medium import make as plan_medium
 from actors.guards.port import Guard, GuardFactory, definition_of
 from actors.simulated.plans import DEFECT_STEPS, simulated_plan
-from actors.simulated.profile import PLAN, Profile
+from actors.simulated.profile import PLAN, AuthorProfile
 from actors.simulated.seeded import draw, pick
 from actors.simulated.world import World, clue, read_views
 from actors.values.artifacts import Artifact, Context
@@ -34,7 +34,7 @@ ELSEWHERE = "elsewhere"
 class VerdictFilter:
     """Changes the verdicts of guards as an experiment and a profile say."""
 
-    profile: Profile
+    profile: AuthorProfile
     """The profile whose shares of causes and defects false rejections are drawn from, and what scores say."""
     seed: int
     """The seed of the trial."""

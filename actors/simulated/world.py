@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from actors.guards.fields import PROBLEM_TYPES, STRATEGIES
-from actors.simulated.profile import PLAN, UNSOLVABLE, Odds, Profile
+from actors.simulated.profile import PLAN, UNSOLVABLE, AuthorOdds, AuthorProfile
 from actors.simulated.seeded import QUANTILES, beta_quantile, count_in, draw, odds, pick_at, probability, stratum
 from runtime.core.events import text_hash
 
@@ -28,7 +28,7 @@ Views = Mapping[str, int]
 class World:
     """A simulated problem."""
 
-    profile: Profile
+    profile: AuthorProfile
     """The shares and odds that the world is drawn from."""
     seed: int
     """The seed of the trial."""
@@ -117,7 +117,7 @@ class World:
         return PLAN in views and self.wrong(views) is None
 
 
-def lifted(given: Odds, difficulty: float, told: int, heeds: float = 1.0, factor: float = 1.0) -> float:
+def lifted(given: AuthorOdds, difficulty: float, told: int, heeds: float = 1.0, factor: float = 1.0) -> float:
     """Return the probability that an attempt is right at a hard level, after `told` rejections that named the cause.
 
     `difficulty` is the probability without feedback; `factor` multiplies the odds.

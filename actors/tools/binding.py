@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from actors.files.document import Document, KeyPath
+from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.tools.parameters import first_problem, with_defaults
 from actors.tools.tools_file import (
@@ -33,7 +33,7 @@ class Uses:
     """The uses of single steps, by their ids."""
 
 
-def bound(file: ToolsFile, document: Document) -> Uses:
+def bound(file: ToolsFile, document: ParsedFile) -> Uses:
     """Return the uses that the file binds generators, guards and single steps to.
 
     Raises:
@@ -48,7 +48,7 @@ def bound(file: ToolsFile, document: Document) -> Uses:
     return Uses(generators, guards, steps)
 
 
-def _step(file: ToolsFile, binding: StepBinding, document: Document, path: KeyPath) -> StepUses:
+def _step(file: ToolsFile, binding: StepBinding, document: ParsedFile, path: KeyPath) -> StepUses:
     act, check = binding.generator, binding.guard
     return StepUses(
         generator=None if act is None else _use(file, act, document, (*path, "generator")),
@@ -56,7 +56,7 @@ def _step(file: ToolsFile, binding: StepBinding, document: Document, path: KeyPa
     )
 
 
-def _check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> Use:
+def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     """Return the use of a guard: anything but a file that a model writes."""
     use = _use(file, binding, document, path)
     if isinstance(use, ModelUse):
@@ -65,7 +65,7 @@ def _check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath)
     return use
 
 
-def _use(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> Use:
+def _use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     tool = _named(file, binding, document, path)
     match tool:
         case CommandTool() | PythonTool() | McpTool():
@@ -98,7 +98,7 @@ def _use(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -
 def _call(
     tool: CommandTool | PythonTool | McpTool,
     binding: Binding,
-    document: Document,
+    document: ParsedFile,
     path: KeyPath,
     before: ToolUse | None,
 ) -> ToolUse:
@@ -125,7 +125,7 @@ def _call(
     )
 
 
-def _pre_check(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> ToolUse:
+def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:
     tool = _named(file, binding, document, path)
     if not isinstance(tool, CommandTool | PythonTool | McpTool):
         raise document.problem(f"the tool {binding.tool!r} is no command and no Python function", path)
@@ -135,13 +135,13 @@ def _pre_check(file: ToolsFile, binding: Binding, document: Document, path: KeyP
     return _call(tool, binding, document, path, None)
 
 
-def _named(file: ToolsFile, binding: Binding, document: Document, path: KeyPath) -> AnyTool:
+def _named(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> AnyTool:
     if binding.tool not in file.tools:
         raise document.problem(f"there is no tool {binding.tool!r}", path, nearest(binding.tool, file.tools))
     return file.tools[binding.tool]
 
 
-def _takes_nothing(binding: Binding, document: Document, path: KeyPath) -> None:
+def _takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) -> None:
     if binding.with_:
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
     if binding.expect == "failure":

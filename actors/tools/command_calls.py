@@ -15,7 +15,7 @@ from actors.tools.programs import ProgramMissing, find_programs
 from actors.tools.refusals import CallRefused, RefusedCall, refused_by_system
 from actors.tools.specs import CommandSpec, filled
 from actors.tools.workspace import Workspace
-from runtime.process.group import CommandNotStarted, Exit, start_gated
+from runtime.process.group import CommandExit, CommandNotStarted, start_gated
 
 
 def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
@@ -61,7 +61,7 @@ def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[s
     return [*wrap, programs["command"], *(filled(word, arguments) for word in spec.argv[1:])]
 
 
-def result_of(spec: CommandSpec, done: Exit | CommandNotStarted) -> ToolResult:
+def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolResult:
     """Return what the end of a program comes to, or that it could not be executed."""
     if isinstance(done, CommandNotStarted):
         return refused_by_system(done, "it cannot be started").result

@@ -33,28 +33,28 @@ Listing = Mapping[str, tuple[str, str]]
 """The files by path: the hash of the content, and a mark of size and times by which an unchanged file is known."""
 
 
-class TooMuch(Exception):
+class TooManyFiles(Exception):
     """A folder has more files than a listing holds; the text is the cause, in one line."""
 
 
 def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
     """Return the listing of an open folder; files that have the mark of an earlier listing are not read.
 
-    Raises `TooMuch`, `OSError`.
+    Raises `TooManyFiles`, `OSError`.
     """
     listing: dict[str, tuple[str, str]] = {}
     left = TOTAL_BYTES_MAX
     with closing(_walk(folder, b"", 0)) as entries:
         for path, status, parent, name in entries:
             if len(listing) >= FILES_MAX:
-                raise TooMuch(f"there are more than {FILES_MAX:,} files")
+                raise TooManyFiles(f"there are more than {FILES_MAX:,} files")
             text, mark = shown(path), ".".join(map(str, _marks(status)))
             if before.get(text, ("", ""))[1] == mark:
                 listing[text] = before[text]
                 continue
             left -= status.st_size if stat.S_ISREG(status.st_mode) else 0
             if left < 0:
-                raise TooMuch(f"more than {TOTAL_BYTES_MAX:,} bytes have changed")
+                raise TooManyFiles(f"more than {TOTAL_BYTES_MAX:,} bytes have changed")
             with suppress(FileNotFoundError):  # It was removed meanwhile.
                 listing[text] = (_hash(parent, name, status), mark)
     return listing
@@ -109,7 +109,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
     Folders named `.git` are left out. A folder that may not be read is an entry itself.
     """
     if depth > DEPTH_MAX:
-        raise TooMuch(f"folders are nested over {DEPTH_MAX} deep")
+        raise TooManyFiles(f"folders are nested over {DEPTH_MAX} deep")
     for name in sorted(os.fsencode(each) for each in os.listdir(folder)):
         path = prefix + name
         try:

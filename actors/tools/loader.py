@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
-from actors.files.document import Document
+from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
@@ -83,7 +83,7 @@ def load_tools(
 
 
 def _command(
-    name: str, tool: CommandTool, document: Document, folder: Path, environment: Mapping[str, str]
+    name: str, tool: CommandTool, document: ParsedFile, folder: Path, environment: Mapping[str, str]
 ) -> CommandSpec:
     spec = CommandSpec(
         name=name,
@@ -104,7 +104,7 @@ def _command(
     return spec
 
 
-def _wrap(name: str, tool: CommandTool, document: Document, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _wrap(name: str, tool: CommandTool, document: ParsedFile, environment: Mapping[str, str]) -> tuple[str, ...]:
     if tool.wrap != ISOLATED:
         return tool.wrap
     try:
@@ -114,7 +114,7 @@ def _wrap(name: str, tool: CommandTool, document: Document, environment: Mapping
         raise document.problem(f"this machine can isolate no tool: {error}", ("tools", name, "wrap"), hint) from None
 
 
-def _python(name: str, tool: PythonTool, document: Document, folder: Path, workspace: Path | None) -> PythonSpec:
+def _python(name: str, tool: PythonTool, document: ParsedFile, folder: Path, workspace: Path | None) -> PythonSpec:
     place, _, function = tool.python.rpartition(":")
     path = ("tools", name, "python")
     digest = ""
@@ -140,7 +140,7 @@ def _python(name: str, tool: PythonTool, document: Document, folder: Path, works
     )
 
 
-def _server(name: str, tool: McpTool, file: ToolsFile, document: Document) -> McpServer:
+def _server(name: str, tool: McpTool, file: ToolsFile, document: ParsedFile) -> McpServer:
     path = ("tools", name, "mcp", "server")
     server = file.mcp_servers.get(tool.mcp.server)
     if server is None:
@@ -151,7 +151,7 @@ def _server(name: str, tool: McpTool, file: ToolsFile, document: Document) -> Mc
     return server
 
 
-def _mcp(name: str, tool: McpTool, server: McpServer, document: Document, environment: Mapping[str, str]) -> McpSpec:
+def _mcp(name: str, tool: McpTool, server: McpServer, document: ParsedFile, environment: Mapping[str, str]) -> McpSpec:
     given, own = tool.mcp.arguments, ("mcp_servers", tool.mcp.server)
     template = {each: f"{{{each}}}" for each in tool.parameters} if given is None else given
     spec = McpSpec(

@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from runtime.process.group import Lines
+from runtime.process.group import StreamLines
 
 BYTES_MAX = 16 * 1024 * 1024
 """Bytes that a server may send in one call, everything together."""
@@ -32,7 +32,7 @@ Streams = tuple[Any, Any]
 """The messages that come from a server, and those that go to it, as `mcp.client.Transport` has them."""
 
 
-class TooMuch(Exception):
+class TooMuchOutput(Exception):
     """A server has sent more than the bounds allow."""
 
 
@@ -42,7 +42,7 @@ class Talk:
     def __init__(self, process: trio.Process) -> None:
         assert process.stdout is not None
         self._process = process
-        self._lines = Lines(process.stdout, line_bytes_max=LINE_BYTES_MAX, bytes_max=BYTES_MAX)
+        self._lines = StreamLines(process.stdout, line_bytes_max=LINE_BYTES_MAX, bytes_max=BYTES_MAX)
         self._errors = bytearray()
 
     @property
@@ -155,7 +155,7 @@ class _CountedStream(httpx2.AsyncByteStream):
             self._counter.count += len(data)
             if self._counter.count > BYTES_MAX:
                 self._counter.too_much = True
-                raise TooMuch
+                raise TooMuchOutput
             yield data
 
     async def aclose(self) -> None:

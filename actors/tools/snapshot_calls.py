@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.tools.listing import PREFIX, TooMuch, changes, keep, kept_listing, take_listing
+from actors.tools.listing import PREFIX, TooManyFiles, changes, keep, kept_listing, take_listing
 from actors.tools.refusals import refused_by_system
 from actors.tools.repository import GitFailed, find_repository
-from actors.tools.snapshot_texts import Snapshot, bounded_paths
+from actors.tools.snapshot_texts import WorkspaceSnapshot, bounded_paths
 from actors.tools.workspace import Workspace
 
 
 def take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Return the output of `workspace:snapshot`, a `Snapshot` as JSON. Raises `CallRefused`.
+    """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
 
     Where git fails, a listing takes the place of the commit, and the notice says why. A listing is compared only with a
     listing, and a commit with a commit.
@@ -23,7 +23,7 @@ def take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
         raise refused_by_system(error, "the workspace cannot be recorded") from None
 
 
-def _snapshot(workspace: Workspace, name: str, since: str) -> Snapshot:
+def _snapshot(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot:
     notice = ""
     if not since.startswith(PREFIX):
         try:
@@ -34,7 +34,7 @@ def _snapshot(workspace: Workspace, name: str, since: str) -> Snapshot:
     return _listing(workspace, since, notice)
 
 
-def _commit(workspace: Workspace, name: str, since: str) -> Snapshot | None:
+def _commit(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot | None:
     repository = find_repository(
         workspace.folder, workspace.home, workspace.lock.inherited, run=workspace.run, first=not since
     )
@@ -43,21 +43,21 @@ def _commit(workspace: Workspace, name: str, since: str) -> Snapshot | None:
     commit, ref, left = repository.commit(workspace.run, name, since)
     left_out = bounded_paths(left)[0]
     if not since:
-        return Snapshot(id=commit, ref=ref, left_out=left_out)
+        return WorkspaceSnapshot(id=commit, ref=ref, left_out=left_out)
     changed, more = bounded_paths(repository.changed(since, commit))
-    return Snapshot(id=commit, ref=ref, changed=changed, more=more, left_out=left_out)
+    return WorkspaceSnapshot(id=commit, ref=ref, changed=changed, more=more, left_out=left_out)
 
 
-def _listing(workspace: Workspace, since: str, notice: str) -> Snapshot:
+def _listing(workspace: Workspace, since: str, notice: str) -> WorkspaceSnapshot:
     before = kept_listing(since, workspace.folder, workspace.home)
     if since and before is None:
         notice = notice or "the snapshot to compare with is not there any more"
     try:
         listing = take_listing(workspace.handle, before or {})
-    except TooMuch as error:
-        return Snapshot(id="", notice=f"changes are not known: {error}")
+    except TooManyFiles as error:
+        return WorkspaceSnapshot(id="", notice=f"changes are not known: {error}")
     found = keep(listing, workspace.folder, workspace.home)
     if before is None:
-        return Snapshot(id=found, notice=notice)
+        return WorkspaceSnapshot(id=found, notice=notice)
     changed, more = bounded_paths(changes(before, listing))
-    return Snapshot(id=found, changed=changed, more=more, notice=notice)
+    return WorkspaceSnapshot(id=found, changed=changed, more=more, notice=notice)

@@ -16,7 +16,7 @@ PATHS_BYTES_MAX = 200_000
 _NAME_CHARACTERS_MAX = 80
 
 
-class Snapshot(Value):
+class WorkspaceSnapshot(Value):
     """What a call of `workspace:snapshot` brought."""
 
     id: str
@@ -44,9 +44,9 @@ def snapshot_use(name: str, since: str = "") -> ToolUse:
     )
 
 
-def snapshot_taken(output: str) -> Snapshot:
+def snapshot_taken(output: str) -> WorkspaceSnapshot:
     """Return the snapshot in an output of `workspace:snapshot`. Raises `pydantic.ValidationError` for another text."""
-    return Snapshot.model_validate_json(output)
+    return WorkspaceSnapshot.model_validate_json(output)
 
 
 def touched(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:

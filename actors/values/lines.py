@@ -14,7 +14,7 @@ Style = Literal["", "bold", "dim", "red", "bold red", "green", "yellow", "cyan"]
 """The emphasis of a span, for faces that support it."""
 
 
-class Span(NamedTuple):
+class StyledSpan(NamedTuple):
     """A part of a line in one style."""
 
     text: str
@@ -25,7 +25,7 @@ class Span(NamedTuple):
 class Line:
     """One line of text. Lines are joined by `+`."""
 
-    spans: tuple[Span, ...] = ()
+    spans: tuple[StyledSpan, ...] = ()
     """The parts, from left to right."""
     hang: int = 0
     """The indentation of continuation lines when a terminal wraps the line, in columns."""
@@ -57,25 +57,25 @@ class LineTree:
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
     """Return a line of any text, safe to print; each run of white space becomes one space."""
-    return Line((Span(clean(text, one_line=True), style),), hang)
+    return Line((StyledSpan(clean(text, one_line=True), style),), hang)
 
 
 def verbatim(text: str, style: Style = "") -> Line:
     """Return a line of any text, safe to print, with its white space unchanged, for programs or JSON."""
-    return Line((Span(clean(text), style),))
+    return Line((StyledSpan(clean(text), style),))
 
 
 def indented(text: str, style: Style = "", *, columns: int = 3) -> Line:
     """Return an indented line of any text, safe to print; its continuation lines are indented, too."""
-    return Line((Span(" " * columns), *line(text, style).spans), columns)
+    return Line((StyledSpan(" " * columns), *line(text, style).spans), columns)
 
 
 def columns(*parts: Line | str, hang: int = 0) -> Line:
     """Return the parts side by side, two spaces apart. A string must be safe to print and already padded."""
-    spans: list[Span] = []
+    spans: list[StyledSpan] = []
     for number, part in enumerate(parts):
-        spans += [Span("  ")] if number else []
-        spans += [Span(part)] if isinstance(part, str) else part.spans
+        spans += [StyledSpan("  ")] if number else []
+        spans += [StyledSpan(part)] if isinstance(part, str) else part.spans
     return Line(tuple(spans), hang)
 
 

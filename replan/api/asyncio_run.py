@@ -17,7 +17,7 @@ from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
 from replan.api.handle import Begin, RecordStream, Run, TrioRun, drive_in_trio
 from replan.api.options import Ask, Driving
-from replan.api.trio_thread import Call, TrioThread, trio_thread
+from replan.api.trio_thread import ThreadCall, TrioThread, trio_thread
 from runtime.core.events import Record
 
 CANCEL_SECONDS = 1.0
@@ -153,7 +153,7 @@ class AsyncioRun(Run[R]):
     async def driven(self, begin: Begin, options: Driving) -> AsyncIterator["AsyncioRun[R]"]:
         """Drive the run for the length of a block."""
         caller = Caller(self._driven.leave)
-        call = Call(self._thread, partial(self._drive, begin, caller.wrapped(options)))
+        call = ThreadCall(self._thread, partial(self._drive, begin, caller.wrapped(options)))
         try:
             await asyncio.wait((self._opened, call.ended), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:

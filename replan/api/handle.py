@@ -22,7 +22,7 @@ from runtime.drive.options import Stop
 T = TypeVar("T")
 
 
-class Event(Protocol):
+class LoopEvent(Protocol):
     """An event of trio or of asyncio."""
 
     def set(self) -> object:
@@ -38,7 +38,7 @@ class Event(Protocol):
 class RecordStream(Generic[T]):
     """The records of a run so far, and its end. Several tasks may wait for it; it belongs to their event loop."""
 
-    def __init__(self, new_event: Callable[[], Event]) -> None:
+    def __init__(self, new_event: Callable[[], LoopEvent]) -> None:
         """Take the type of the loop's events, `trio.Event` or `asyncio.Event`."""
         self._new_event = new_event
         self._records: list[Record[Any]] = []

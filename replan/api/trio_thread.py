@@ -109,7 +109,7 @@ def _started() -> TrioThread:
     return TrioThread(entered, token, nursery, ended)
 
 
-class Call(Generic[T]):
+class ThreadCall(Generic[T]):
     """Work in the trio thread, for the asyncio task that started it."""
 
     def __init__(self, thread: TrioThread, work: Callable[[], Awaitable[T]]) -> None:
@@ -184,4 +184,4 @@ class Call(Generic[T]):
 
 async def in_trio_thread(work: Callable[[], Awaitable[T]]) -> T:
     """Do work in the trio thread, from an asyncio program; a cancel of the caller cancels it."""
-    return await Call(await trio_thread(), work).result()
+    return await ThreadCall(await trio_thread(), work).result()

@@ -104,12 +104,12 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
     """Return the ids and texts of all open questions of runs; a run that cannot be read has none."""
     from replan.cli.reading import read_at_once, run_named
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
     from replan.setup.home_folder import locate_home
     from replan.views.questions import open_questions
     from runtime.logs.terminal_text import clean
 
-    async def questions(reader: Reading) -> list[tuple[str, str]]:
+    async def questions(reader: RunReader) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         for run in runs:
             with contextlib.suppress(Exception):

@@ -22,7 +22,7 @@ from actors.files.suggestions import nearest
 from actors.guards.built_in import BUILT_IN
 from actors.tools.specs import McpSpec
 from actors.values.format import counted, money
-from actors.values.lines import Line, Span, line
+from actors.values.lines import Line, StyledSpan, line
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
@@ -63,7 +63,7 @@ _NEEDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One thing that was checked."""
 
     name: str
@@ -86,13 +86,13 @@ def examine(*, online: bool, model: str | None, as_json: bool) -> int:
     return Exit.OK if ok else Exit.INTERNAL
 
 
-def _line(check: Check) -> Line:
-    mark = Span("ok", "green") if check.ok else Span("WRONG", "bold red")
-    name = Span(f"{' ' * (5 - len(mark.text))}  {check.name:<10}")
+def _line(check: DoctorCheck) -> Line:
+    mark = StyledSpan("ok", "green") if check.ok else StyledSpan("WRONG", "bold red")
+    name = StyledSpan(f"{' ' * (5 - len(mark.text))}  {check.name:<10}")
     return Line((mark, name, *line(check.result).spans), hang=len(mark.text) + len(name.text))
 
 
-def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[Check]:
+def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[DoctorCheck]:
     checks: list[tuple[str, Callable[[], str]]] = [
         ("replan", _replan),
         ("python", lambda: f"{platform.python_version()} ({sys.executable})"),
@@ -122,10 +122,10 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         if _NEEDS.get(name, set()) & failed:
             continue
         try:
-            yield Check(name, check())
+            yield DoctorCheck(name, check())
         except (ReplanError, OSError, PackageNotFoundError) as error:
             failed.add(name)
-            yield Check(name, str(error), ok=False)
+            yield DoctorCheck(name, str(error), ok=False)
 
 
 def _replan() -> str:

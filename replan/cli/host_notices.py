@@ -25,6 +25,7 @@ from runtime.host.notices import (
     Left,
     NotDrivable,
     Notice,
+    OutsideTrouble,
     Parked,
     Ready,
     Report,
@@ -32,7 +33,6 @@ from runtime.host.notices import (
     Stopped,
     Stopping,
     TakenUp,
-    Trouble,
     Waiting,
 )
 from runtime.logs.redact import Redactor, secrets_in
@@ -114,7 +114,7 @@ def _detail(notice: Notice) -> tuple[str, str]:
             return "outcome", outcome
         case Left():
             return "text", ELSEWHERE
-        case Parked(_, text) | NotDrivable(_, text) | Failed(_, text) | Changed(_, text) | Trouble(_, text):
+        case Parked(_, text) | NotDrivable(_, text) | Failed(_, text) | Changed(_, text) | OutsideTrouble(_, text):
             return "text", text
         case Ready() | TakenUp() | Stopping() | Stopped():
             return "text", ""
@@ -153,7 +153,7 @@ def _words(notice: Notice) -> str:
             return f"cannot be driven here: {reason}"
         case Failed(_, error):
             return f"ended by a bug: {error}"
-        case Changed(_, text) | Trouble(_, text):
+        case Changed(_, text) | OutsideTrouble(_, text):
             return text or notice.event
         case Stopping():
             return "parking all runs, once the replies in flight are in; once more to wait for nothing"

@@ -13,7 +13,7 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
 
 if TYPE_CHECKING:
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 
 def show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
@@ -37,7 +37,7 @@ def show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_jso
     return Exit.OK
 
 
-async def _sent(reader: "Reading", name: str | None, *, node: str) -> tuple[str, SentPrompt]:
+async def _sent(reader: "RunReader", name: str | None, *, node: str) -> tuple[str, SentPrompt]:
     run = await named_or_newest(reader, name)
     loaded = await reader.read(run)
     make = loaded.kind.views.prompt

@@ -20,7 +20,7 @@ from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageP
 from runtime.journal.port import RunFilter, RunRow
 
 if TYPE_CHECKING:
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ READ_MAX = 20
 FIRST_ROWS = 100
 """Status rows that are read first where the newest run is asked for."""
 
-Work = Callable[["Reading"], Coroutine[Any, Any, T]]
+Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
 """What a command does with the runs of the home."""
 
 
@@ -49,7 +49,7 @@ def reading(invocation: Invocation, work: Work[T]) -> T:
 
 
 def reading_run(
-    invocation: Invocation, name: str | None, work: "Callable[[Reading, str | None], Coroutine[Any, Any, T]]"
+    invocation: Invocation, name: str | None, work: "Callable[[RunReader, str | None], Coroutine[Any, Any, T]]"
 ) -> T:
     """Return what a command reads of one run: of the home, or of an archive where the name is that of a file.
 
@@ -59,14 +59,14 @@ def reading_run(
     place = None if name is None else archive_named(name)
     if place is None:
         return reading(invocation, lambda reader: work(reader, name))
-    from replan.runs.reader import Reader
+    from replan.runs.reader import LightRunReader
     from replan.setup.kinds import Kinds
     from runtime.journal.archive.reading import ArchiveReader
     from runtime.journal.sqlite.reading import at_once
 
     (path, run), kinds = place, Kinds()
     archive = ArchiveReader(path, kinds.codecs)
-    return at_once(work(Reader(archive, kinds), run or archive.contents.top))
+    return at_once(work(LightRunReader(archive, kinds), run or archive.contents.top))
 
 
 def archive_named(name: str) -> tuple[Path, str] | None:
@@ -85,7 +85,7 @@ def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
 
     With `warn`, wrong settings are reported on stderr.
     """
-    from replan.runs.reader import Reader
+    from replan.runs.reader import LightRunReader
     from replan.setup.kinds import Kinds
     from runtime.journal.folder import prepare_file
     from runtime.journal.sqlite.reading import at_once, open_to_read
@@ -98,7 +98,7 @@ def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
             return None
         if warn:
             _warn_of_settings(home)
-        return (at_once(work(Reader(journal, kinds))),)
+        return (at_once(work(LightRunReader(journal, kinds))),)
 
 
 def _warn_of_settings(home: Home) -> None:
@@ -120,22 +120,22 @@ async def _read(invocation: Invocation, work: Work[T]) -> T:
         return await work(engine)
 
 
-async def run_named(reader: "Reading", name: str) -> str:
+async def run_named(reader: "RunReader", name: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises as `run_ids.run_named`."""
     return await run_ids.run_named(reader.journal, name)
 
 
-async def named_or_newest(reader: "Reading", name: str | None) -> str:
+async def named_or_newest(reader: "RunReader", name: str | None) -> str:
     """Return the run that an argument names, or the newest run for None."""
     return await newest_run(reader) if name is None else await run_named(reader, name)
 
 
-async def newest_run(reader: "Reading") -> str:
+async def newest_run(reader: "RunReader") -> str:
     """Return the newest run that has a record."""
     return await _newest(reader, _any_run) or _none(f"no runs yet (`{program()} run PROBLEM` starts one)")
 
 
-async def newest_to_resume(reader: "Reading", *, raised: bool) -> str:
+async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
     """Return the newest run that goes on when it is resumed, with raised limits or without; else the newest of all.
 
     Of the runs that have finished and that a message may reopen, the `READ_MAX` newest are read.
@@ -158,7 +158,7 @@ async def newest_to_resume(reader: "Reading", *, raised: bool) -> str:
     return newest or _none(f"no run to resume (`{program()} run PROBLEM` starts one)")
 
 
-async def _newest(reader: "Reading", wanted: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
+async def _newest(reader: "RunReader", wanted: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
     """Return the newest run with a record that a person has started and that is wanted; None for none.
 
     The newest rows are read first, and more only while it is not among them: all rows of a large journal take seconds.
@@ -182,7 +182,7 @@ def _none(cause: str) -> NoReturn:
     raise RunNotFound("", cause=cause)
 
 
-async def _is_reopened(reader: "Reading", run: str) -> bool:
+async def _is_reopened(reader: "RunReader", run: str) -> bool:
     """Return whether a message in the inbox of a finished run lets it go on; False for a run that cannot be read."""
     from replan.runs.status import goes_on
 

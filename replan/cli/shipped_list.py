@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from actors.values.lines import Line, Span, columns, line
+from actors.values.lines import Line, StyledSpan, columns, line
 from replan.cli.terminal.console import print_json, show
 
 
@@ -13,4 +13,4 @@ def print_shipped(sort: str, descriptions: Mapping[str, str], *, as_json: bool) 
         return
     width = max(map(len, descriptions))
     for name, text in descriptions.items():
-        show([columns(Line((Span(f"{name:<{width}}", "bold"),)), line(text), hang=width + 2)])
+        show([columns(Line((StyledSpan(f"{name:<{width}}", "bold"),)), line(text), hang=width + 2)])

@@ -3,11 +3,11 @@
 import os
 
 from actors.values.format import counted
-from actors.values.lines import Line, Span, line
+from actors.values.lines import Line, StyledSpan, line
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import print_json, show
 from replan.runs.home import journal_to_read
-from replan.runs.verification import Finding, Verified, verify
+from replan.runs.verification import JournalFinding, Verified, verify
 from replan.setup.database import database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
@@ -58,13 +58,13 @@ def _lines(verified: Verified) -> list[Line]:
     if not lines:
         records, messages = counted(verified.records, "record"), counted(verified.messages, "message")
         text = f"     {counted(verified.runs, 'run')}, {records}, {messages}: nothing differs from the records"
-        lines.append(Line((Span("ok", "green"), Span(text))))
+        lines.append(Line((StyledSpan("ok", "green"), StyledSpan(text))))
     lines += [line(f"not checked: {text}") for text in verified.unchecked]
     if verified.findings:
         lines.append(line("restore a copy of the home, or go on with the other runs; nothing was changed"))
     return lines
 
 
-def _finding(finding: Finding) -> Line:
+def _finding(finding: JournalFinding) -> Line:
     place = f"run {finding.run}" if finding.run else "journal"
-    return Line((Span("WRONG", "bold red"), Span(f"  {place}: "), *line(finding.cause).spans), hang=7)
+    return Line((StyledSpan("WRONG", "bold red"), StyledSpan(f"  {place}: "), *line(finding.cause).spans), hang=7)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from actors.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, Profile
+from actors.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, AuthorProfile
 from actors.simulated.seeded import difficulties
 from actors.simulated.world import lifted
 from replan.experiments.preparation import PreparedExperiment
@@ -62,10 +62,10 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class WorldLevels:
     """The four levels of a world, over a grid of difficulties."""
 
-    profile: Profile
+    profile: AuthorProfile
     """The world; its levels are the four of the shipped workflow."""
 
     @cached_property
@@ -110,7 +110,7 @@ class Pipeline:
 class ValueIteration:
     """The best success, less the price of its calls, in every state of a pipeline, by calls left."""
 
-    pipeline: Pipeline
+    pipeline: WorldLevels
     cap: int
     price: float
 
@@ -155,7 +155,7 @@ class ValueIteration:
         return Bound("clairvoyant", self.cap, self.price, float(success), float(reached))
 
 
-def _from_start(pipeline: Pipeline, values: Array, cause: int) -> float:
+def _from_start(pipeline: WorldLevels, values: Array, cause: int) -> float:
     """Return the mean of values over the outcomes of the first attempts."""
     mixed = values
     for level in range(4):
@@ -167,7 +167,7 @@ def _from_start(pipeline: Pipeline, values: Array, cause: int) -> float:
 class InformedPlanner:
     """A planner with the exact belief over the states of a pipeline, on simulated problems side by side."""
 
-    def __init__(self, pipeline: Pipeline, cap: int, price: float, trials: int = TRIALS) -> None:
+    def __init__(self, pipeline: WorldLevels, cap: int, price: float, trials: int = TRIALS) -> None:
         self.pipeline, self.cap, self.price, self.trials = pipeline, cap, price, trials
         self.dice = np.random.default_rng(cap)
         goal = np.zeros((_PATTERNS, _TOLD, NODES))
@@ -285,11 +285,11 @@ def _cost(redo: Array) -> Array:
     return sum(redo >> level & 1 for level in range(4))
 
 
-def bounds_of(profile: Profile, caps: tuple[int, ...], prices: tuple[float, ...] = PRICES) -> Iterator[Bound]:
+def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float, ...] = PRICES) -> Iterator[Bound]:
     """Yield the points of both bounds of a world, at each cap and at each price of a call; none for other levels."""
     if profile.levels != LEVELS:
         return
-    pipeline = Pipeline(profile)
+    pipeline = WorldLevels(profile)
     for cap in caps:
         yield ValueIteration(pipeline, cap, 0.0).bound()
     for price in prices:

@@ -16,13 +16,13 @@ from pydantic import Field, ValidationError
 
 from actors.files.validation_errors import Config, usage_problem
 from actors.files.yaml_document import read_document
-from actors.simulated.profile import Critic, Odds
+from actors.simulated.profile import AuthorOdds, Critic
 from actors.simulated.seeded import DIFFICULTIES, difficulties, draw
 from replan.experiments.tables import Interval, Row, Table, mean_interval, rounded
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from replan.experiments.likelihood import Record
+    from replan.experiments.likelihood import InstanceResult
 
 COUNTS_TOLERANCE = 0.005
 """Of best-of-k computed from published counts, against the published table; covers rounding."""
@@ -38,14 +38,14 @@ DRAWS = 60
 """Posterior draws with which the held-out half is judged."""
 
 
-class BestOf(Config):
+class BestOfRow(Config):
     """A row: success by the number of independent samples."""
 
     name: str
     """The row's name."""
     key: str
     """The key of the counts in the recorded file."""
-    odds: Odds
+    odds: AuthorOdds
     """How likely a simulated attempt is right; chosen so that the simulated curve fits the recorded one."""
     recorded: tuple[tuple[int, float], ...]
     """The published curve: (samples, share of problems solved)."""
@@ -62,7 +62,7 @@ class Dialogue(Config):
     """The domain of the file's lines that are used."""
     engine: str = "gpt-4_chat"
     """The model of the file's lines that are used."""
-    odds: Odds
+    odds: AuthorOdds
     """How likely a simulated attempt is right; the most probable after all records."""
 
 
@@ -73,16 +73,16 @@ class Trials(Config):
     """The row's name."""
     key: str
     """The key of the log in the recorded file."""
-    odds: Odds
+    odds: AuthorOdds
     """How likely a simulated attempt is right; the most probable after all records."""
 
 
 class Pruning(Config):
-    """A row: a depth-first search with and without a critic; the parameters are those of `Tree`."""
+    """A row: a depth-first search with and without a critic; the parameters are those of `CrosswordTree`."""
 
     name: str
     """The row's name."""
-    odds: Odds
+    odds: AuthorOdds
     """The odds that a candidate is right."""
     width: int = Field(ge=1)
     """Candidates per word."""
@@ -99,7 +99,7 @@ class Calibration(Config):
 
     instances: int = Field(ge=1, le=10**6)
     """Problems simulated for each row."""
-    best_of: tuple[BestOf, ...]
+    best_of: tuple[BestOfRow, ...]
     """Rows with independent samples."""
     dialogues: tuple[Dialogue, ...]
     """Rows with feedback."""
@@ -109,14 +109,14 @@ class Calibration(Config):
     """Rows with a tree search."""
 
 
-def best_of(odds: Odds, samples: Sequence[int]) -> dict[int, float]:
+def best_of(odds: AuthorOdds, samples: Sequence[int]) -> dict[int, float]:
     """Return for each number of independent samples the share of problems that at least one of them solves."""
     chances = difficulties(odds.alpha, odds.beta)
     return {count: fmean(1 - (1 - chance) ** count for chance in chances) for count in samples}
 
 
 @dataclass
-class Tree:
+class CrosswordTree:
     """A depth-first search that fills in one word after another, as for a crossword; it cannot check a word."""
 
     chance: float
@@ -196,7 +196,7 @@ def _compared(row: str, what: str, recorded: float, simulated: float, tolerance:
     }
 
 
-def _compare_best_of(row: BestOf, puzzles: Sequence[Mapping[str, int]]) -> Iterator[Row]:
+def _compare_best_of(row: BestOfRow, puzzles: Sequence[Mapping[str, int]]) -> Iterator[Row]:
     simulated = best_of(row.odds, [count for count, _ in row.recorded])
     for count, published in row.recorded:
         share = fmean(
@@ -251,24 +251,24 @@ def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
     return fits, tests
 
 
-def recorded(row: Dialogue | Trials, folder: Path) -> "list[Record]":
+def recorded(row: Dialogue | Trials, folder: Path) -> "list[InstanceResult]":
     """Return the records of a curve. Raises `UsageProblem` if they cannot be read."""
-    from replan.experiments.likelihood import Record  # noqa: PLC0415 - optional
+    from replan.experiments.likelihood import InstanceResult  # noqa: PLC0415 - optional
 
     if isinstance(row, Trials):
         log = _read(folder / "reflexion_alfworld.json")[row.key]
         firsts = log["first_success_trial"]
-        return [Record(log["n_trials"] if first is None else first + 1, first is not None) for first in firsts]
+        return [InstanceResult(log["n_trials"] if first is None else first + 1, first is not None) for first in firsts]
     every = _read(folder / row.file, lambda text: [json.loads(line) for line in text.splitlines()])
     lines = [line for line in every if line["domain"] == row.domain and line["engine"] == row.engine]
     if lines and "solved" in lines[0]:
-        return [Record(line["llm_calls"], bool(line["solved"])) for line in lines]
+        return [InstanceResult(line["llm_calls"], bool(line["solved"])) for line in lines]
     calls: dict[Any, tuple[int, bool]] = {}
     for line in sorted(lines, key=lambda line: int(line["call"])):
         number, solved = calls.get(line["instance_id"], (0, False))
         if not solved:
             calls[line["instance_id"]] = max(number, line["call"]), bool(line["valid"])
-    return [Record(number, solved) for number, solved in calls.values()]
+    return [InstanceResult(number, solved) for number, solved in calls.values()]
 
 
 def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) -> Iterator[Row]:
@@ -282,9 +282,9 @@ def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) 
             yield _compared(row.name, f"{key} {what}", fmean(values), simulated, mean_interval(values))
 
 
-def _searched_tree(row: Pruning, critic: Critic | None, number: int) -> Tree:
+def _searched_tree(row: Pruning, critic: Critic | None, number: int) -> CrosswordTree:
     words, chance = ("pruning", number), difficulties(row.odds.alpha, row.odds.beta)[number * 197 % DIFFICULTIES]
-    tree = Tree(chance, row.width, row.depth, row.nodes, critic, words)
+    tree = CrosswordTree(chance, row.width, row.depth, row.nodes, critic, words)
     tree.search()
     return tree
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from actors.execution.prepare import QUESTIONS, REPLANS
-from actors.files.document import Document
+from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.files.yaml_document import read_document
@@ -117,7 +117,7 @@ class Spending(Config):
     and the experiment ends at the one that is cut short."""
 
 
-class Conclusion(Config):
+class TestedConclusion(Config):
     """A sentence that an experiment tests in each of its worlds: one arm finds more than another."""
 
     name: ArmName
@@ -160,7 +160,7 @@ class Experiment(Config):
     """Whether the bounds of a pipeline with four levels are computed for each simulated model; see `bounds.py`."""
     bound_prices: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.01, 0.02, 0.035)
     """The prices of a call, in successes, for which the bounds have points beside those at the caps."""
-    conclusions: tuple[Conclusion, ...] = ()
+    conclusions: tuple[TestedConclusion, ...] = ()
     """The sentences to test in each world; needs `caps`."""
     mean_of_worlds: bool = False
     """Whether the table `worlds` has the differences at the baseline's mean calls as a mean over all models; these
@@ -285,7 +285,7 @@ def is_about_executions(path: Path) -> bool:
 Model = TypeVar("Model", Experiment, ExecutionExperiment)
 
 
-def load_experiment(path: Path, model: type[Model]) -> tuple[Model, Document]:
+def load_experiment(path: Path, model: type[Model]) -> tuple[Model, ParsedFile]:
     """Return the experiment in a file, and its document. Raises `UsageProblem` with file and line."""
     document = read_document(path)
     try:

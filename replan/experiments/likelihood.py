@@ -18,7 +18,7 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from scipy.special import betainc, betaln  # type: ignore[import-untyped]
 from scipy.stats import chi2, ncx2  # type: ignore[import-untyped]
 
-from actors.simulated.profile import TOLD_MAX, Odds
+from actors.simulated.profile import TOLD_MAX, AuthorOdds
 
 _LOGITS = np.linspace(-30.0, 30.0, 301)
 _LOG_P, _LOG_Q = -np.logaddexp(0.0, -_LOGITS), -np.logaddexp(0.0, _LOGITS)
@@ -37,7 +37,7 @@ Vector = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class InstanceResult:
     """How one instance went."""
 
     calls: int
@@ -84,7 +84,7 @@ def outcome_probabilities(logs: Vector, calls: int) -> tuple[Vector, Vector]:
     return before - survival, survival
 
 
-def log_likelihood(logs: Vector, records: Sequence[Record]) -> float:
+def log_likelihood(logs: Vector, records: Sequence[InstanceResult]) -> float:
     """Return the natural logarithm of the probability of the records."""
     solved, unsolved = outcome_probabilities(logs, max(record.calls for record in records))
     shares = [(solved if record.solved else unsolved)[record.calls - 1] for record in records]
@@ -96,20 +96,20 @@ def log_prior(logs: Vector) -> float:
     return float(-0.5 * (((logs - PRIOR_MEAN) / PRIOR_SD) ** 2).sum())
 
 
-def posterior_mode(records: Sequence[Record]) -> Vector:
+def posterior_mode(records: Sequence[InstanceResult]) -> Vector:
     """Return the logarithms of the parameters that are most probable after the records."""
     return _best(
         lambda logs: log_likelihood(logs, records) + log_prior(logs), (PRIOR_MEAN, np.array([-0.7, 1.5, 2.0, 0.2]))
     )
 
 
-def odds_of(logs: Vector) -> Odds:
+def odds_of(logs: Vector) -> AuthorOdds:
     """Return parameters as a profile has them, with three significant digits."""
     alpha, beta, first, further = (float(f"{value:.3g}") for value in np.exp(logs))
-    return Odds(alpha=alpha, beta=beta, first=first, further=further)
+    return AuthorOdds(alpha=alpha, beta=beta, first=first, further=further)
 
 
-def posterior_draws(records: Sequence[Record], count: int, seed: int, thin: int = THIN) -> Vector:
+def posterior_draws(records: Sequence[InstanceResult], count: int, seed: int, thin: int = THIN) -> Vector:
     """Return draws of the posterior, one per row: every `thin`-th step of a Metropolis chain with its own seed."""
     dice, at = np.random.default_rng(seed), posterior_mode(records)
     value, draws = log_likelihood(at, records) + log_prior(at), []
@@ -123,7 +123,7 @@ def posterior_draws(records: Sequence[Record], count: int, seed: int, thin: int 
     return np.array(draws)
 
 
-def held_out_p(draws: Vector, records: Sequence[Record], seed: int) -> float:
+def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> float:
     """Return how often records that the fitted model makes are as improbable as those that were held out.
 
     Below 0.01 the model is rejected. The probability of a record is the mean over the draws, and each simulated half
@@ -143,19 +143,19 @@ def held_out_p(draws: Vector, records: Sequence[Record], seed: int) -> float:
     return float(np.mean(np.array(sums) <= observed + 1e-9))
 
 
-def halves(records: Sequence[Record]) -> tuple[Sequence[Record], Sequence[Record]]:
+def halves(records: Sequence[InstanceResult]) -> tuple[Sequence[InstanceResult], Sequence[InstanceResult]]:
     """Return every other record, in the order of the file, for the fit, and the rest, which is held out."""
     return records[0::2], records[1::2]
 
 
-def excluded_p(records: Sequence[Record], hypothesis: Hypothesis) -> float:
+def excluded_p(records: Sequence[InstanceResult], hypothesis: Hypothesis) -> float:
     """Return the p value of the likelihood ratio of a hypothesis against the whole model."""
     full = log_likelihood(_mle(records), records)
     less = log_likelihood(hypothesis.logs(_mle(records, hypothesis)), records)
     return float(chi2.sf(max(0.0, 2 * (full - less)), 4 - hypothesis.free))
 
 
-def power(records: Sequence[Record], hypothesis: Hypothesis, level: float = 0.05) -> float:
+def power(records: Sequence[InstanceResult], hypothesis: Hypothesis, level: float = 0.05) -> float:
     """Return the probability that such a curve excludes the hypothesis, were the most probable parameters true."""
     calls = max(record.calls for record in records)
     truth = outcome_probabilities(posterior_mode(records), calls)
@@ -171,7 +171,7 @@ def power(records: Sequence[Record], hypothesis: Hypothesis, level: float = 0.05
     return float(ncx2.sf(chi2.isf(level, degrees), degrees, max(distance, 1e-9)))
 
 
-def _mle(records: Sequence[Record], hypothesis: Hypothesis | None = None) -> Vector:
+def _mle(records: Sequence[InstanceResult], hypothesis: Hypothesis | None = None) -> Vector:
     if hypothesis is None:
         return _best(lambda logs: log_likelihood(logs, records), (PRIOR_MEAN, posterior_mode(records)))
     return _best(lambda free: log_likelihood(hypothesis.logs(free), records), _starts(hypothesis))

@@ -7,8 +7,8 @@ import trio
 
 from actors.run.ending import exhausted
 from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import CUT_SHORT, Store, Trial, trial_from
-from replan.experiments.runner import OnTrial, Progress
+from replan.experiments.results import CUT_SHORT, ResultsFolder, Trial, trial_from
+from replan.experiments.runner import ExperimentProgress, OnTrial
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from runtime.core.errors import RunExists, UsageProblem
@@ -20,14 +20,14 @@ RUNS = "runs"
 
 
 async def run_live(
-    prepared: PreparedExperiment, store: Store, on_trial: OnTrial, environment: Mapping[str, str]
+    prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial, environment: Mapping[str, str]
 ) -> list[Trial]:
     """Run the trials that have no result yet, and continue interrupted ones; return all, in their order.
 
     Raises:
         UsageProblem: the provider refuses the calls of a trial, as it would those of the others.
     """
-    progress = Progress(prepared, store, on_trial)
+    progress = ExperimentProgress(prepared, store, on_trial)
     open_trials, results = _OpenTrials(progress), progress.trials
     home = {**environment, "REPLAN_HOME": str(store.folder / RUNS)}
     async with (
@@ -47,7 +47,7 @@ async def run_live(
 class _OpenTrials:
     """Concurrent trials, whose results are written in the order of the trials."""
 
-    progress: Progress
+    progress: ExperimentProgress
     """The results that are written."""
     waiting: dict[int, Trial] = field(default_factory=dict)
     """Finished trials that wait for an earlier one, by position."""

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from actors.config.loader import load_policy
-from actors.config.model_spec import Simulated, parse_model_spec
-from actors.files.document import Document
+from actors.config.model_spec import SimulatedSpec, parse_model_spec
+from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
@@ -16,17 +16,17 @@ from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepa
 from actors.policy.table import Policy
 from actors.run.kind import Setup
 from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
-from actors.simulated.profile import Profile, load_profile
+from actors.simulated.profile import AuthorProfile, load_profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World
 from actors.values.format import title_of
 from replan.experiments.definition import Arm, Experiment, Pipeline, load_experiment
-from replan.experiments.problems import Problem, read_problems
+from replan.experiments.problems import ExperimentProblem, read_problems
 from replan.experiments.results import Header, Trial, trial_from
 from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 from replan.setup.version import release
 from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
@@ -43,7 +43,7 @@ class PreparedArm:
     """Its definition."""
     request: RunRequest
     """The request for its runs; the problem in it is replaced for each trial."""
-    profile: Profile | None
+    profile: AuthorProfile | None
     """The profile of the simulated author; None for a real model."""
     registry: Registry
     """The guards and generators that workflows may name."""
@@ -71,11 +71,11 @@ class PreparedArm:
         """The limit of the calls of one trial."""
         return self.request.limits.calls
 
-    def request_for(self, problem: Problem) -> RunRequest:
+    def request_for(self, problem: ExperimentProblem) -> RunRequest:
         """Return the request for the run of a trial with a real model."""
         return replace(self.request, problem=problem.text, title=title_of(problem.text))
 
-    def lab_trial(self, problem: Problem, seed: int) -> Trial:
+    def lab_trial(self, problem: ExperimentProblem, seed: int) -> Trial:
         """Simulate a trial, and return its result."""
         assert self.profile is not None
         run = simulate_run(self.lab_setup, problem.text, seed)
@@ -88,7 +88,7 @@ class PreparedExperiment:
 
     experiment: Experiment
     """Its definition."""
-    problems: list[Problem]
+    problems: list[ExperimentProblem]
     """Its problems."""
     arms: list[PreparedArm]
     """Its arms."""
@@ -96,7 +96,7 @@ class PreparedExperiment:
     """Lines for the user: one for each problem that was left out, and those about the workflows of arms."""
 
     @cached_property
-    def trials(self) -> list[tuple[PreparedArm, Problem, int]]:
+    def trials(self) -> list[tuple[PreparedArm, ExperimentProblem, int]]:
         """The trials (arm, problem, seed) in their order: by seed, then by problem, then by arm."""
         return [
             (arm, problem, seed) for seed in self.experiment.seeds.all for problem in self.problems for arm in self.arms
@@ -149,7 +149,7 @@ class Installation:
     now: float
     """The current time, in UTC seconds."""
 
-    def setup(self, choice: Choice, profile: Profile | None) -> Setup:
+    def setup(self, choice: ModelChoice, profile: AuthorProfile | None) -> Setup:
         """Return what runs with a model are prepared with; a profile need not be a shipped one."""
         if profile is not None:
             return Setup(choice.text, profile.price, self.registry, self.root, self.environment, self.now)
@@ -197,20 +197,20 @@ def _text(problem: UsageProblem) -> str:
 
 
 def _model(
-    model: str, number: int, document: Document, installation: Installation, own: Path
-) -> tuple[Choice, Profile | None]:
+    model: str, number: int, document: ParsedFile, installation: Installation, own: Path
+) -> tuple[ModelChoice, AuthorProfile | None]:
     """Return the model with this number, and its profile if it is simulated. Raises `UsageProblem` with its line."""
     try:
         spec = parse_model_spec(model, place="")
-        if isinstance(spec, Simulated):
-            return Choice(model, spec), load_profile(spec.profile, installation.root, place="", own=own)
+        if isinstance(spec, SimulatedSpec):
+            return ModelChoice(model, spec), load_profile(spec.profile, installation.root, place="", own=own)
         check_model(spec, installation.environment)
     except UsageProblem as problem:
         raise document.problem(_text(problem), ("models", number), problem.hint) from None
-    return Choice(model, spec), None
+    return ModelChoice(model, spec), None
 
 
-def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
+def _check_search(arm: Arm, experiment: Experiment, document: ParsedFile) -> None:
     try:
         if arm.search is not None:
             read_search(arm.search)
@@ -225,8 +225,8 @@ def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
 def _prepared_arm(
     arm: Arm,
     experiment: Experiment,
-    problem: Problem,
-    model: tuple[Choice, Profile | None],
+    problem: ExperimentProblem,
+    model: tuple[ModelChoice, AuthorProfile | None],
     *,
     where: tuple[Installation, Path],
 ) -> PreparedArm:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from actors.files.document import Document
+from actors.files.document import ParsedFile
 from actors.planning.prepare import check_problem
 from runtime.core.errors import UsageProblem
 
@@ -17,7 +17,7 @@ _SKIP = "--skip-broken leaves it out"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ExperimentProblem:
     """A problem that the arms of an experiment are tried on."""
 
     name: str
@@ -29,14 +29,14 @@ class Problem:
 
 
 def read_problems(
-    names: tuple[str, ...], document: Document, *, skip_broken: bool = False
-) -> tuple[list[Problem], list[str]]:
+    names: tuple[str, ...], document: ParsedFile, *, skip_broken: bool = False
+) -> tuple[list[ExperimentProblem], list[str]]:
     """Return the problems in the files and folders of these names, and a notice for each that was left out.
 
     Raises:
         UsageProblem: a problem cannot be read or is invalid, with its line; two have the same name; there is none.
     """
-    folder, problems, notices = Path(document.source).parent, dict[str, Problem](), list[str]()
+    folder, problems, notices = Path(document.source).parent, dict[str, ExperimentProblem](), list[str]()
     for number, name in enumerate(names):
         path = folder / name
         if not path.exists():
@@ -55,7 +55,7 @@ def read_problems(
     return list(problems.values()), notices
 
 
-def _problems(path: Path) -> Iterator[tuple[str, Problem | UsageProblem]]:
+def _problems(path: Path) -> Iterator[tuple[str, ExperimentProblem | UsageProblem]]:
     """Yield (place, problem) for each problem of a file or folder; an error stands for an invalid problem."""
     if path.is_dir():
         for inner in sorted(path.iterdir()):
@@ -68,14 +68,14 @@ def _problems(path: Path) -> Iterator[tuple[str, Problem | UsageProblem]]:
         yield str(path), UsageProblem(f"cannot be read: {error}")
         return
     if path.suffix != ".jsonl":
-        yield str(path), _checked(Problem(path.stem, text))
+        yield str(path), _checked(ExperimentProblem(path.stem, text))
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             yield f"{path}:{number}", _parse_line(line, number)
 
 
-def _parse_line(line: str, number: int) -> Problem | UsageProblem:
+def _parse_line(line: str, number: int) -> ExperimentProblem | UsageProblem:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -85,14 +85,16 @@ def _parse_line(line: str, number: int) -> Problem | UsageProblem:
     text = _first(value, _TEXT)
     if not isinstance(text, str):
         return UsageProblem("this line has no text", hint=f"give it as {' or '.join(_TEXT)}")
-    return _checked(Problem(str(_first(value, _ID) or f"line_{number}"), text, str(_first(value, _CATEGORY) or "")))
+    return _checked(
+        ExperimentProblem(str(_first(value, _ID) or f"line_{number}"), text, str(_first(value, _CATEGORY) or ""))
+    )
 
 
 def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     return next((value[key] for key in keys if key in value), None)
 
 
-def _checked(problem: Problem) -> Problem | UsageProblem:
+def _checked(problem: ExperimentProblem) -> ExperimentProblem | UsageProblem:
     try:
         check_problem(problem.text)
     except UsageProblem as error:

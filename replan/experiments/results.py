@@ -13,12 +13,12 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, ValidationError
 
-from actors.planning.events import ArtifactProduced, Outcome, PlanningEvent
+from actors.planning.events import ArtifactProduced, PlanningEvent, PlanningOutcome
 from actors.planning.state import PlanningState, State
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ids import step_of
 from actors.simulated.world import World, strategy_for
-from replan.experiments.problems import Problem
+from replan.experiments.problems import ExperimentProblem
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 from runtime.models.replies import Parsed
@@ -121,12 +121,16 @@ class ExecutionTrial(Value):
 
 
 def trial_from(
-    arm: str, problem: Problem, seed: int, run: tuple[PlanningState, Iterable[PlanningEvent]], world: World | None
+    arm: str,
+    problem: ExperimentProblem,
+    seed: int,
+    run: tuple[PlanningState, Iterable[PlanningEvent]],
+    world: World | None,
 ) -> Trial:
     """Return the metrics of a planning run, its last state and events; `world` is None with a real model."""
     state, events = run
     assert isinstance(state, State), "a trial is of a run that has begun"
-    passed = state.end is not None and state.end.outcome is Outcome.SUCCESS
+    passed = state.end is not None and state.end.outcome is PlanningOutcome.SUCCESS
     plan = _accepted(state, "plan")
     decided = [(node.step, node.decision) for node in state.nodes.values() if node.decision is not None]
     distance, used = state.config.graph.distance, state.run.ledger.committed
@@ -260,7 +264,7 @@ def _complete_lines(data: bytes) -> list[bytes]:
     return data[: data.rfind(b"\n") + 1].splitlines()
 
 
-class Store:
+class ResultsFolder:
     """The folder that an experiment writes its results to."""
 
     def __init__(self, folder: Path, header: Header) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from actors.planning.prepare import RunRequest
 from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import Store, Trial
+from replan.experiments.results import ResultsFolder, Trial
 from replan.setup.gc_tuning import tune
 from runtime.core.ledger import MICRO, micro_limit
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Simulated(Protocol[T_co]):
+class SimulatedExperiment(Protocol[T_co]):
     """An experiment of any kind whose trials are simulated."""
 
     @property
@@ -34,11 +34,11 @@ class Simulated(Protocol[T_co]):
         """Simulate the trial at a position, and return its result."""
 
 
-_experiment: Simulated[Any] | None = None
+_experiment: SimulatedExperiment[Any] | None = None
 """The experiment of a worker process, set when the process starts."""
 
 
-def _begin_worker(experiment: Simulated[Any]) -> None:
+def _begin_worker(experiment: SimulatedExperiment[Any]) -> None:
     global _experiment  # noqa: PLW0603 -- the initializer of a pool's process has no other way to pass a value on
     _experiment = experiment
     tune()
@@ -49,7 +49,7 @@ def _run_in_worker(position: int) -> Any:
     return _experiment.run_trial(position)
 
 
-def simulated_trials(experiment: Simulated[T], first: int = 0, jobs: int | None = None) -> Iterator[T]:
+def simulated_trials(experiment: SimulatedExperiment[T], first: int = 0, jobs: int | None = None) -> Iterator[T]:
     """Run the trials from a position on in `jobs` processes (default: one per core); yield them in their order."""
     positions, jobs = range(first, len(experiment.trials)), jobs or len(os.sched_getaffinity(0))
     if jobs == 1 or len(positions) <= CHUNK:
@@ -64,7 +64,7 @@ def simulated_trials(experiment: Simulated[T], first: int = 0, jobs: int | None 
             pool.shutdown(cancel_futures=True)
 
 
-def run_all(experiment: Simulated[T], on_trial: OnTrial, jobs: int | None = None) -> list[T]:
+def run_all(experiment: SimulatedExperiment[T], on_trial: OnTrial, jobs: int | None = None) -> list[T]:
     """Run all trials of an experiment that keeps no results; return them in their order."""
     trials: list[T] = []
     on_trial(0, len(experiment.trials))
@@ -75,10 +75,10 @@ def run_all(experiment: Simulated[T], on_trial: OnTrial, jobs: int | None = None
 
 
 def run_simulated(
-    prepared: PreparedExperiment, store: Store, on_trial: OnTrial, jobs: int | None = None
+    prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial, jobs: int | None = None
 ) -> list[Trial]:
     """Run the trials without a result, in `jobs` processes (default: one per core); return all, in their order."""
-    progress = Progress(prepared, store, on_trial)
+    progress = ExperimentProgress(prepared, store, on_trial)
     for trial in simulated_trials(prepared, len(progress.trials), jobs):
         if not progress.allows(len(progress.trials)):
             break
@@ -86,13 +86,13 @@ def run_simulated(
     return progress.trials
 
 
-class Progress:
+class ExperimentProgress:
     """The trials of an experiment so far, written in their order, and what they have used of its budget.
 
     They are counted in their order, not as they end, so an experiment always ends at the same trial.
     """
 
-    def __init__(self, prepared: PreparedExperiment, store: Store, on_trial: OnTrial) -> None:
+    def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:
         self.prepared, self._store, self._on_trial = prepared, store, on_trial
         self.trials = store.begin((arm.name, problem.name, seed) for arm, problem, seed in prepared.trials)
         self._calls = sum(trial.calls for trial in self.trials)

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from actors.config.model_spec import Simulated
+from actors.config.model_spec import SimulatedSpec
 from actors.config.step_guards import guard_for, guards_of
 from actors.config.workflow import FREE_GENERATORS
 from actors.guards.built_in import BUILT_IN
@@ -40,7 +40,7 @@ from actors.run.tools import Begun, ToolRequested
 from actors.run.waits import WaitRequested
 from actors.simulated.author import address, answer_in, person_answer
 from actors.simulated.plans import judged_part
-from actors.simulated.profile import Profile
+from actors.simulated.profile import AuthorProfile
 from actors.simulated.verdict_filter import VerdictFilter, scored
 from actors.simulated.world import World, read_views
 from actors.values.artifacts import Artifact, Context
@@ -174,7 +174,7 @@ class LabSetup:
     """The configuration that the run pins."""
     limits: Limits
     """The limits of each run; the calls are those that the experiment allows one trial."""
-    profile: Profile
+    profile: AuthorProfile
     """The profile of the simulated author."""
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that the workflow may name."""
@@ -230,7 +230,7 @@ class LabSetup:
 def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
     """Simulate a planning run until it ends or waits for a person; return its last state and all events."""
     world = World(setup.profile, seed, problem)
-    worker = _Planner(setup, world, setup.guards(seed), address(Simulated(setup.profile.name, seed)))
+    worker = _Planner(setup, world, setup.guards(seed), address(SimulatedSpec(setup.profile.name, seed)))
     first = RunStarted(at=START, run="lab", specification=problem, pinned=setup.pinned_text, limits=setup.limits)
     simulation = simulate(PLANNING, worker, first)
     return simulation.state, simulation.events

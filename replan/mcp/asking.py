@@ -15,7 +15,7 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 
 from actors.run.open_question import question_parts
 from actors.values.answers import ANSWER_MAX, expected_answer, kind_of, options_of
-from replan.mcp.calls import Call
+from replan.mcp.calls import ToolCall
 from replan.runs.shown import ShownRun
 from replan.service.arguments import Wait
 from replan.service.messages import answer_question
@@ -96,7 +96,7 @@ STEP_SECONDS = 10.0
 """How often a client is told that its call still waits for its user."""
 
 
-async def wait(call: Call, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
+async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
     """Return a run once it rests, or as it is after some seconds; ask its questions where the client can."""
     waits = call.desk.waits
     if waits.full(call.who.client):
@@ -116,7 +116,7 @@ async def wait(call: Call, wanted: Wait) -> Mapping[str, Any] | InputRequiredRes
                 return state_of(shown, await open_questions(call.request(), wanted.id))
 
 
-async def _rested(call: Call, run: str, end: float) -> ShownRun:
+async def _rested(call: ToolCall, run: str, end: float) -> ShownRun:
     async def report(shown: ShownRun) -> None:
         text = f"{shown.status}, {shown.result.calls} model calls"
         await call.progress(float(shown.row.last_seq), text)
@@ -134,7 +134,7 @@ def _round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> In
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 
 
-async def _take_forms(call: Call, run: str) -> dict[str, str]:
+async def _take_forms(call: ToolCall, run: str) -> dict[str, str]:
     """Post the answers that came back, of the questions that were asked.
 
     Return the questions that are not answered by them, each with what does not fit; an empty text where the user has
@@ -160,7 +160,7 @@ async def _take_forms(call: Call, run: str) -> dict[str, str]:
     return told
 
 
-async def _ask(call: Call, question: Mapping[str, Any]) -> bool:
+async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
     """Ask an older client's user; return False where there is no answer, so that the question stays open."""
     trouble = ""
     for _ in range(TRIES_MAX):
@@ -180,7 +180,7 @@ async def _ask(call: Call, question: Mapping[str, Any]) -> bool:
     return False
 
 
-async def _shown(call: Call, question: Mapping[str, Any], trouble: str) -> Any:
+async def _shown(call: ToolCall, question: Mapping[str, Any], trouble: str) -> Any:
     """Show a form, and return what came back; None once the question was answered elsewhere, or after a while."""
     filled = None
     with trio.move_on_after(FORM_SECONDS):
@@ -194,7 +194,7 @@ async def _shown(call: Call, question: Mapping[str, Any], trouble: str) -> Any:
     return filled
 
 
-async def _until_closed(call: Call, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
+async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
     """Cancel once a question is not open any more, or the server stops; meanwhile tell the client that it waits."""
     count = 0
     while not call.desk.stop.is_set():
@@ -211,6 +211,6 @@ async def _until_closed(call: Call, question: Mapping[str, Any], scope: trio.Can
     scope.cancel()
 
 
-async def _is_closed(call: Call, question: Mapping[str, Any]) -> bool:
+async def _is_closed(call: ToolCall, question: Mapping[str, Any]) -> bool:
     open_ids = {each["id"] for each in await open_questions(call.request(), str(question["run_id"]))}
     return question["id"] not in open_ids

@@ -26,7 +26,7 @@ class Desk(Service):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """One call of a tool."""
 
     desk: Desk

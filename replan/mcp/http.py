@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from replan.mcp.calls import Desk
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
-from replan.web.guarding import START_BODY_MAX, Guard
+from replan.web.guarding import START_BODY_MAX, RequestGuard
 from replan.web.requests import as_http
 from replan.web.server import loopback_names
 
@@ -37,7 +37,9 @@ async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[
         server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
     )
     async with manager.run():
-        yield Guard(_Gate(desk, AuthContextMiddleware(manager.handle_request)), loopback_names(port), frozenset({PATH}))
+        yield RequestGuard(
+            _Gate(desk, AuthContextMiddleware(manager.handle_request)), loopback_names(port), frozenset({PATH})
+        )
 
 
 class _Gate:

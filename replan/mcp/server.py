@@ -28,11 +28,11 @@ from pydantic import ValidationError
 
 from actors.files.suggestions import nearest
 from replan.mcp.asking import wait
-from replan.mcp.calls import Call, Desk, caller_of
+from replan.mcp.calls import Desk, ToolCall, caller_of
 from replan.mcp.resources import JSON, RESOURCES, TEMPLATES, read_resource
-from replan.service.bodies import Started
+from replan.service.bodies import StartedBody
 from replan.service.messages import hashed_key
-from replan.service.operations import OPERATIONS, Operation, Tool
+from replan.service.operations import OPERATIONS, McpOperation, Operation
 from replan.service.requests import MCP, encoded, in_terms, wrong_value
 from replan.setup.command_name import program
 from replan.setup.version import release
@@ -45,7 +45,7 @@ ANSWER_BYTES_MAX = 1024 * 1024
 
 
 async def answered(
-    operation: Operation, tool: Tool, call: Call, arguments: Mapping[str, Any]
+    operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]
 ) -> CallToolResult | InputRequiredResult:
     """Carry a call out. What is wrong with it is its answer, as an error; a bug is one line, and the log has it."""
     try:
@@ -62,10 +62,10 @@ async def answered(
         return failed("internal error; the log has the details")
 
 
-async def _carried_out(operation: Operation, call: Call, wanted: Any) -> Mapping[str, Any] | InputRequiredResult:
+async def _carried_out(operation: Operation, call: ToolCall, wanted: Any) -> Mapping[str, Any] | InputRequiredResult:
     if operation.function is None:
         return await wait(call, wanted)
-    starts, run, key = operation.gives is Started, getattr(wanted, "id", None) or "", ""
+    starts, run, key = operation.gives is StartedBody, getattr(wanted, "id", None) or "", ""
     if (sent_key := getattr(wanted, "idempotency_key", None)) is not None:
         action = f"mcp {operation.name}" if starts else f"mcp {operation.name} {run}"
         key = hashed_key(sent_key, call.who, action, place="idempotency_key")
@@ -74,7 +74,7 @@ async def _carried_out(operation: Operation, call: Call, wanted: Any) -> Mapping
     return {**value, "next": "call `wait`"} if starts else value
 
 
-def checked(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+def checked(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
     """Return the arguments of a call. Raises `UsageProblem`, whose place is the key."""
     try:
         return tool.takes.model_validate(dict(arguments))
@@ -96,7 +96,7 @@ def failed(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
-def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, Tool]]:
+def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperation]]:
     """Return the tools of a server by name, each with its operation."""
     return {
         operation.mcp.name: (operation, operation.mcp)
@@ -105,7 +105,7 @@ def offered(*, allow_execute: bool) -> Mapping[str, tuple[Operation, Tool]]:
     }
 
 
-def listed(operation: Operation, tool: Tool) -> ListedTool:
+def listed(operation: Operation, tool: McpOperation) -> ListedTool:
     """Return a tool as clients list it. The annotations are hints; the scope is what counts."""
     gives = operation.gives
     assert not isinstance(gives, str), "a tool returns an object"
@@ -147,7 +147,7 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
         if found is None:
             hint = nearest(params.name[:100], tools, kind="tools")
             return failed(f"there is no tool {params.name[:100]!r} ({hint})")
-        call = Call(desk, caller_of(context), context, params.input_responses, params.request_state)
+        call = ToolCall(desk, caller_of(context), context, params.input_responses, params.request_state)
         return await answered(*found, call, params.arguments or {})
 
     async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:

@@ -16,7 +16,7 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from runtime.logs import log
-from runtime.process.group import Lines
+from runtime.process.group import StreamLines
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 """The longest message, in bytes: longer than any that the tools take."""
@@ -25,8 +25,8 @@ LINE_BYTES_MAX = 4 * 1024 * 1024
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve the client on standard input and output until it closes its end, or this is cancelled."""
     async with _wires() as (incoming, outgoing):
-        lines = Lines(incoming, line_bytes_max=LINE_BYTES_MAX)
-        files = cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", Writer(outgoing))
+        lines = StreamLines(incoming, line_bytes_max=LINE_BYTES_MAX)
+        files = cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", TextWriter(outgoing))
         async with stdio_server(*files) as (read, write):
             await server.run(read, write, server.create_initialization_options())
         if lines.too_long:
@@ -50,7 +50,7 @@ async def _wires() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendS
             await outgoing.aclose()
 
 
-class Writer:
+class TextWriter:
     """A stream that takes text, as the transport writes it."""
 
     def __init__(self, stream: trio.abc.SendStream) -> None:

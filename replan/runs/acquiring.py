@@ -13,7 +13,7 @@ from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
-from replan.setup.settings import Choice, UserConfig, choose_model, read_user_config
+from replan.setup.settings import ModelChoice, UserConfig, choose_model, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 
@@ -26,7 +26,7 @@ class PreparedToAcquire:
 
     request: PreparedAcquisition
     """What the run starts with: the goal, its profile and its limits."""
-    choice: Choice
+    choice: ModelChoice
     """The model, and who chose it."""
     environment: Mapping[str, str]
     """The environment that names keys and servers."""

@@ -17,7 +17,7 @@ from runtime.process.identity import is_dead
 
 if TYPE_CHECKING:
     from replan.runs.engine import Engine
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Deleted:
@@ -84,7 +84,7 @@ class Chosen:
     """Runs that would be archived, but for a reason."""
 
 
-async def choose(reader: "Reading", wish: Retention, size_of: Callable[[str], int]) -> Chosen:
+async def choose(reader: "RunReader", wish: Retention, size_of: Callable[[str], int]) -> Chosen:
     """Choose the runs to archive; `size_of` returns a run's bytes. Nothing is changed.
 
     Only runs that nobody drives are chosen, and only if they and the runs of their steps have finished.

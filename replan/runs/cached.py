@@ -9,7 +9,7 @@ import trio
 
 from actors.run.views import Near
 from replan.runs.loaded import AnyKind, Loaded
-from replan.runs.reader import Reading
+from replan.runs.reader import RunReader
 from runtime.core.events import Record
 from runtime.journal.port import Readable
 
@@ -53,7 +53,7 @@ class _Kept:
         return _Kept(self.created, Loaded(loaded.kind, state, [*loaded.records, *new]), marks)
 
 
-class CachedReader(Reading):
+class CachedReader(RunReader):
     """Reads the runs of a journal, and keeps those that were read lately."""
 
     def __init__(self, journal: Readable[Any], kinds: "Kinds", *, records_max: int = RECORDS_MAX) -> None:
@@ -63,7 +63,7 @@ class CachedReader(Reading):
         self._views: OrderedDict[str, tuple[Any, str, RunResult]] = OrderedDict()
 
     async def read(self, run: str) -> Loaded:
-        """Return a run as `Reading.read` does; the records that were read before are not read again."""
+        """Return a run as `RunReader.read` does; the records that were read before are not read again."""
         return (await self._read(run)).loaded
 
     async def marked(self, run: str) -> tuple[Loaded, Near[Any]]:
@@ -82,7 +82,7 @@ class CachedReader(Reading):
         return kept.loaded, shown
 
     def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return what a run in a state has come to, as `Reading.view` does; the same object until that changes."""
+        """Return what a run in a state has come to, as `RunReader.view` does; the same object until that changes."""
         if with_inbox is not None and with_inbox is not state:
             return super().view(run, kind, state, status, with_inbox)
         known = self._views.get(run)

@@ -26,7 +26,7 @@ from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
-from replan.runs.reader import Reading
+from replan.runs.reader import RunReader
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, status_at_rest
 from replan.setup.data_files import data_root
@@ -55,7 +55,7 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True)
-class Engine(Reading):
+class Engine(RunReader):
     """Everything that driving the runs of one journal needs."""
 
     journal: Journal[Any]
@@ -94,7 +94,7 @@ class Engine(Reading):
     """What reads runs for a server, which keeps those that were read lately; None reads each one anew."""
 
     async def read(self, run: str) -> Loaded:
-        """Return a run's kind, state and records. Raises as `Reading.read` does."""
+        """Return a run's kind, state and records. Raises as `RunReader.read` does."""
         return await (super().read(run) if self.cache is None else self.cache.read(run))
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from actors.config.model_spec import Rules, Simulated, is_deterministic
+from actors.config.model_spec import RulesSpec, SimulatedSpec, is_deterministic
 from actors.execution.prepare import CALLS, OUTPUT_TOKENS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
@@ -26,13 +26,13 @@ from replan.runs.prepare import setup_for
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import Home, locate_home
-from replan.setup.settings import Choice, UserConfig, choose_model, read_user_config
+from replan.setup.settings import ModelChoice, UserConfig, choose_model, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import BYTES_MAX, Parsed, read_reply
 
 if TYPE_CHECKING:
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,10 @@ def read_plan_file(name: str) -> PlanToExecute:
         raise UsageProblem(f"not UTF-8 (byte {error.start})", place=name, hint="save it as UTF-8") from None
 
 
-async def plan_of_run(reader: "Reading", run: str) -> PlanToExecute:
+async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
     """Return the proved plan of a planning run, by its id in full.
 
-    Raises `UsageProblem` for a run that has none, and as `Reading.read` does.
+    Raises `UsageProblem` for a run that has none, and as `RunReader.read` does.
     """
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 
@@ -155,7 +155,7 @@ class PreparedToExecute:
 
     request: PreparedExecution
     """What the run starts with."""
-    choice: Choice
+    choice: ModelChoice
     """The model, and who chose it."""
     environment: Mapping[str, str]
     """The environment that names keys and servers."""
@@ -313,7 +313,7 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
     return f"{needed}, which this plan neither holds at its start nor makes; name another model"
 
 
-def _rules() -> tables.Rules:
+def _rules() -> tables.RulesTables:
     return build_rules(load_templates(data_root() / "configs" / "templates"))
 
 
@@ -356,11 +356,11 @@ def _check(options: ExecutionOptions) -> None:
         raise UsageProblem(f"must be a whole number of at least 1, not {options.r_max!r}", place="r_max")
 
 
-def _check_writer(source: PlanToExecute, tools: ToolSet, choice: Choice) -> None:
+def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) -> None:
     """Refuse a plan whose files no model can write: the models in this process write plans alone."""
     draft, _ = read_draft(dict(source.plan))
     named = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in named if isinstance(tools.generators.get(name), ModelUse))
-    if written and isinstance(choice.spec, Rules | Simulated):
+    if written and isinstance(choice.spec, RulesSpec | SimulatedSpec):
         cause = f"the model {choice.text!r} writes plans and no files, as the generator {written[0]!r} needs"
         raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")

@@ -12,10 +12,12 @@ from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageP
 from runtime.journal.port import RunFilter
 
 if TYPE_CHECKING:
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 
-async def family_of(reader: "Reading", run: str, known: Container[str], above: Container[str]) -> dict[str, str | None]:
+async def family_of(
+    reader: "RunReader", run: str, known: Container[str], above: Container[str]
+) -> dict[str, str | None]:
     """Return a run and the runs of its steps, however far down, each with the run that it is a step of.
 
     `known` are the ids of all runs, `above` those of them that may have steps which are runs; only these are read. The
@@ -36,7 +38,7 @@ def runs_above(known: Iterable[str]) -> frozenset[str]:
     return frozenset(name.rpartition(".")[0] for name in known if is_child(name))
 
 
-async def _children(reader: "Reading", run: str) -> Sequence[str]:
+async def _children(reader: "RunReader", run: str) -> Sequence[str]:
     try:
         loaded = await reader.read(run)
     except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
@@ -44,7 +46,7 @@ async def _children(reader: "Reading", run: str) -> Sequence[str]:
     return loaded.kind.children(loaded.state) if loaded.started else ()
 
 
-async def top_of(engine: "Reading", run: str) -> str:
+async def top_of(engine: "RunReader", run: str) -> str:
     """Return the run that a run is a step of, however far up, or the run itself where a person has started it.
 
     The records of the runs above decide, and not the id, which a program may choose freely. Raises `JournalDamaged` for
@@ -62,7 +64,7 @@ async def top_of(engine: "Reading", run: str) -> str:
     return top
 
 
-async def check_own(engine: "Reading", run: str, way: str) -> None:
+async def check_own(engine: "RunReader", run: str, way: str) -> None:
     """Check that a run is no step of another, which alone goes on with it.
 
     `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and as
@@ -91,7 +93,7 @@ class LinkedRun(NamedTuple):
     """How it ended; empty until it has finished."""
 
 
-async def made_from(reader: "Reading", run: str) -> list[LinkedRun]:
+async def made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
     """Return the runs that were made from a run, the newest first, `LINKED_MAX` at most.
 
     Only rows whose title names the run are read; a run that cannot be read is left out.

@@ -23,7 +23,7 @@ from runtime.drive.options import Ending, Stop
 from runtime.host.call_slots import SharedSlots
 from runtime.host.hook import Hook
 from runtime.host.host import Host
-from runtime.host.notices import Changed, Report, Trouble
+from runtime.host.notices import Changed, OutsideTrouble, Report
 from runtime.process.identity import identity, is_dead
 
 
@@ -62,7 +62,7 @@ async def host(
     """
     formats, problems = engine.kinds.formats()
     for problem in problems:
-        report(Trouble("", f"{problem}; its runs are left alone"))
+        report(OutsideTrouble("", f"{problem}; its runs are left alone"))
     async with AsyncExitStack() as stack, trio.open_nursery() as hooks, trio.open_nursery() as nursery:
         slots = SharedSlots(engine.journal, identity(), engine.calls_total)
         driving = replace(engine, models=Shared(stack), limiter=engine.limiter.sharing(slots.slot))
@@ -84,7 +84,7 @@ async def host(
         try:
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
-            report(Trouble("", f"{problem}; nothing wakes this host, so it polls"))
+            report(OutsideTrouble("", f"{problem}; nothing wakes this host, so it polls"))
         for name, webhook in engine.webhooks.items():
             await nursery.start(Sender(engine.journal, name, webhook, engine.environment).run)
         await serving.serve()
@@ -106,7 +106,7 @@ class _Drive:
         notifier, is_driving, edits = Notifier(self._engine.hook, self._hooks, title), False, list[str]()
 
         def notice(text: str) -> None:
-            self._report(Trouble(run, text))
+            self._report(OutsideTrouble(run, text))
 
         def on_record(record: Record[Any], _: Any) -> None:
             nonlocal is_driving

@@ -24,7 +24,7 @@ from runtime.journal.head import check_here, place_moved_to
 from runtime.journal.port import Journal, Posted, RunRow
 
 if TYPE_CHECKING:
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 
 CLOSED_BY_PEOPLE = (Status.ANSWERED, Status.DECLINED)
@@ -192,17 +192,17 @@ class Asked:
     """Whether there are more questions than were asked for."""
 
 
-async def questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
+async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
     """Return the open questions of a run as plain data, in the order of `in_order`.
 
-    Raises as `Reading.read` does, and `RunMoved`.
+    Raises as `RunReader.read` does, and `RunMoved`.
     """
     row = await reader.journal.row(run)
     check_here(run, row.owner)
     return await _questions_at(reader, row)
 
 
-async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None = None) -> Asked:
+async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> Asked:
     """Return the open questions of all runs that have not finished, at most `limit`, without the first `begin`.
 
     They come in the order of `in_order`. A run whose questions cannot be read does not hide those of the others.
@@ -225,7 +225,7 @@ async def all_questions(reader: "Reading", *, begin: int = 0, limit: int | None 
     return Asked(tuple(questions[begin:end]), tuple(problems), titles, more=end < len(questions))
 
 
-async def _questions_at(reader: "Reading", row: RunRow) -> list[dict[str, Any]]:
+async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]]:
     """Return the open questions that the row of a run has; where a message lies in its inbox, the run is read."""
     asks = row.asks
     if row.unread:

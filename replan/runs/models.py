@@ -11,10 +11,10 @@ import trio
 from actors.config.model_spec import (
     ModelSpec,
     Named,
-    Replay,
-    Rules,
+    ReplaySpec,
+    RulesSpec,
     Scripted,
-    Simulated,
+    SimulatedSpec,
     near_built_in,
     parse_model_spec,
 )
@@ -48,7 +48,7 @@ async def open_model(
     spec = parse_model_spec(text)
     check_model(spec, environment)
     match spec:
-        case Rules():
+        case RulesSpec():
             from actors.rules.model import RulesModel  # noqa: PLC0415 - not needed by real models
             from actors.rules.template_files import load_templates  # noqa: PLC0415 - as below
 
@@ -57,7 +57,7 @@ async def open_model(
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
             yield ScriptedModel.from_file(path, clock=clock, used=used)
-        case Replay(run):
+        case ReplaySpec(run):
             from runtime.models.scripted import ReplayModel  # noqa: PLC0415
 
             yield ReplayModel(await recorded(journal, run), name=text)
@@ -67,7 +67,7 @@ async def open_model(
             key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL")
             async with open_openai(name, api_key=key, base_url=url, clock=clock) as model:
                 yield model
-        case Simulated(profile, seed):
+        case SimulatedSpec(profile, seed):
             from actors.simulated.author import SimulatedModel  # noqa: PLC0415
             from actors.simulated.profile import load_profile  # noqa: PLC0415
 
@@ -85,7 +85,7 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 def is_stateless(text: str) -> bool:
     """Tell whether a model keeps no state of a run, so that one serves all runs."""
-    return isinstance(parse_model_spec(text), Named | Rules)
+    return isinstance(parse_model_spec(text), Named | RulesSpec)
 
 
 class Shared:
@@ -117,7 +117,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
             ScriptedModel.from_file(path)
-        case Simulated(profile):
+        case SimulatedSpec(profile):
             from actors.simulated.profile import load_profile  # noqa: PLC0415
 
             load_profile(profile, data_root())

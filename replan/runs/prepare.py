@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.config.model_spec import Named, Simulated
+from actors.config.model_spec import Named, SimulatedSpec
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
@@ -12,7 +12,7 @@ from actors.values.attachments import Attachment
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
-from replan.setup.settings import Choice, UserConfig, choose_model, price_of, read_user_config
+from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_of, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Price
 from runtime.models.base_url import call_seconds
@@ -24,7 +24,7 @@ class Prepared:
 
     request: RunRequest
     """What the run starts with: the problem, its configuration and its limits."""
-    choice: Choice
+    choice: ModelChoice
     """The model, and who chose it."""
     environment: Mapping[str, str]
     """The environment that names keys and servers."""
@@ -73,7 +73,7 @@ def prepare(
 def prepare_run(
     problem: str,
     options: RunOptions,
-    choice: Choice,
+    choice: ModelChoice,
     *,
     config: UserConfig,
     registry: Registry,
@@ -88,7 +88,7 @@ def prepare_run(
 
 
 def setup_for(
-    choice: Choice,
+    choice: ModelChoice,
     *,
     config: UserConfig,
     registry: Registry,
@@ -109,22 +109,24 @@ def setup_for(
     )
 
 
-def call_seconds_of(choice: Choice, environment: Mapping[str, str]) -> float:
+def call_seconds_of(choice: ModelChoice, environment: Mapping[str, str]) -> float:
     """Return the usual time limit of a call to the model's server, in seconds."""
     return call_seconds(environment.get("OPENAI_BASE_URL") or "" if isinstance(choice.spec, Named) else "")
 
 
-def price_for(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
+def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
     """Return the price of a model; None where it is unknown."""
     return _price(choice, config, environment, now, data_root())
 
 
-def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path) -> Price | None:
+def _price(
+    choice: ModelChoice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path
+) -> Price | None:
     own = {
         name: Price.per_mtok(entry.input_usd_per_mtok, entry.output_usd_per_mtok, "config.yaml")
         for name, entry in config.prices.items()
     }
-    if isinstance(choice.spec, Simulated):
+    if isinstance(choice.spec, SimulatedSpec):
         from actors.simulated.profile import load_profile  # noqa: PLC0415 - few runs need it
 
         return load_profile(choice.spec.profile, root).price

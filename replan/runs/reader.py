@@ -25,7 +25,7 @@ READ_TRIES = 10
 """How often a run is read until its records and its row agree: more than the fastest driver needs."""
 
 
-class Reading:
+class RunReader:
     """Reads the runs of a journal. `Engine` also drives them."""
 
     journal: Readable[Any]
@@ -139,7 +139,7 @@ def matches(row: RunRow, query: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Reader(Reading):
+class LightRunReader(RunReader):
     """Reads the runs of a journal, for a short command: what it does not need is not even imported."""
 
     journal: Readable[Any]

@@ -13,7 +13,7 @@ from runtime.process.identity import is_dead
 if TYPE_CHECKING:
     from actors.run.result import RunResult
     from actors.run.state import RunState
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class ShownRun:
         return self.hosted or (self.row.owner is not None and not is_dead(self.row.owner))
 
 
-async def read_shown(reader: "Reading", run: str) -> ShownRun:
-    """Return one run to be shown. Raises as `Reading.read` does."""
+async def read_shown(reader: "RunReader", run: str) -> ShownRun:
+    """Return one run to be shown. Raises as `RunReader.read` does."""
     loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
     hosted = await reader.hosted(row.kind, row.format)

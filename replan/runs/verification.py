@@ -96,7 +96,7 @@ VALUE_MAX = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class JournalFinding:
     """Something that is not as the records say."""
 
     run: str
@@ -115,7 +115,7 @@ class Verified:
     """How many records were verified."""
     messages: int = 0
     """How many posted messages were verified."""
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[JournalFinding] = field(default_factory=list)
     """All that is wrong."""
     unchecked: list[str] = field(default_factory=list)
     """What could not be compared, one line each."""
@@ -136,19 +136,19 @@ class _Verification:
         journal = self._journal
         names = journal.reader.names()
         done = Verified(runs=len(names))
-        done.findings += [Finding("", problem) for problem in journal.problems]
+        done.findings += [JournalFinding("", problem) for problem in journal.problems]
         for run in journal.lost:
-            done.findings.append(Finding(run, "the run was in the journal, and all of its records are missing"))
+            done.findings.append(JournalFinding(run, "the run was in the journal, and all of its records are missing"))
         for run, copied in journal.reader.copies(names):
             try:
                 for cause in self._verify_run(run, copied, done):
-                    done.findings.append(Finding(run, cause))
+                    done.findings.append(JournalFinding(run, cause))
             except JournalDamaged as damage:
                 self._unread += 1
                 place = damage.where.removeprefix(f"run {run!r}").lstrip(", ")
-                done.findings.append(Finding(run, f"{place}: {damage.cause}" if place else damage.cause))
+                done.findings.append(JournalFinding(run, f"{place}: {damage.cause}" if place else damage.cause))
         if not (self._unread or self._unknown):
-            done.findings += [Finding("", cause) for cause in self._verify_days()]
+            done.findings += [JournalFinding("", cause) for cause in self._verify_days()]
         done.unchecked += self._unchecked()
         return done
 

@@ -12,13 +12,13 @@ from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageP
 if TYPE_CHECKING:
     from actors.execution.prepare import PreparedExecution
     from replan.runs.engine import Engine
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 EXECUTION = "execution"
 """The name of the kind of executions."""
 
 
-async def ensure_unused(reader: "Reading", folder: Path, home: Path, *, besides: str = "") -> None:
+async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
     """Raise `UsageProblem` where another execution of the home works in a folder and has not finished.
 
     It may be driven, wait for a person, or be parked: what it has done there must not change behind its back.

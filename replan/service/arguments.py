@@ -12,7 +12,7 @@ from actors.run.open_question import OpenQuestion
 from actors.values.answers import ANSWER_MAX
 from actors.values.attachments import ATTACHMENT_BYTES_MAX
 from replan.runs.orders import DEFAULT, UPLOADS_MAX
-from replan.service.bodies import ChangedLimits, Got, Name, Sent
+from replan.service.bodies import ChangedLimits, Got, Name, SentBody
 from replan.setup.limit_fields import with_limits
 
 WAIT_SECONDS_MAX = 50.0
@@ -24,14 +24,14 @@ RunId = Annotated[str, Field(min_length=1, max_length=64, description="The id of
 QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The id of a question, as RUN/QUESTION.")]
 
 
-class Arguments(Sent):
+class Arguments(SentBody):
     """The arguments of a tool. Unlike the bodies of HTTP, a number may be a text: language models write them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
 
 @with_limits()
-class Ordered(Sent):
+class Ordered(SentBody):
     """What all tools take that start a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
@@ -51,7 +51,7 @@ class TextFile(Arguments):
     """Its content."""
 
 
-class Plan(Ordered):
+class PlanArguments(Ordered):
     """A problem to plan for."""
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
@@ -98,14 +98,14 @@ class Execute(Ordered):
         return self.id
 
 
-class Run(Arguments):
+class RunArguments(Arguments):
     """A run."""
 
     id: RunId
     """The id of the run."""
 
 
-class Wait(Run):
+class Wait(RunArguments):
     """A run to wait for."""
 
     seconds: Annotated[float, Field(ge=0, le=WAIT_SECONDS_MAX)] = WAIT_SECONDS_MAX
@@ -119,7 +119,7 @@ class MaybeRun(Arguments):
     """The id of the run; without one, the questions of all runs are listed."""
 
 
-class Answer(Arguments):
+class AnswerArguments(Arguments):
     """An answer to a question, or that there will be none."""
 
     question: QuestionId
@@ -130,7 +130,7 @@ class Answer(Arguments):
     """Whether there will be no answer, in place of one; the question's `otherwise` says what happens then."""
 
 
-class Tell(Run):
+class Tell(RunArguments):
     """A message to a run."""
 
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
@@ -166,7 +166,7 @@ class CheckPlan(Arguments):
     """The largest total_retry_budget of the plan."""
 
 
-class State(Got):
+class StateReport(Got):
     """What a run is doing."""
 
     run_id: str
@@ -183,7 +183,7 @@ class State(Got):
     questions: list[OpenQuestion]
 
 
-class Report(Got):
+class PlanReport(Got):
     """The verdict on a plan, as `replan check --json` prints it."""
 
     level: str

@@ -15,13 +15,13 @@ from replan.setup.limit_fields import with_limits
 Name = Annotated[str, Field(max_length=100)]
 
 
-class Sent(BaseModel):
+class SentBody(BaseModel):
     """A body that a program sends; other keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class AttachedFile(Sent):
+class AttachedFile(SentBody):
     """A text file to plan with."""
 
     name: Annotated[str, Field(max_length=120)]
@@ -31,7 +31,7 @@ class AttachedFile(Sent):
 
 
 @with_limits()
-class ChangedLimits(Sent):
+class ChangedLimits(SentBody):
     """Limits of a run that exists; what is missing stays as it is. The deadline counts from now."""
 
     strict: bool = False
@@ -39,7 +39,7 @@ class ChangedLimits(Sent):
 
 
 @with_limits()
-class StartRun(Sent):
+class StartRun(SentBody):
     """A run to start."""
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
@@ -60,7 +60,7 @@ class StartRun(Sent):
 
 
 @with_limits()
-class StartAcquisition(Sent):
+class StartAcquisition(SentBody):
     """A schema to fill."""
 
     profile: Name
@@ -78,7 +78,7 @@ class StartAcquisition(Sent):
 
 
 @with_limits()
-class StartExecution(Sent):
+class StartExecution(SentBody):
     """A proved plan to execute."""
 
     plan_of: Annotated[str, Field(min_length=1, max_length=64)]
@@ -89,7 +89,7 @@ class StartExecution(Sent):
     """The name of a model."""
 
 
-class Answer(Sent):
+class AnswerBody(SentBody):
     """An answer to a question, or that there will be none."""
 
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
@@ -98,7 +98,7 @@ class Answer(Sent):
     """Whether there will be no answer, in place of one."""
 
 
-class Message(Sent):
+class MessageBody(SentBody):
     """A message to a run."""
 
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
@@ -108,7 +108,7 @@ class Message(Sent):
     `FIELD=VALUE` corrects a value, also after its end."""
 
 
-class Nothing(Sent):
+class Nothing(SentBody):
     """A body without content."""
 
 
@@ -118,7 +118,7 @@ class Got(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Run(Got):
+class RunBody(Got):
     """A row of the list of runs."""
 
     run_id: str
@@ -134,13 +134,13 @@ class Run(Got):
 class RunPage(Got):
     """A page of the list of runs, the newest first."""
 
-    runs: list[Run]
+    runs: list[RunBody]
     total: int
     page: int
     next_page: int | None
 
 
-class Demand(Got):
+class DemandBody(Got):
     """Something that the user's texts ask for, and what the plan does about it."""
 
     id: str
@@ -155,7 +155,7 @@ class Demand(Got):
     """What the plan takes the words to mean, where they leave that open and nobody has said it."""
 
 
-class Result(Got):
+class ResultBody(Got):
     """What a run has come to, as `replan show --json` prints it, and whether a process drives it or a host would.
 
     With a plan, `demands` has what it does about the user's texts, `unread` what was not read of them, and `proved`
@@ -168,12 +168,12 @@ class Result(Got):
     tokens: int
     cost_usd: float | None
     driven: bool
-    demands: list[Demand] | None = None
+    demands: list[DemandBody] | None = None
     unread: list[str] | None = None
     proved: bool | None = None
 
 
-class Started(Got):
+class StartedBody(Got):
     """The receipt for a run."""
 
     run_id: str
@@ -201,7 +201,7 @@ class Cancelled(Got):
     cancelled: bool
 
 
-class Tree(Got):
+class TreeBody(Got):
     """The search of a run, as `replan show --tree --json` prints it."""
 
     run_id: str
@@ -232,7 +232,7 @@ class Budget(Got):
     budget: list[UsedOfLimit]
 
 
-class Attempt(Got):
+class AttemptBody(Got):
     """The prompt that an attempt was asked with, and the replies."""
 
     run_id: str
@@ -241,7 +241,7 @@ class Attempt(Got):
     replies: list[dict[str, Any]]
 
 
-class Offer(Got):
+class OfferBody(Got):
     """The names that a client may use, and its ceilings."""
 
     workflows: list[str]
@@ -252,7 +252,7 @@ class Offer(Got):
     ceilings: dict[str, float | None]
 
 
-class Problem(Got):
+class ProblemBody(Got):
     """An error."""
 
     error: dict[str, Any]

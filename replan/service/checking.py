@@ -32,7 +32,7 @@ class Standard:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PlanToCheck:
     """One plan to check."""
 
     file: str
@@ -43,7 +43,7 @@ class Case:
     """The number of its line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
-def judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
+def judged(case: PlanToCheck, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
     """Return the verdict on one plan, what is printed about it, and the guard that each of its steps names."""
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
@@ -83,7 +83,7 @@ def judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], dic
     return verdict, report, guards
 
 
-def _finding(finding: Finding, ids: Collection[str], case: Case) -> dict[str, Any]:
+def _finding(finding: Finding, ids: Collection[str], case: PlanToCheck) -> dict[str, Any]:
     message = _about_file(finding.message, case) if finding.code in UNREADABLE else finding.message
     fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": message}
     if finding.where:
@@ -95,7 +95,7 @@ def _finding(finding: Finding, ids: Collection[str], case: Case) -> dict[str, An
     return fields
 
 
-def _about_file(message: str, case: Case) -> str:
+def _about_file(message: str, case: PlanToCheck) -> str:
     """Return what is said to a model about its reply, as it is said to a person about a file or its line."""
     advice = re.compile("; (?:answer with one JSON object.*|be briefer)[.]$")
     subject = "file" if case.line is None else "line"

@@ -19,7 +19,7 @@ Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class HttpAddress:
     """Where the HTTP API has an operation."""
 
     method: str
@@ -33,7 +33,7 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class McpOperation:
     """How MCP has an operation."""
 
     name: str
@@ -64,9 +64,9 @@ class Operation:
     """The model of the answer, or the media type of one that is no JSON."""
     function: Function | None = None
     """Carries it out; None for one that belongs to a face."""
-    http: Address | None = None
+    http: HttpAddress | None = None
     """Where the HTTP API has it; None for a tool alone."""
-    mcp: Tool | None = None
+    mcp: McpOperation | None = None
     """The tool; None for an address alone."""
     writes: bool = True
     """Whether it changes something."""
@@ -84,7 +84,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="List runs, the newest first.",
         gives=bodies.RunPage,
-        http=Address(
+        http=HttpAddress(
             method="GET",
             path="/api/runs",
             query=(
@@ -99,15 +99,15 @@ OPERATIONS: tuple[Operation, ...] = (
         name="start_run",
         scope="control",
         summary="Start a run.",
-        gives=bodies.Started,
+        gives=bodies.StartedBody,
         function=write_operations.start_run,
-        http=Address(method="POST", path="/api/runs", body=bodies.StartRun),
-        mcp=Tool(
+        http=HttpAddress(method="POST", path="/api/runs", body=bodies.StartRun),
+        mcp=McpOperation(
             name="plan",
             title="Plan",
             description="Start a run that writes a proved plan for a problem; returns its id at once. Then call "
             "`wait`. Reading replan://offer lists the workflows, the models and the ceilings of limits.",
-            takes=arguments.Plan,
+            takes=arguments.PlanArguments,
             repeats=False,
         ),
     ),
@@ -115,10 +115,10 @@ OPERATIONS: tuple[Operation, ...] = (
         name="start_acquisition",
         scope="control",
         summary="Start an acquisition, which fills the schema of a profile.",
-        gives=bodies.Started,
+        gives=bodies.StartedBody,
         function=write_operations.start_acquisition,
-        http=Address(method="POST", path="/api/acquisitions", body=bodies.StartAcquisition),
-        mcp=Tool(
+        http=HttpAddress(method="POST", path="/api/acquisitions", body=bodies.StartAcquisition),
+        mcp=McpOperation(
             name="acquire",
             title="Fill a schema",
             description="Start a run that fills a profile's schema from documents and questions; returns its id at "
@@ -131,10 +131,10 @@ OPERATIONS: tuple[Operation, ...] = (
         name="start_execution",
         scope="control",
         summary="Execute a proved plan, where the server was started with `--allow-execute`.",
-        gives=bodies.Started,
+        gives=bodies.StartedBody,
         function=write_operations.start_execution,
-        http=Address(method="POST", path="/api/executions", body=bodies.StartExecution),
-        mcp=Tool(
+        http=HttpAddress(method="POST", path="/api/executions", body=bodies.StartExecution),
+        mcp=McpOperation(
             name="execute",
             title="Execute a plan",
             description="Start a run that executes the proved plan of a planning run with a tool set of the server's "
@@ -149,15 +149,15 @@ OPERATIONS: tuple[Operation, ...] = (
         name="read_run",
         scope="read",
         summary="Read what a run has come to.",
-        gives=bodies.Result,
+        gives=bodies.ResultBody,
         function=read_operations.result,
-        http=Address(method="GET", path=RUN),
-        mcp=Tool(
+        http=HttpAddress(method="GET", path=RUN),
+        mcp=McpOperation(
             name="result",
             title="Result",
             description="What a run has come to: of a planning run the plan, of an acquisition the values, of an "
             "execution its steps.",
-            takes=arguments.Run,
+            takes=arguments.RunArguments,
         ),
         writes=False,
     ),
@@ -165,13 +165,13 @@ OPERATIONS: tuple[Operation, ...] = (
         name="status",
         scope="read",
         summary="Read what a run is doing now.",
-        gives=arguments.State,
+        gives=arguments.StateReport,
         function=read_operations.status,
-        mcp=Tool(
+        mcp=McpOperation(
             name="status",
             title="Status",
             description="What a run is doing now, and what to do next.",
-            takes=arguments.Run,
+            takes=arguments.RunArguments,
         ),
         writes=False,
     ),
@@ -179,8 +179,8 @@ OPERATIONS: tuple[Operation, ...] = (
         name="wait",
         scope="read",
         summary="Wait until a run rests.",
-        gives=arguments.State,
-        mcp=Tool(
+        gives=arguments.StateReport,
+        mcp=McpOperation(
             name="wait",
             title="Wait for a run",
             description="Wait until a run has finished, asks a question, or stops, at most 50 seconds; then call it "
@@ -192,9 +192,9 @@ OPERATIONS: tuple[Operation, ...] = (
         name="read_tree",
         scope="read",
         summary="Read the search of a run.",
-        gives=bodies.Tree,
+        gives=bodies.TreeBody,
         function=read_operations.tree,
-        http=Address(method="GET", path=f"{RUN}/tree"),
+        http=HttpAddress(method="GET", path=f"{RUN}/tree"),
         writes=False,
     ),
     Operation(
@@ -202,7 +202,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read records.",
         gives=bodies.RecordPage,
-        http=Address(method="GET", path=f"{RUN}/records", query=(AFTER,)),
+        http=HttpAddress(method="GET", path=f"{RUN}/records", query=(AFTER,)),
         writes=False,
     ),
     Operation(
@@ -210,7 +210,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Follow the records as server-sent events; `Last-Event-ID` continues an earlier stream.",
         gives="text/event-stream",
-        http=Address(method="GET", path=f"{RUN}/stream", query=(AFTER,)),
+        http=HttpAddress(method="GET", path=f"{RUN}/stream", query=(AFTER,)),
         writes=False,
     ),
     Operation(
@@ -219,15 +219,15 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Read what is used of each limit.",
         gives=bodies.Budget,
         function=read_operations.budget,
-        http=Address(method="GET", path=f"{RUN}/budget"),
+        http=HttpAddress(method="GET", path=f"{RUN}/budget"),
         writes=False,
     ),
     Operation(
         name="read_attempt",
         scope="read",
         summary="Read the prompt and the replies of an attempt, such as g_plan/v1.a1.",
-        gives=bodies.Attempt,
-        http=Address(method="GET", path=f"{RUN}/attempts/{{node}}"),
+        gives=bodies.AttemptBody,
+        http=HttpAddress(method="GET", path=f"{RUN}/attempts/{{node}}"),
         writes=False,
     ),
     Operation(
@@ -235,7 +235,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="read",
         summary="Read the plan as json, markdown, github-checklist or mermaid.",
         gives="application/octet-stream",
-        http=Address(method="GET", path=f"{RUN}/export/{{form}}"),
+        http=HttpAddress(method="GET", path=f"{RUN}/export/{{form}}"),
         writes=False,
     ),
     Operation(
@@ -244,7 +244,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="List the open questions of a run.",
         gives=bodies.Questions,
         function=read_operations.questions,
-        http=Address(method="GET", path=f"{RUN}/questions"),
+        http=HttpAddress(method="GET", path=f"{RUN}/questions"),
         writes=False,
     ),
     Operation(
@@ -253,8 +253,8 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="List the open questions.",
         gives=bodies.Questions,
         function=read_operations.questions,
-        http=Address(method="GET", path="/api/questions"),
-        mcp=Tool(
+        http=HttpAddress(method="GET", path="/api/questions"),
+        mcp=McpOperation(
             name="questions",
             title="Open questions",
             description="The open questions of a run, or of all runs. Those with people_only are answered by a person "
@@ -269,12 +269,12 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Answer or decline a question. Those with `people_only` are answered by a person elsewhere.",
         gives=bodies.Receipt,
         function=write_operations.answer,
-        http=Address(method="POST", path="/api/questions/{run}/{name}", body=bodies.Answer),
-        mcp=Tool(
+        http=HttpAddress(method="POST", path="/api/questions/{run}/{name}", body=bodies.AnswerBody),
+        mcp=McpOperation(
             name="answer",
             title="Answer a question",
             description="Answer a question with what your user says, or decline it. The first answer counts.",
-            takes=arguments.Answer,
+            takes=arguments.AnswerArguments,
         ),
     ),
     Operation(
@@ -283,8 +283,8 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Tell a run something.",
         gives=bodies.Receipt,
         function=write_operations.tell,
-        http=Address(method="POST", path=f"{RUN}/messages", body=bodies.Message),
-        mcp=Tool(
+        http=HttpAddress(method="POST", path=f"{RUN}/messages", body=bodies.MessageBody),
+        mcp=McpOperation(
             name="tell",
             title="Tell a run something",
             description="Send a run a note, or a requirement for which it goes back.",
@@ -298,8 +298,8 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Change the limits.",
         gives=bodies.Receipt,
         function=write_operations.change_limits,
-        http=Address(method="POST", path=f"{RUN}/limits", body=bodies.ChangedLimits),
-        mcp=Tool(
+        http=HttpAddress(method="POST", path=f"{RUN}/limits", body=bodies.ChangedLimits),
+        mcp=McpOperation(
             name="limits",
             title="Change the limits",
             description="Change the limits of a run, as far as the ceilings allow; one that had ended because of them "
@@ -314,12 +314,12 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Go on with a run that is parked, or that has ended and may go on.",
         gives=bodies.Receipt,
         function=write_operations.resume,
-        http=Address(method="POST", path=f"{RUN}/resume", body=bodies.Nothing),
-        mcp=Tool(
+        http=HttpAddress(method="POST", path=f"{RUN}/resume", body=bodies.Nothing),
+        mcp=McpOperation(
             name="resume",
             title="Go on with a run",
             description="Go on with a run that is parked, or that has ended and may go on. Then call `wait`.",
-            takes=arguments.Run,
+            takes=arguments.RunArguments,
         ),
     ),
     Operation(
@@ -328,27 +328,31 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Cancel a run.",
         gives=bodies.Cancelled,
         function=write_operations.cancel,
-        http=Address(method="POST", path=f"{RUN}/cancel", body=bodies.Nothing),
-        mcp=Tool(
-            name="cancel", title="Cancel a run", description="End a run for good.", takes=arguments.Run, destroys=True
+        http=HttpAddress(method="POST", path=f"{RUN}/cancel", body=bodies.Nothing),
+        mcp=McpOperation(
+            name="cancel",
+            title="Cancel a run",
+            description="End a run for good.",
+            takes=arguments.RunArguments,
+            destroys=True,
         ),
     ),
     Operation(
         name="read_offer",
         scope="read",
         summary="Read the names and ceilings of clients.",
-        gives=bodies.Offer,
+        gives=bodies.OfferBody,
         function=read_operations.offer,
-        http=Address(method="GET", path="/api/offer"),
+        http=HttpAddress(method="GET", path="/api/offer"),
         writes=False,
     ),
     Operation(
         name="check_plan",
         scope="read",
         summary="Check a plan with the guards.",
-        gives=arguments.Report,
+        gives=arguments.PlanReport,
         function=read_operations.check_plan,
-        mcp=Tool(
+        mcp=McpOperation(
             name="check_plan",
             title="Check a plan",
             description="Check a plan with the guards; no model is called, and nothing is stored.",

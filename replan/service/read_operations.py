@@ -11,7 +11,7 @@ import trio
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.orders import offered
 from replan.runs.shown import ShownRun, read_shown
-from replan.service.checking import Case, Standard, judged
+from replan.service.checking import PlanToCheck, Standard, judged
 from replan.service.requests import ProgramRequest
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
@@ -84,7 +84,7 @@ def _shown(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
 async def check_plan(request: ProgramRequest) -> Mapping[str, Any]:
     """Return the verdict of the guards on a plan."""
     sent = request.body
-    case, standard = Case("plan", json.dumps(sent.plan)), Standard(sent.level, sent.assurance, sent.r_max)
+    case, standard = PlanToCheck("plan", json.dumps(sent.plan)), Standard(sent.level, sent.assurance, sent.r_max)
     _, report, _ = await trio.to_thread.run_sync(
         partial(judged, case, standard), abandon_on_cancel=True, limiter=_CHECKS
     )

@@ -25,7 +25,7 @@ from replan.service.store import Scope, Store, WebState
 from replan.setup.settings import UserConfig
 from runtime.core.errors import Held, JournalError, ReplanError
 from runtime.drive.options import Stop
-from runtime.host.notices import Report, Trouble
+from runtime.host.notices import OutsideTrouble, Report
 
 WAITING_MAX = 100
 """Runs that wait to be gone on with."""
@@ -52,15 +52,15 @@ async def _drive(engine: Engine, run: str, stop: Stop, report: Report, driven: s
     except Held:
         pass  # Another process goes on with it already.
     except ReplanError as error:
-        report(Trouble(run, str(error)))
+        report(OutsideTrouble(run, str(error)))
     except Exception as error:  # noqa: BLE001 -- a bug ends its own run, and no other
-        report(Trouble(run, f"{type(error).__name__}: {error}"))
+        report(OutsideTrouble(run, f"{type(error).__name__}: {error}"))
     finally:
         driven.discard(run)
 
 
 def _note(report: Report, run: str, text: Any) -> None:
-    report(Trouble(run, str(text)))
+    report(OutsideTrouble(run, str(text)))
 
 
 async def _close_at(stop: Stop, asked: trio.MemoryReceiveChannel[str]) -> None:

@@ -15,13 +15,13 @@ from actors.config.workflow import Workflow
 from actors.files.field_docs import describe_models
 from actors.policy.table import Policy
 from actors.prompting.prompts_file import PromptsFile
-from actors.simulated.profile import Profile
+from actors.simulated.profile import AuthorProfile
 from actors.tools.tools_file import ToolsFile
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
     "acquisition": AcquisitionProfile,
     "policy": Policy,
-    "profile": Profile,
+    "profile": AuthorProfile,
     "prompts": PromptsFile,
     "tools": ToolsFile,
     "workflow": Workflow,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, assert_never
 
 from pydantic import Field, ValidationError, model_validator
 
-from actors.config.model_spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+from actors.config.model_spec import ModelSpec, Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec, parse_model_spec
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
@@ -188,7 +188,7 @@ class UserConfig(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """The model that a run will use."""
 
     text: str
@@ -213,15 +213,15 @@ def read_user_config(path: Path) -> UserConfig:
         raise usage_problem(error, document) from None
 
 
-def _absolute(text: str, spec: ModelSpec) -> Choice:
+def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
     """Return the choice with a script's absolute path, since a host in another folder may drive the run."""
     if isinstance(spec, Scripted):
         spec = Scripted(str(Path(spec.path).absolute()))
         text = f"scripted:{spec.path}"
-    return Choice(text, spec)
+    return ModelChoice(text, spec)
 
 
-def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> Choice:
+def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> ModelChoice:
     """Return the model to use: the flag's, `REPLAN_MODEL`'s, the config's, or the built-in `rules`.
 
     Raises:
@@ -239,7 +239,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
             hint = "set REPLAN_MODEL to the model's name, or pass -m rules for the built-in one"
             raise UsageProblem(f"{name} is set, but no model is named", place="REPLAN_MODEL", hint=hint)
     notice = "no model is configured: using the built-in, offline `rules` (REPLAN_MODEL or -m names another)"
-    return Choice("rules", parse_model_spec("rules"), notice)
+    return ModelChoice("rules", parse_model_spec("rules"), notice)
 
 
 def price_of(
@@ -247,7 +247,7 @@ def price_of(
 ) -> Price | None:
     """Return a model's price: zero for a model in this process, None where it is unknown."""
     match spec:
-        case Rules() | Simulated() | Scripted() | Replay():
+        case RulesSpec() | SimulatedSpec() | Scripted() | ReplaySpec():
             return FREE
         case Named(name):
             return find_price(name, base_url=base_url, own=own, at=at)

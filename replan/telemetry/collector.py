@@ -24,7 +24,7 @@ from opentelemetry.trace import Link as OtelLink
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from replan.telemetry import conventions as names
-from replan.telemetry.spans import Link, Span
+from replan.telemetry.spans import Span, SpanLink
 from runtime.core.trace_ids import span_id, trace_id
 from runtime.logs.redact import Redactor
 
@@ -53,7 +53,7 @@ class NotACollectorError(Exception):
     """The answer is not one of a collector."""
 
 
-class Sent(Enum):
+class SendOutcome(Enum):
     """What became of a batch."""
 
     TAKEN = "taken"
@@ -129,20 +129,20 @@ class Collector:
         self.refused = 0
         """How many spans collectors have refused for good."""
 
-    def send(self, spans: Sequence[Span]) -> Sent:
+    def send(self, spans: Sequence[Span]) -> SendOutcome:
         """Send a batch. Where its data are refused, its halves are sent, so that only what is refused is left out."""
         taken = self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
         self.problem = "" if taken else self._session.problem or "the batch cannot be sent"
         if taken:
-            return Sent.TAKEN
+            return SendOutcome.TAKEN
         if self._session.status not in _BAD_DATA:
-            return Sent.FAILED
+            return SendOutcome.FAILED
         if len(spans) == 1:
             self.refused += 1
-            return Sent.REFUSED
+            return SendOutcome.REFUSED
         middle = len(spans) // 2
         halves = [self.send(spans[:middle]), self.send(spans[middle:])]
-        return Sent.FAILED if Sent.FAILED in halves else Sent.TAKEN
+        return SendOutcome.FAILED if SendOutcome.FAILED in halves else SendOutcome.TAKEN
 
     @property
     def rejected(self) -> int:
@@ -200,6 +200,6 @@ def _context(trace: int, span: int) -> SpanContext:
     return SpanContext(trace, span, is_remote=False, trace_flags=_SAMPLED)
 
 
-def _link(link: Link) -> OtelLink:
+def _link(link: SpanLink) -> OtelLink:
     context = _context(trace_id(link.run), span_id(link.run, 1))
     return OtelLink(context, {names.RUN: link.run, "replan.relation": link.relation})

@@ -16,8 +16,8 @@ import trio
 
 from replan.relay.held_cursor import UNREADABLE, HeldCursor
 from replan.setup.kinds import Kinds
-from replan.telemetry.collector import Collector, Sent
-from replan.telemetry.metrics import Measure, Metrics, measures_of
+from replan.telemetry.collector import Collector, SendOutcome
+from replan.telemetry.metrics import Measurement, Metrics, measures_of
 from replan.telemetry.settings import TelemetrySettings
 from replan.telemetry.spans import Span, Trace, spans_of
 from runtime.core.errors import JournalError
@@ -43,19 +43,19 @@ TALLY_SECONDS = 15.0
 
 
 @dataclass
-class Batch:
+class ExportBatch:
     """What is sent together, and what holds once it was taken."""
 
     spans: list[Span] = field(default_factory=list)
     """The spans, in the order in which they were completed."""
     positions: dict[str, int] = field(default_factory=dict)
     """How far the cursor moves, by run."""
-    measures: list[Measure] = field(default_factory=list)
+    measures: list[Measurement] = field(default_factory=list)
     """What is counted then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ExportReport:
     """What an exporter has done since it began."""
 
     spans: int = 0
@@ -86,16 +86,16 @@ class Exporter:
         self._collector = Collector(self._redactor) if settings.traces else None
         self._limiter = trio.CapacityLimiter(1)
         self._traces: OrderedDict[str, Trace] = OrderedDict()
-        self._pending: Batch | None = None
+        self._pending: ExportBatch | None = None
         self._cursor = HeldCursor(journal, CURSOR, passed=frozenset({"finished"}), topic="telemetry")
         self._version, self._tallied = -1, -TALLY_SECONDS
         self._spans, self._refused, self._failures = 0, 0, 0
 
     @property
-    def report(self) -> Report:
+    def report(self) -> ExportReport:
         """What was done so far."""
         problem = "" if self._pending is None or self._collector is None else self._collector.problem
-        return Report(self._spans, self._refused, problem, self._cursor.is_held)
+        return ExportReport(self._spans, self._refused, problem, self._cursor.is_held)
 
     async def run(self, stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Export until a stop is requested, and once more then. It raises nothing that is not a cancellation."""
@@ -129,7 +129,7 @@ class Exporter:
         version = await self._journal.version()
         if version == self._version:
             return
-        batch = Batch()
+        batch = ExportBatch()
         async with aclosing(self._cursor.behind()) as rows:
             async for row in rows:
                 if not await self._take(row, batch):
@@ -148,7 +148,7 @@ class Exporter:
             kind, records = self._kinds.get(run, row.kind, row.format), await self._journal.read(run)
             spans = spans_of(kind, records, content=self._settings.content)
             for start in range(0, len(spans), BATCH_SPANS):
-                self._pending = Batch(spans[start : start + BATCH_SPANS])
+                self._pending = ExportBatch(spans[start : start + BATCH_SPANS])
                 if not await self._sent(self._pending):
                     return
                 self._note(self._pending)
@@ -159,7 +159,7 @@ class Exporter:
         if self._collector is not None:
             self._collector.close()
 
-    async def _take(self, row: Behind, batch: Batch) -> bool:
+    async def _take(self, row: Behind, batch: ExportBatch) -> bool:
         """Add the spans of a run's new records to the batch. Send it when it is full; return False if that fails."""
         try:
             trace, records = await self._read(row)
@@ -176,7 +176,7 @@ class Exporter:
             if count % YIELD_RECORDS == 0:
                 await trio.lowlevel.checkpoint()
             if len(batch.spans) >= BATCH_SPANS:
-                full = Batch(batch.spans, batch.positions, batch.measures)
+                full = ExportBatch(batch.spans, batch.positions, batch.measures)
                 batch.spans, batch.positions, batch.measures = [], {}, []
                 if not await self._send(full):
                     self._traces.pop(row.run, None)  # The rest of its records is read again.
@@ -195,7 +195,7 @@ class Exporter:
             self._traces.popitem(last=False)
         return trace, records
 
-    async def _send(self, batch: Batch) -> bool:
+    async def _send(self, batch: ExportBatch) -> bool:
         """Send a batch and move the cursor; where that fails, keep the batch for the next time and return False."""
         self._pending = batch
         if not await self._sent(batch):
@@ -206,21 +206,21 @@ class Exporter:
         self._note(batch)
         return True
 
-    async def _sent(self, batch: Batch) -> bool:
+    async def _sent(self, batch: ExportBatch) -> bool:
         """Send the spans of a batch in a thread; return False, and note why, where they were not taken."""
-        sent = Sent.TAKEN
+        sent = SendOutcome.TAKEN
         if batch.spans and self._collector is not None:
-            sent = Sent.FAILED
+            sent = SendOutcome.FAILED
             with trio.move_on_after(SEND_SECONDS_MAX) as limit:
                 send = partial(self._collector.send, batch.spans)
                 sent = await trio.to_thread.run_sync(send, abandon_on_cancel=True, limiter=self._limiter)
             if limit.cancelled_caught:
                 self._renew_collector()
-        if sent is Sent.FAILED:
+        if sent is SendOutcome.FAILED:
             self._fail("" if self._collector is None else self._collector.problem)
-        return sent is not Sent.FAILED
+        return sent is not SendOutcome.FAILED
 
-    def _note(self, batch: Batch) -> None:
+    def _note(self, batch: ExportBatch) -> None:
         """Note that a batch was taken."""
         self._pending = None
         self._spans += len(batch.spans)

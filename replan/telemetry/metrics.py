@@ -26,7 +26,7 @@ from runtime.journal.cursors import Tally
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Measurement:
     """One measured value."""
 
     instrument: str
@@ -45,10 +45,10 @@ ENDED = "replan.runs.ended"
 TOOLS = "replan.tools"
 
 
-def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = False) -> list[Measure]:
+def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = False) -> list[Measurement]:
     """Return what a record adds to the metrics. `by_child`: it is about a call of a child run, which counts itself."""
     event, about = record.event, {names.KIND: kind.name}
-    metrics: list[Measure] = []
+    metrics: list[Measurement] = []
     match event:
         case Replied() | CallFailed() | Settled() if by_child:
             pass
@@ -57,40 +57,40 @@ def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = F
         case CallFailed():
             error = {names.OPERATION: names.CHAT, names.ERROR_TYPE: str(event.fault.kind), **about}
             metrics = [
-                Measure(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **about}),
-                Measure(names.OPERATION_DURATION, event.elapsed, error),
+                Measurement(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **about}),
+                Measurement(names.OPERATION_DURATION, event.elapsed, error),
             ]
         case Settled():
             late = {names.OUTCOME: "late", **about}
             metrics = [
-                Measure(CALLS, event.used.calls, late),
-                Measure(TOKENS, event.used.tokens, about),
-                Measure(COST, event.used.micro_usd / MICRO, about),
+                Measurement(CALLS, event.used.calls, late),
+                Measurement(TOKENS, event.used.tokens, about),
+                Measurement(COST, event.used.micro_usd / MICRO, about),
             ]
         case ToolFinished():
-            metrics = [Measure(TOOLS, 1, {names.OUTCOME: str(event.outcome), **about})]
+            metrics = [Measurement(TOOLS, 1, {names.OUTCOME: str(event.outcome), **about})]
         case RunFinished():
-            metrics = [Measure(ENDED, 1, {names.OUTCOME: str(event.outcome), **about})]
+            metrics = [Measurement(ENDED, 1, {names.OUTCOME: str(event.outcome), **about})]
         case _:
             pass
     for fact in kind.views.tracing.facts(event):
         if isinstance(fact, Marked) and fact.rule:
-            metrics.append(Measure(DECISIONS, 1, {names.RULE: fact.rule, names.LEVEL: fact.level, **about}))
+            metrics.append(Measurement(DECISIONS, 1, {names.RULE: fact.rule, names.LEVEL: fact.level, **about}))
     return metrics
 
 
-def _replied(event: Replied, about: Mapping[str, str]) -> list[Measure]:
+def _replied(event: Replied, about: Mapping[str, str]) -> list[Measurement]:
     chat = {names.OPERATION: names.CHAT, names.RESPONSE_MODEL: model_label(event.model), **about}
     metrics = [
-        Measure(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),
-        Measure(TOKENS, event.used.tokens, about),
-        Measure(COST, event.used.micro_usd / MICRO, about),
-        Measure(names.OPERATION_DURATION, event.elapsed, chat),
+        Measurement(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),
+        Measurement(TOKENS, event.used.tokens, about),
+        Measurement(COST, event.used.micro_usd / MICRO, about),
+        Measurement(names.OPERATION_DURATION, event.elapsed, chat),
     ]
     if event.usage is not None:
         tokens = {"input": event.usage.input_tokens, "output": event.usage.output_tokens}
         metrics += [
-            Measure(names.TOKEN_USAGE, count, {names.TOKEN_TYPE: side, **chat}) for side, count in tokens.items()
+            Measurement(names.TOKEN_USAGE, count, {names.TOKEN_TYPE: side, **chat}) for side, count in tokens.items()
         ]
     return metrics
 
@@ -145,7 +145,7 @@ class Metrics:
         meter.create_observable_gauge(QUESTION_AGE, [self._question_age], "s", "Since when a run waits for a person.")
         observe(self._measured)
 
-    def count(self, counted: Iterable[Measure]) -> None:
+    def count(self, counted: Iterable[Measurement]) -> None:
         """Add what records say."""
         for each in counted:
             if each.instrument in self._counters:

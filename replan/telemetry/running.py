@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem, root_cause
 from runtime.logs import log
 
 if TYPE_CHECKING:
-    from replan.telemetry.exporter import Exporter, Report
+    from replan.telemetry.exporter import Exporter, ExportReport
     from replan.telemetry.metrics import Metrics
 
 FLUSH_SECONDS = 2.0
@@ -65,7 +65,7 @@ async def exporting(
         await _closed(exporter, metrics)
 
 
-async def export_once(engine: Engine, environment: Mapping[str, str], *, again: tuple[str, ...] = ()) -> "Report":
+async def export_once(engine: Engine, environment: Mapping[str, str], *, again: tuple[str, ...] = ()) -> "ExportReport":
     """Send what is left over, or all spans of some runs `again`; return what was done.
 
     Raises `UsageProblem` where the environment asks for no traces, and for a run that cannot be read.

@@ -65,7 +65,7 @@ INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SpanLink:
     """A relation to a span of another run."""
 
     run: str
@@ -92,7 +92,7 @@ class Span:
     """When it ended; 0 while it is open."""
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
     """Its attributes."""
-    links: tuple[Link, ...] = ()
+    links: tuple[SpanLink, ...] = ()
     """Its links to other runs."""
     remote: bool = False
     """Whether it is a call to a server."""
@@ -154,10 +154,10 @@ class Trace:
     def _begin(self) -> None:
         kind, run = self._kind, self._run
         self._model = kind.model(self._state) or ""
-        links = [Link(run.rpartition(".")[0], "parent")] if is_child(run) else []
+        links = [SpanLink(run.rpartition(".")[0], "parent")] if is_child(run) else []
         made_from = kind.made_from(self._state)
         if made_from:
-            links.append(Link(made_from, "made_from"))
+            links.append(SpanLink(made_from, "made_from"))
         attributes = {names.OPERATION: names.INVOKE_AGENT, names.AGENT_NAME: kind.name, **self._about()}
         name, self._under = f"{names.INVOKE_AGENT} {kind.name}", span_id(run, self.seq)
         self._root = Span(self._trace, self._under, None, name, self._at, 0, attributes, tuple(links))
@@ -246,10 +246,10 @@ class Trace:
 
     def _call(self, request: CallRequested) -> None:
         attributes: dict[str, Scalar] = {names.REQUEST_ID: request.request_id, names.TRY: request.try_number}
-        child, links, remote = child_run(self._run, request.node), tuple[Link, ...](), False
+        child, links, remote = child_run(self._run, request.node), tuple[SpanLink, ...](), False
         if child in self._kind.children(self._state):
             name, attributes[names.OPERATION] = f"{names.INVOKE_AGENT} {step_of(request.node)}", names.INVOKE_AGENT
-            links = (Link(child, "child"),)
+            links = (SpanLink(child, "child"),)
         else:
             label, provider = model_label(self._model), provider_label(self._model)
             name, remote = f"{names.CHAT} {label}", provider == "openai"
@@ -295,7 +295,7 @@ class Trace:
         node: str = "",
         *,
         part: str = "",
-        links: tuple[Link, ...] = (),
+        links: tuple[SpanLink, ...] = (),
         remote: bool = False,
     ) -> int:
         """Begin a span, and the attempt that it belongs to; return its id."""
@@ -395,4 +395,4 @@ def spans_of(kind: Kind[Any, Any], records: Sequence[Record[Any]], *, content: b
     return [] if trace is None else [span for record in records for span in trace.take(record)]
 
 
-__all__ = ["INTERRUPTED", "WITHDRAWN", "Link", "Span", "Trace", "nanoseconds", "spans_of"]
+__all__ = ["INTERRUPTED", "WITHDRAWN", "Span", "SpanLink", "Trace", "nanoseconds", "spans_of"]

@@ -37,7 +37,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class TrainingCase:
     """What a belief learns from a run: its decided rejections and its accepted leaves, oldest first.
 
     Runs that went alike are equal cases, so that a home with many runs needs little memory.
@@ -53,9 +53,9 @@ class Case:
     """The rejections and acceptances; the signatures tell no more than which rejections are equal."""
 
 
-Cases = Mapping[Case, Mapping[str, int]]
+Cases = Mapping[TrainingCase, Mapping[str, int]]
 """Cases, each with the number of runs that went so, by the name of their problem."""
-Counts = Mapping[Case, int]
+Counts = Mapping[TrainingCase, int]
 """Cases, each with the number of runs that went so."""
 
 
@@ -125,7 +125,7 @@ def _clustered_error(sums: Collection[float], count: int) -> float:
     return math.sqrt(len(sums) / (len(sums) - 1) * sum(each * each for each in sums)) / count
 
 
-def scores(cases: Iterable[Case], table: BeliefTable) -> list[float]:
+def scores(cases: Iterable[TrainingCase], table: BeliefTable) -> list[float]:
     """Return for each case the sum of the logarithms of the probabilities of its signatures."""
     followed = _Followed(table)
     return [followed.of(case)[2] for case in cases]
@@ -201,7 +201,7 @@ class _Followed:
         self._table = table
         self._models: dict[str, BeliefModel] = {}
 
-    def of(self, case: Case) -> tuple[BeliefModel, Belief, float]:
+    def of(self, case: TrainingCase) -> tuple[BeliefModel, Belief, float]:
         """Return the model for a case's workflow, the belief after the case, and the log score of its signatures."""
         if case.shape not in self._models:
             self._models[case.shape] = BeliefModel(self._table, case.graph, case.roles)

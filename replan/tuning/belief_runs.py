@@ -23,9 +23,9 @@ from actors.policy.history import Past, Signature
 from actors.policy.table import BeliefTable, Policy
 from actors.run.ids import is_child, step_of
 from actors.search.moves import Search
-from replan.runs.reader import Reading
+from replan.runs.reader import RunReader
 from replan.runs.run_ids import ALL
-from replan.tuning.belief_estimate import Accepted, Case
+from replan.tuning.belief_estimate import Accepted, TrainingCase
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import text_hash
 
@@ -35,7 +35,7 @@ Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RecordedChoice:
     """A recorded rejection about which a belief decides, in its situation."""
 
     failure: Failure
@@ -48,11 +48,11 @@ class Choice:
 class Recorded:
     """A recorded run, as far as a belief has a use for it: its first round."""
 
-    case: Case
+    case: TrainingCase
     """What a belief learns from it."""
     problem: str
     """The name of its problem: a hash of the text. Runs of the same problem tell less than runs of several."""
-    choices: tuple[Choice, ...]
+    choices: tuple[RecordedChoice, ...]
     """The rejections in it about which a belief decides."""
 
 
@@ -66,7 +66,7 @@ def why_unfit(config: RunConfig) -> str:
 
 def recorded(events: Iterable[PlanningEvent], policy: Policy) -> Recorded | str:
     """Return what a belief policy learns from a run, or why it has no use for it."""
-    state, items, choices = _MACHINE.initial(), list[Past | Accepted](), list[Choice]()
+    state, items, choices = _MACHINE.initial(), list[Past | Accepted](), list[RecordedChoice]()
     config: RunConfig | None = None
     problem = ""
     for event in events:
@@ -90,7 +90,7 @@ def recorded(events: Iterable[PlanningEvent], policy: Policy) -> Recorded | str:
     if config is None or not items:
         return "nothing was judged in it"
     shape = text_hash(repr((config.graph, config.roles)))
-    return Recorded(Case(shape, config.graph, config.roles, _numbered(items)), problem, tuple(choices))
+    return Recorded(TrainingCase(shape, config.graph, config.roles, _numbered(items)), problem, tuple(choices))
 
 
 def _numbered(items: Iterable[Past | Accepted]) -> tuple[Past | Accepted, ...]:
@@ -110,7 +110,7 @@ def _accepted_leaf(state: State, node: str) -> bool:
     return state.nodes[node].status == "accepted" and step_of(node) in state.config.graph.leaves
 
 
-def _choice(state: State, event: Decided, history: Sequence[Past], policy: Policy) -> Choice | None:
+def _choice(state: State, event: Decided, history: Sequence[Past], policy: Policy) -> RecordedChoice | None:
     """Return the situation of a rejection that is decided for the first time; None for any other."""
     node = state.nodes[event.node]
     if node.verdict is None or node.decision is not None:
@@ -118,7 +118,7 @@ def _choice(state: State, event: Decided, history: Sequence[Past], policy: Polic
     branch = state.branch_of(node.node)
     failure = Failure(node.step, node.node, node.verdict, came=came_again(state, branch, node, policy))
     situation = situation_of(state, branch, node.step)
-    return Choice(failure, replace(situation, policy=policy, history=tuple(history), search=Search.DEPTH_FIRST))
+    return RecordedChoice(failure, replace(situation, policy=policy, history=tuple(history), search=Search.DEPTH_FIRST))
 
 
 class FirstMoves:
@@ -149,7 +149,7 @@ class FirstMoves:
 class Runs:
     """What the planning runs of a home say about a belief."""
 
-    cases: dict[Case, Counter[str]] = field(default_factory=dict)
+    cases: dict[TrainingCase, Counter[str]] = field(default_factory=dict)
     """What a belief learns from, with the number of runs of each problem that went so."""
     unfit: dict[str, str] = field(default_factory=dict)
     """Why it has no use for a run, by the run's id."""
@@ -167,11 +167,11 @@ class Runs:
         case = run.case
         if case not in self.cases:
             kept = tuple(self._pasts.setdefault(item, item) for item in case.items)
-            self.cases[Case(case.shape, case.graph, case.roles, kept)] = Counter()
+            self.cases[TrainingCase(case.shape, case.graph, case.roles, kept)] = Counter()
         self.cases[case][run.problem] += 1
 
 
-async def runs_of(home: Reading, policy: Policy, tick: Tick) -> Runs:
+async def runs_of(home: RunReader, policy: Policy, tick: Tick) -> Runs:
     """Return what the planning runs of a home say, as a belief policy reads them."""
     result = Runs()
     async for run, found in _each(home, policy, tick):
@@ -185,7 +185,7 @@ async def runs_of(home: Reading, policy: Policy, tick: Tick) -> Runs:
     return result
 
 
-async def count_moves(home: Reading, policy: Policy, moves: FirstMoves, tick: Tick) -> None:
+async def count_moves(home: RunReader, policy: Policy, moves: FirstMoves, tick: Tick) -> None:
     """Count the rejections in the planning runs of a home."""
     async for _, found in _each(home, policy, tick):
         if isinstance(found, Recorded):
@@ -196,7 +196,7 @@ _Found = Recorded | str | Exception
 """What a run says, why it is of no use, or why it cannot be read."""
 
 
-async def _each(home: Reading, policy: Policy, tick: Tick) -> AsyncIterator[tuple[str, _Found]]:
+async def _each(home: RunReader, policy: Policy, tick: Tick) -> AsyncIterator[tuple[str, _Found]]:
     """Yield each planning run, in the order of the ids."""
     rows = await home.journal.runs(ALL)
     runs = sorted(row.run for row in rows if not is_child(row.run))
@@ -208,7 +208,7 @@ async def _each(home: Reading, policy: Policy, tick: Tick) -> AsyncIterator[tupl
             yield run, found
 
 
-async def _read(home: Reading, run: str, policy: Policy) -> _Found | None:
+async def _read(home: RunReader, run: str, policy: Policy) -> _Found | None:
     """Return what a run says; None for a run of another kind, and for one that was deleted meanwhile."""
     try:
         kind = await home.kind_of(run)

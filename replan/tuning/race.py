@@ -17,11 +17,11 @@ from typing import Any
 import yaml
 
 from actors.config.loader import find_named, load_policy, read_workflow
-from actors.config.model_spec import Simulated, parse_model_spec
+from actors.config.model_spec import SimulatedSpec, parse_model_spec
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import Curve, curves_of
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
-from replan.experiments.results import CUT_SHORT, Store, Trial
+from replan.experiments.results import CUT_SHORT, ResultsFolder, Trial
 from replan.experiments.tables import Interval, mean_interval, wilson_interval
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO, micro_limit
@@ -40,7 +40,7 @@ POLICIES = ("default", "belief")
 CAPS = (10, 20, 30)
 """The limits of calls that are compared where the user names none."""
 
-RunTrials = Callable[[PreparedExperiment, Store], list[Trial]]
+RunTrials = Callable[[PreparedExperiment, ResultsFolder], list[Trial]]
 """Runs the trials of a rung that have no result yet, and returns all."""
 Notice = Callable[[str], None]
 """Shows a line to the user."""
@@ -102,7 +102,7 @@ def _plain(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EntrantStanding:
     """What an entrant has come to within a cap."""
 
     entrant: str
@@ -122,7 +122,7 @@ class Standing:
         return wilson_interval(self.successes, self.trials)
 
 
-def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[Standing]:
+def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStanding]:
     """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap.
 
     Only pairs count that all entrants have been tried on; without one the result is empty.
@@ -140,7 +140,7 @@ def common_pairs(curves: Sequence[Curve]) -> list[tuple[str, int]]:
     return [pair for pair in tried[0] if all(pair in each for each in tried[1:])] if tried else []
 
 
-def survivors(rows: Sequence[Standing]) -> list[str]:
+def survivors(rows: Sequence[EntrantStanding]) -> list[str]:
     """Return the better half of the entrants, rounded up, each judged by its best cap."""
     names = list(dict.fromkeys(row.entrant for row in rows))
     return names[: math.ceil(len(names) / 2)]
@@ -161,10 +161,10 @@ def difference(own: Curve, own_cap: int, other: Curve, other_cap: int) -> tuple[
     return fmean(values), mean_interval(values)
 
 
-def _standing(curve: Curve, cap: int, pairs: Sequence[tuple[str, int]]) -> Standing:
+def _standing(curve: Curve, cap: int, pairs: Sequence[tuple[str, int]]) -> EntrantStanding:
     within = curve.at(cap)
     hits = sum(within[pair][0] for pair in pairs)
-    return Standing(curve.label, cap, len(pairs), int(hits), fmean(within[pair][1] for pair in pairs))
+    return EntrantStanding(curve.label, cap, len(pairs), int(hits), fmean(within[pair][1] for pair in pairs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +197,9 @@ class Race:
     """Those who still run, in the order in which the user named them."""
     curves: dict[str, Curve] = field(default_factory=dict)
     """The trials of every entrant, by its name."""
-    dropped: list[Standing] = field(default_factory=list)
+    dropped: list[EntrantStanding] = field(default_factory=list)
     """The standings of those who were dropped, the last ones first."""
-    rows: list[Standing] = field(default_factory=list)
+    rows: list[EntrantStanding] = field(default_factory=list)
     """The standings of the last rung, best first."""
     rungs: int = 0
     """The rungs that have brought trials."""
@@ -231,7 +231,7 @@ class Race:
             if share is not None and share < need:
                 self.stopped = "the limit of calls allows no further rung"
                 break
-            store = Store(self.order.folder / f"rung_{self.rungs + 1}", prepared.header())
+            store = ResultsFolder(self.order.folder / f"rung_{self.rungs + 1}", prepared.header())
             self._take(prepared, run_trials(prepared, store))
             first += prepared.experiment.seeds.count
             names = survivors(self.rows)
@@ -244,12 +244,12 @@ class Race:
             self.entrants = [entrant for entrant in self.entrants if entrant.name in names]
 
     @property
-    def winner(self) -> Standing | None:
+    def winner(self) -> EntrantStanding | None:
         """The best entrant with its best cap; None if there was not one trial of each."""
         return self.rows[0] if self.rows else None
 
     @property
-    def runner_up(self) -> Standing | None:
+    def runner_up(self) -> EntrantStanding | None:
         """The best of the other entrants of the last rung with its best cap; None if there is no other."""
         return next((row for row in self.rows if row.entrant != self.rows[0].entrant), None)
 
@@ -314,7 +314,7 @@ def _check_limit(order: RaceOrder) -> None:
     if order.calls is None and order.usd is None:
         hint = "--max-calls N or --max-cost USD bounds the whole race"
         raise UsageProblem("a race has no limit", place="tune race", hint=hint)
-    if order.calls is None and isinstance(parse_model_spec(order.model), Simulated):
+    if order.calls is None and isinstance(parse_model_spec(order.model), SimulatedSpec):
         raise UsageProblem("a simulated model costs nothing", place="--max-cost", hint="limit --max-calls")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.values.findings import Code
-from actors.values.lines import Line, Span, Style, line
+from actors.values.lines import Line, Style, StyledSpan, line
 from runtime.models.replies import ReplyCode
 
 PLACES_MAX = 12
@@ -79,4 +79,4 @@ def _about_guards(names: Sequence[str]) -> Iterator[str]:
 
 
 def _item(text: str, style: Style = "") -> Line:
-    return Line((Span("- "), *line(text, style).spans), 2)
+    return Line((StyledSpan("- "), *line(text, style).spans), 2)

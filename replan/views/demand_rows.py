@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from actors.demands.table import DemandTable, Standing, standing_text
+from actors.demands.table import DemandStanding, DemandTable, standing_text
 from runtime.logs.terminal_text import clean
 
 
@@ -30,7 +30,7 @@ def demand_rows(table: DemandTable) -> list[DemandRow]:
             row.kind.replace("_", " "),
             row.source,
             clean(f"{standing_text(row)}{f'; assumed: {row.assumed}' if row.assumed else ''}", one_line=True),
-            row.standing is Standing.IN_NO_STEP,
+            row.standing is DemandStanding.IN_NO_STEP,
         )
         for row in table.worst_first
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from actors.values.format import ago, stamp
-from actors.values.lines import Line, LineTree, Span
+from actors.values.lines import Line, LineTree, StyledSpan
 from runtime.core.names import describe
 from runtime.journal.head import place_moved_to
 from runtime.journal.kinds import FIRST_KIND
@@ -15,7 +15,7 @@ from runtime.logs.terminal_text import clean
 
 def head_line() -> Line:
     """Return the heads of the columns of `row_line`."""
-    return Line((Span(f"{'RUN':<8}  {'STATUS':<17}  {'AGE':>4}  TITLE", "bold"),))
+    return Line((StyledSpan(f"{'RUN':<8}  {'STATUS':<17}  {'AGE':>4}  TITLE", "bold"),))
 
 
 def row_line(row: RunRow, status: str, now: float) -> Line:
@@ -23,7 +23,7 @@ def row_line(row: RunRow, status: str, now: float) -> Line:
     age = ago(now - row.updated)
     title = row.title if row.kind == FIRST_KIND else f"{row.kind}: {row.title}"
     row_text = f"{clean(row.run)}  {_standing(row, status):<17}  {age:>4}  {clean(title, one_line=True)}"
-    return Line((Span(row_text),))  # One span, since thousands are listed.
+    return Line((StyledSpan(row_text),))  # One span, since thousands are listed.
 
 
 def _standing(row: RunRow, status: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from replan.service import bodies
-from replan.service.operations import OPERATIONS, Address, Operation
+from replan.service.operations import OPERATIONS, HttpAddress, Operation
 
 VERSION = "1.0"
 """The version of the API; it changes when a client would notice."""
@@ -27,7 +27,7 @@ _WRITE_ERRORS = {
 }
 
 
-def addressed() -> list[tuple[Operation, Address]]:
+def addressed() -> list[tuple[Operation, HttpAddress]]:
     """Return the operations that have an address, each with it."""
     return [(operation, operation.http) for operation in OPERATIONS if operation.http is not None]
 
@@ -35,7 +35,7 @@ def addressed() -> list[tuple[Operation, Address]]:
 @cache
 def openapi() -> dict[str, Any]:
     """Return the document."""
-    models = sorted({model for each in addressed() for model in _models(*each)} | {bodies.Problem}, key=_name)
+    models = sorted({model for each in addressed() for model in _models(*each)} | {bodies.ProblemBody}, key=_name)
     modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
     _, schemas = models_json_schema(modes, ref_template=_REF)
     paths: dict[str, Any] = {}
@@ -63,15 +63,15 @@ def _name(model: type[BaseModel]) -> str:
     return model.__name__
 
 
-def _models(operation: Operation, address: Address) -> list[type[BaseModel]]:
+def _models(operation: Operation, address: HttpAddress) -> list[type[BaseModel]]:
     named = (address.body, operation.gives)
     return [model for model in named if isinstance(model, type)]
 
 
-def _described(operation: Operation, address: Address) -> dict[str, Any]:
+def _described(operation: Operation, address: HttpAddress) -> dict[str, Any]:
     answer = operation.gives
     content = {answer: {"schema": {"type": "string"}}} if isinstance(answer, str) else _json(answer)
-    status = "201" if answer is bodies.Started else "200"
+    status = "201" if answer is bodies.StartedBody else "200"
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
@@ -82,19 +82,19 @@ def _described(operation: Operation, address: Address) -> dict[str, Any]:
     if status == "201":
         described["responses"]["200"] = {"description": "It was done before.", "content": content}
     errors = _ERRORS if address.body is None else _ERRORS | _WRITE_ERRORS
-    problem = _json(bodies.Problem)
+    problem = _json(bodies.ProblemBody)
     described["responses"] |= {code: {"description": text, "content": problem} for code, text in errors.items()}
     if address.body is not None:
         described["requestBody"] = {"required": True, "content": _json(address.body)}
     return described
 
 
-def _path_parameters(address: Address) -> list[dict[str, Any]]:
+def _path_parameters(address: HttpAddress) -> list[dict[str, Any]]:
     names = re.findall(r"\{(\w+)\}", address.path)
     return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
-def _others(operation: Operation, address: Address) -> list[dict[str, Any]]:
+def _others(operation: Operation, address: HttpAddress) -> list[dict[str, Any]]:
     text = {"type": "string"}
     found = [
         {"name": name, "in": "query", "required": False, "description": meaning, "schema": text}

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from replan.service.access import Principal
-from replan.service.bodies import Started
+from replan.service.bodies import StartedBody
 from replan.service.messages import hashed_key
-from replan.service.operations import Address, Operation
+from replan.service.operations import HttpAddress, Operation
 from replan.service.requests import HTTP, ProgramRequest, wrong_value
 from replan.web.api_openapi import addressed, openapi
 from replan.web.api_reads import OWN, answered, failed
@@ -47,7 +47,7 @@ def api_routes(site: Site) -> Sequence[BaseRoute]:
     return [*routes, Route("/api/openapi.json", describe), Route("/api/{rest:path}", nothing, methods=everything)]
 
 
-def _endpoint(site: Site, operation: Operation, address: Address) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
             who = await site.bearer(request.headers.get("authorization", ""), operation.scope)
@@ -61,7 +61,7 @@ def _endpoint(site: Site, operation: Operation, address: Address) -> Callable[[R
             if operation.function is None:
                 return await OWN[operation.name](site, request, who)
             value = await operation.function(_request(site, request, who, body, key))
-            return answered(value, 201 if operation.gives is Started and value["result"] == "accepted" else 200)
+            return answered(value, 201 if operation.gives is StartedBody and value["result"] == "accepted" else 200)
         except (ReplanError, HTTPException) as error:
             return failed(error)
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
 from replan.web.api_routes import api_routes
-from replan.web.guarding import Guard
+from replan.web.guarding import RequestGuard
 from replan.web.health import HEALTH, Health, health_routes
 from replan.web.rendering import static_files
 from replan.web.requests import problem, reading, writing
@@ -41,7 +41,7 @@ def make_app(site: Site, health: Health) -> ASGIApp:
     app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
     origin = None if site.proxy is None else site.proxy.origin
     known = loopback_names(site.port) if site.proxy is None else frozenset[str]()
-    return Guard(app, site.hosts_named, LARGE, origin, frozenset({OPENING}), known, PUBLIC)
+    return RequestGuard(app, site.hosts_named, LARGE, origin, frozenset({OPENING}), known, PUBLIC)
 
 
 def pages(site: Site) -> Sequence[BaseRoute]:

@@ -50,7 +50,7 @@ HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class RequestGuard:
     """Wraps the app. Requests to other names than the server's own are refused: a page elsewhere could use them."""
 
     app: ASGIApp

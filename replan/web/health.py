@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from replan.web.guarding import Guard
+from replan.web.guarding import RequestGuard
 from replan.web.server import loopback_names, serve
 from runtime.core.errors import JournalError
 from runtime.host.notices import Notice, Ready, Report
@@ -93,4 +93,6 @@ _FRESH = {"cache-control": "no-store"}
 async def serve_health(health: Health, listening: socket.socket, until: Callable[[], Awaitable[object]]) -> None:
     """Serve the endpoints alone, on a socket of the loopback address, until `until` returns."""
     port = listening.getsockname()[1]
-    await serve(Guard(Starlette(routes=health_routes(health)), loopback_names(port), frozenset()), listening, until)
+    await serve(
+        RequestGuard(Starlette(routes=health_routes(health)), loopback_names(port), frozenset()), listening, until
+    )

@@ -12,7 +12,7 @@ from replan.service.access import Principal
 from replan.views.errors import line_of_error
 from replan.views.question_forms import answer_of_form, shown_form
 from replan.views.rows import row_to_json
-from replan.web.requests import Form, back_to, page
+from replan.web.requests import FormFields, back_to, page
 from replan.web.runs_page import page_number
 from replan.web.site import Site
 from replan.web.streams import cursor_of
@@ -55,7 +55,7 @@ async def show_question(site: Site, request: Request, who: Principal) -> Respons
     return page(site, who, "question.html", {**question, "back": "/", "trouble": "", "typed": ""})
 
 
-async def answer(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def answer(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Post the answer of a form, or that there will be none; where it does not fit, show the form again."""
     run, name = request.path_params["run"], request.path_params["name"]
     back = f"/runs/{run}" if form.text("back") == f"/runs/{run}" else "/"

@@ -19,7 +19,7 @@ from replan.web.streams import cursor_at
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 FORMS = {
     "json": ("plan", "application/json", "json"),
@@ -30,7 +30,7 @@ FORMS = {
 """The formats in which a plan can be downloaded: the name of the document, its media type, and the file suffix."""
 
 
-async def document(reader: "Reading", run: str, form: str) -> Response:
+async def document(reader: "RunReader", run: str, form: str) -> Response:
     """Return a document of a run. Raises `HTTPException` for an unknown format, and `UsageProblem`."""
     shown = await read_shown(reader, run)
     known = FORMS.get(form)

@@ -32,13 +32,13 @@ def as_http(refused: RequestRefused) -> HTTPException:
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 """Answers a GET of a browser that is signed in."""
-Write = Callable[[Site, Request, Principal, "Form"], Awaitable[Response]]
+Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
 """Answers a POST of one, whose form has the session's token."""
 
 FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 
 
-class Form:
+class FormFields:
     """The fields of a form."""
 
     def __init__(self, data: FormData) -> None:
@@ -140,7 +140,7 @@ def writing(site: Site, write: Write, scope: Scope = "control") -> Callable[[Req
             site.check_scope(who, scope)
             site.count_write(who)
             async with request.form(max_files=FILES_MAX, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
-                form = Form(data)
+                form = FormFields(data)
                 form.check(who)
                 return await write(site, request, who, form)
         except ReplanError as error:

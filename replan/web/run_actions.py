@@ -10,19 +10,19 @@ from replan.runs import cancelling
 from replan.runs.changes import Changes
 from replan.service import messages
 from replan.service.access import Principal
-from replan.web.requests import Form, back_to
+from replan.web.requests import FormFields, back_to
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 
 
-async def tell(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def tell(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Post a note or a requirement; one that reopens a finished run also goes on with it."""
     run = request.path_params["run"]
     await messages.tell(site, who, run, form.text("text"), form.text("as") or "note")
     return back_to("/" if form.text("back") == "/" else f"/runs/{run}", "told")
 
 
-async def limits(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def limits(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Post changed limits; a run that had ended because of them goes on."""
     run = request.path_params["run"]
     changes = changes_of(form)
@@ -30,12 +30,12 @@ async def limits(site: Site, request: Request, who: Principal, form: Form) -> Re
     return back_to(f"/runs/{run}", "limits")
 
 
-def changes_of(form: Form) -> Changes:
+def changes_of(form: FormFields) -> Changes:
     """Return the changes in a form of limits; empty fields change nothing. Raises `UsageProblem`."""
     return Changes(limits_in_form(form), strict=form.text("strict") == "yes")
 
 
-def limits_in_form(form: Form) -> RunLimits:
+def limits_in_form(form: FormFields) -> RunLimits:
     """Return the limits in a form. Raises `UsageProblem` for a text that is none."""
     found: dict[str, Any] = {}
     for name, spec in LIMITS.items():
@@ -51,7 +51,7 @@ def limits_in_form(form: Form) -> RunLimits:
     return checked_limits(cast("RunLimits", found))
 
 
-async def go_on(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def go_on(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Go on with a run that is parked, or that has ended and may go on."""
     del form
     run = request.path_params["run"]
@@ -59,7 +59,7 @@ async def go_on(site: Site, request: Request, who: Principal, form: Form) -> Res
     return back_to(f"/runs/{run}", "resumed")
 
 
-async def cancel(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Cancel a run, once the box for that is ticked."""
     del who
     run = request.path_params["run"]

@@ -11,7 +11,7 @@ from replan.service.access import Principal, signed_in
 from replan.service.refusals import RequestRefused
 from replan.setup.command_name import program
 from replan.web.rendering import render
-from replan.web.requests import Form, problem, status_of_error
+from replan.web.requests import FormFields, problem, status_of_error
 from replan.web.site import Site
 
 PASTED_MAX = 500
@@ -47,7 +47,7 @@ async def sign_in(site: Site, request: Request) -> Response:
     return RedirectResponse("/", 303, {"set-cookie": site.cookie_header(site.sessions.begin(site.now()))})
 
 
-async def sign_out(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def sign_out(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """End the session, or with the field `everywhere` all sessions."""
     del request
     site.sessions.end("" if form.text("everywhere") else who.session)

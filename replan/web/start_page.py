@@ -15,7 +15,7 @@ from replan.service.access import Principal
 from replan.service.messages import hashed_key
 from replan.service.starting import acquired, executed, planned, start_once
 from replan.views.errors import line_of_error
-from replan.web.requests import Form, page
+from replan.web.requests import FormFields, page
 from replan.web.run_actions import limits_in_form
 from replan.web.site import Site
 from runtime.core.errors import UsageProblem
@@ -47,7 +47,7 @@ async def show_execution_form(site: Site, request: Request, who: Principal) -> R
     return _form(site, who, "execution", {"plan_of": request.query_params.get("plan_of", "")[:64]})
 
 
-async def start_run(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def start_run(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Start a planning run."""
     del request
 
@@ -59,7 +59,7 @@ async def start_run(site: Site, request: Request, who: Principal, form: Form) ->
     return await _started(site, who, form, "planning", prepare)
 
 
-async def start_acquisition(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def start_acquisition(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Start an acquisition."""
     del request
 
@@ -76,7 +76,7 @@ async def start_acquisition(site: Site, request: Request, who: Principal, form: 
     return await _started(site, who, form, "acquisition", prepare)
 
 
-async def start_execution(site: Site, request: Request, who: Principal, form: Form) -> Response:
+async def start_execution(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Start the execution of a proved plan, where the server allows that."""
     del request
     site.check_execute()
@@ -89,7 +89,7 @@ async def start_execution(site: Site, request: Request, who: Principal, form: Fo
 
 
 async def _started(
-    site: Site, who: Principal, form: Form, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
+    site: Site, who: Principal, form: FormFields, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
 ) -> Response:
     """Start a run; where the form cannot be used, show it again with what was typed.
 
@@ -105,7 +105,7 @@ async def _started(
     return Response(status_code=303, headers={"location": f"/runs/{run}?done=started"})
 
 
-def _limited(form: Form) -> dict[str, Any]:
+def _limited(form: FormFields) -> dict[str, Any]:
     """Return the model and the limits of an order."""
     return {"model": form.text("model") or DEFAULT, "limits": limits_in_form(form)}
 

@@ -49,7 +49,7 @@ GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class PostResult:
     """What became of one try."""
 
     problem: str = ""
@@ -73,7 +73,7 @@ async def post(
     entry: WebhookEntry,
     message: WebhookMessage,
     now: float,
-) -> Posted:
+) -> PostResult:
     """Post a message at a time in UTC seconds since 1970. Its failures are returned, and not raised."""
     import httpx2  # noqa: PLC0415 -- 0.1 s, for homes with a webhook
 
@@ -91,12 +91,12 @@ async def post(
             async with client.stream("POST", entry.url, content=message.body, headers=headers) as response:
                 status, asked = response.status_code, response.headers.get("retry-after", "")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            return Posted(type(error).__name__)
+            return PostResult(type(error).__name__)
         if status // 100 == 2:
-            return Posted()
+            return PostResult()
         after = min(RETRY_AFTER_MAX, float(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 0.0
-        return Posted(f"status {status}", gone=status == GONE, after=after)
-    return Posted(f"no answer in {POST_SECONDS:g} s")
+        return PostResult(f"status {status}", gone=status == GONE, after=after)
+    return PostResult(f"no answer in {POST_SECONDS:g} s")
 
 
 LOOK_SECONDS = 1.0
@@ -222,7 +222,7 @@ class Sender:
                 await self._passed(run, last)
         except Exception as error:  # noqa: BLE001 -- as in `run`
             unexpected = None if isinstance(error, JournalError) else error
-            self._try_again(run, Posted(type(error).__name__), unexpected)
+            self._try_again(run, PostResult(type(error).__name__), unexpected)
         finally:
             self._busy.discard(run)
             self._version = -1
@@ -245,7 +245,7 @@ class Sender:
         log.get_logger("webhook").error("webhook.given_up", webhook=self._name, run_id=run, message=message.id)
         return True
 
-    def _try_again(self, run: str, posted: Posted, error: Exception | None = None) -> None:
+    def _try_again(self, run: str, posted: PostResult, error: Exception | None = None) -> None:
         """Have the run's messages tried again later; a receiver that is gone gets none any more."""
         failures = self._failures[run] = self._failures.get(run, 0) + 1
         pause = PAUSES[min(failures, len(PAUSES)) - 1]

@@ -20,8 +20,8 @@ from runtime.dispatch.port import Job
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead
 from runtime.journal.postgres import reading
-from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.connecting import NOW, Connection, Link, end
+from runtime.journal.postgres.address import DatabaseAddress
+from runtime.journal.postgres.connecting import NOW, Connection, DatabaseLink, end
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.transaction import begun
 from runtime.journal.thread import ConnectionThread, open_thread
@@ -34,7 +34,7 @@ _PATH = f"SELECT set_config('search_path', '{tables.SCHEMA}, pg_catalog', true)"
 class OnThread(BaseAsyncConnector):
     """Runs Procrastinate's statements on a thread, each in a transaction of its own."""
 
-    def __init__(self, thread: ConnectionThread[Link]) -> None:
+    def __init__(self, thread: ConnectionThread[DatabaseLink]) -> None:
         self._thread = thread
 
     async def execute_query_async(self, query: Any, **arguments: Any) -> None:
@@ -55,7 +55,7 @@ class OnThread(BaseAsyncConnector):
         return await self._thread.do(partial(in_transaction, work))
 
 
-def in_transaction(work: Callable[[Connection], T], link: Link) -> T:
+def in_transaction(work: Callable[[Connection], T], link: DatabaseLink) -> T:
     """Run a function in a transaction that finds Procrastinate's tables. Raises `psycopg.Error`."""
     connection = link.connection()
     try:
@@ -87,12 +87,12 @@ _PLACE = (
 
 
 @asynccontextmanager
-async def open_dispatcher(address: Address) -> AsyncIterator["ProcrastinateDispatcher"]:
+async def open_dispatcher(address: DatabaseAddress) -> AsyncIterator["ProcrastinateDispatcher"]:
     """Open the engine in a journal's database for one worker, and make its tables if they are missing.
 
     Raises `JournalUnreachable`, `JournalUnreadable`.
     """
-    async with open_thread("dispatcher", partial(Link, address), partial(explain, address)) as thread:
+    async with open_thread("dispatcher", partial(DatabaseLink, address), partial(explain, address)) as thread:
         await thread.do(lambda link: tables.make(link.connection(), address.place))
         dispatcher = ProcrastinateDispatcher(thread)
         await dispatcher.begin()
@@ -106,7 +106,7 @@ async def open_dispatcher(address: Address) -> AsyncIterator["ProcrastinateDispa
 class ProcrastinateDispatcher:
     """The queues of all tenants, for one worker."""
 
-    def __init__(self, thread: ConnectionThread[Link]) -> None:
+    def __init__(self, thread: ConnectionThread[DatabaseLink]) -> None:
         """Take a thread with a link to the journal's database."""
         self._thread, self._jobs, self._worker = thread, JobManager(OnThread(thread)), 0
 

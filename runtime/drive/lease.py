@@ -152,7 +152,7 @@ class Takeover(NamedTuple):
     """The posted messages that are taken afterwards, one after the other."""
 
 
-class End(NamedTuple):
+class PostedEnd(NamedTuple):
     """How a posted message ends a run."""
 
     state: Any
@@ -163,7 +163,7 @@ class End(NamedTuple):
     """The message."""
 
 
-def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> End | None:
+def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> PostedEnd | None:
     """Return how the first of the messages that ends a run in a state does it; None where there is none."""
     for message in posted:
         accepted = machine.accept(state, message)
@@ -172,7 +172,7 @@ def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence
         after, events = settle(machine, state, accepted)
         summary = machine.summary(after)
         if summary.ending or summary.status == "finished":
-            return End(after, events, message.inbox)
+            return PostedEnd(after, events, message.inbox)
     return None
 
 

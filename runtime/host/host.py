@@ -36,12 +36,12 @@ from runtime.host.notices import (
     Left,
     NotDrivable,
     Notice,
+    OutsideTrouble,
     Parked,
     Ready,
     Report,
     Resting,
     TakenUp,
-    Trouble,
     Waiting,
 )
 from runtime.journal.kinds import Formats
@@ -303,7 +303,7 @@ class Host:
     def _report_trouble(self, source: str, error: JournalError) -> None:
         """Report an error of the journal, once for as long as it lasts."""
         if self._trouble.get(source) != str(error):
-            self._report(Trouble("", str(error)))
+            self._report(OutsideTrouble("", str(error)))
         self._trouble[source] = str(error)
 
     async def _host(self, run: str) -> None:
@@ -348,7 +348,7 @@ class Host:
         try:
             summary = (await self._journal.row(run)).summary
         except JournalError as error:
-            self._report(Trouble(run, str(error)))
+            self._report(OutsideTrouble(run, str(error)))
         else:
             self._report(_rest(run, ending, summary))
 

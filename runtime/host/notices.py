@@ -104,7 +104,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class OutsideTrouble:
     """Something outside holds a run up, or the whole host."""
 
     event: ClassVar[str] = "trouble"
@@ -139,7 +139,7 @@ Notice = (
     | NotDrivable
     | Failed
     | Changed
-    | Trouble
+    | OutsideTrouble
     | Stopping
     | Stopped
 )

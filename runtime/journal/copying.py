@@ -19,7 +19,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
 from runtime.journal.port import Dead
 from runtime.journal.raw import RawStore, RunCopy
-from runtime.journal.rules import Work
+from runtime.journal.rules import RunOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[
     That is `Held`, `RunMoved` for one that was moved elsewhere, `RunNotFound` or `JournalDamaged`.
     """
     return source.carry_out(
-        [Work("move", run, lambda locked: rules.move(locked, place, dead), resumes=True) for run in runs]
+        [RunOperation("move", run, lambda locked: rules.move(locked, place, dead), resumes=True) for run in runs]
     )
 
 
@@ -138,7 +138,7 @@ class _Copying(NamedTuple):
                 why = f"{place} has another run {copy.head.run!r}, which exists already; this one stays in {here}"
             done[copy.head.run] = Copied(copy.head.run, new=False, problem=why)
         if refused:
-            takes_back = [Work("keep", run, lambda locked: rules.keep(locked, place)) for run in refused]
+            takes_back = [RunOperation("keep", run, lambda locked: rules.keep(locked, place)) for run in refused]
             for left in filter(None, self.source.carry_out(takes_back)):
                 raise left
         return done

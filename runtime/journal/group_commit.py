@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import trio
 
 from runtime.core.errors import JournalError
-from runtime.journal.thread import Job
+from runtime.journal.thread import ThreadJob
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class GroupCommit(ABC, Generic[A]):
 
     def __init__(self, group_max: int) -> None:
         self._group_max = group_max
-        self._waiting: deque[Job[A, Any]] = deque()
+        self._waiting: deque[ThreadJob[A, Any]] = deque()
         self._committing, self._due = False, False
         self._idle: trio.Event | None = None
 
@@ -40,7 +40,7 @@ class GroupCommit(ABC, Generic[A]):
         if self._idle is not None:
             raise JournalError("the journal is closed")
         task = trio.lowlevel.current_task()
-        job: Job[A, T] = Job(work, lambda _: trio.lowlevel.reschedule(task))
+        job: ThreadJob[A, T] = ThreadJob(work, lambda _: trio.lowlevel.reschedule(task))
         self._waiting.append(job)
         if not (self._committing or self._due):
             # Not at once, so that other tasks that write in this pass of the scheduler join the group.
@@ -58,7 +58,7 @@ class GroupCommit(ABC, Generic[A]):
             await self._idle.wait()
 
     @abstractmethod
-    def _commit(self, group: Sequence[Job[A, Any]]) -> None:
+    def _commit(self, group: Sequence[ThreadJob[A, Any]]) -> None:
         """Begin to commit a group, without waiting for it."""
 
     def _committed(self) -> None:

@@ -24,8 +24,8 @@ from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, InboxItem, Journal
-from runtime.journal.raw import Part, Reader, part_of
-from runtime.journal.rules import Change, Locked, Work, may_hold, named_texts
+from runtime.journal.raw import Part, StoreReader, part_of
+from runtime.journal.rules import Change, Locked, RunOperation, may_hold, named_texts
 from runtime.journal.slots import Slots, granted
 from runtime.journal.validation import check_text
 
@@ -84,7 +84,7 @@ class MemoryStore:
             raise RunNotFound(run)
         return self.runs[run]
 
-    def carry_out(self, work: Work[T], now: float, budget: HomeBudget) -> T:
+    def carry_out(self, work: RunOperation[T], now: float, budget: HomeBudget) -> T:
         """Let a work decide, and change the store; raise the reason before anything has changed."""
         if work.new is not None and work.run in self.runs:
             raise RunExists(work.run)
@@ -131,7 +131,7 @@ def _named(runs: Iterable[HeldRun]) -> set[bytes]:
     return named_texts(row.body for held in runs for row in held.rows)
 
 
-class MemoryReader(Reader):
+class MemoryReader(StoreReader):
     """A snapshot of a store in memory."""
 
     def __init__(self, store: MemoryStore, now: float) -> None:
@@ -139,32 +139,32 @@ class MemoryReader(Reader):
         self._store, self.now = store, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """As `Reader.names`."""
+        """As `StoreReader.names`."""
         return [run for run, held in self._store.runs.items() if held.rows or not recorded]
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:  # noqa: ARG002 -- they are at hand
-        """As `Reader.head`."""
+        """As `StoreReader.head`."""
         return self._store.held(run).head
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
-        """As `Reader.part`; each row is taken for an append."""
+        """As `StoreReader.part`; each row is taken for an append."""
         stored = self._store.held(head.run).rows
         return part_of(head, stored, frozenset(row.seq for row in stored), after, rows)
 
     def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
-        """As `Reader.messages`."""
+        """As `StoreReader.messages`."""
         return self._store.held(run).posted[max(0, after) :][:limit]
 
     def text(self, digest: str) -> bytes | None:
-        """As `Reader.text`."""
+        """As `StoreReader.text`."""
         return self._store.texts.get(digest)
 
     def hosts(self) -> list[HostRow]:
-        """As `Reader.hosts`."""
+        """As `StoreReader.hosts`."""
         return [row for row in self._store.hosts.values() if row.until > self.now]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """As `Reader.spending`."""
+        """As `StoreReader.spending`."""
         return self._store.days
 
 
@@ -323,11 +323,11 @@ class _MemoryJournal(Operations[E], MemoryCursors, MemorySlots):
         await trio.lowlevel.checkpoint()
         return self._store.version
 
-    async def _look(self, read: Callable[[Reader], T]) -> T:
+    async def _look(self, read: Callable[[StoreReader], T]) -> T:
         await trio.lowlevel.checkpoint()
         return read(MemoryReader(self._store, self._clock.now()))
 
-    async def _write(self, work: Work[T]) -> T:
+    async def _write(self, work: RunOperation[T]) -> T:
         now = self._clock.now()
         return await self._commit(work.operation, lambda: self._store.carry_out(work, now, self._budget))
 

@@ -31,21 +31,21 @@ from runtime.journal.port import (
     Totals,
     nobody,
 )
-from runtime.journal.raw import Reader
-from runtime.journal.rules import Work
+from runtime.journal.raw import StoreReader
+from runtime.journal.rules import RunOperation
 from runtime.journal.validation import check_known_run, check_new, check_size, check_text, encode_facts
 
 E = TypeVar("E")
 T = TypeVar("T")
 
 
-class Reading(Generic[E]):
+class ReadOperations(Generic[E]):
     """The half of the port that reads (`runtime.journal.port.Readable`)."""
 
     _codecs: Codecs
 
     @abstractmethod
-    async def _look(self, read: Callable[[Reader], T]) -> T:
+    async def _look(self, read: Callable[[StoreReader], T]) -> T:
         """Return what a function reads on one snapshot of the store."""
 
     def _checked(self, text: str, place: str) -> str:
@@ -79,7 +79,7 @@ class Reading(Generic[E]):
         """As `Journal.read`."""
         check_known_run(run)
 
-        def read(reader: Reader) -> tuple[RunHead, list[Record[E]]]:
+        def read(reader: StoreReader) -> tuple[RunHead, list[Record[E]]]:
             head = reader.head(run)
             return head, reader.records(self._codecs, head, reader.chain(head, after))
 
@@ -98,7 +98,7 @@ class Reading(Generic[E]):
         return [row for row in present if not dead(row.owner)]
 
 
-class Operations(Reading[E]):
+class Operations(ReadOperations[E]):
     """The port, but for hosts, cursors and slots, whose tables each store has in its own way."""
 
     def __init__(self, codecs: Codecs) -> None:
@@ -106,7 +106,7 @@ class Operations(Reading[E]):
         self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
 
     @abstractmethod
-    async def _write(self, work: Work[T]) -> T:
+    async def _write(self, work: RunOperation[T]) -> T:
         """Carry out a work in a transaction, and return its result once that is committed."""
 
     @abstractmethod
@@ -132,7 +132,7 @@ class Operations(Reading[E]):
         self._checked(owner or "", "owner")
         self._check_summary(summary)
         entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
-        work = Work(
+        work = RunOperation(
             "create",
             run,
             lambda locked: rules.admit(locked, entries, summary, owner=owner, ttl=ttl, overdraw=overdraw),
@@ -150,7 +150,7 @@ class Operations(Reading[E]):
         """As `Journal.claim`."""
         check_known_run(run)
         self._checked(owner, "owner")
-        work = Work("claim", run, lambda locked: rules.claim(locked, owner, ttl, dead, kinds), resumes=True)
+        work = RunOperation("claim", run, lambda locked: rules.claim(locked, owner, ttl, dead, kinds), resumes=True)
         head = await self._write(work)
         self._kinds[run] = head.kind, head.format
         return head.epoch
@@ -158,12 +158,12 @@ class Operations(Reading[E]):
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
         """As `Journal.renew`."""
         check_known_run(run)
-        await self._write(Work("renew", run, lambda locked: rules.renew(locked, epoch, ttl)))
+        await self._write(RunOperation("renew", run, lambda locked: rules.renew(locked, epoch, ttl)))
 
     async def release(self, run: str, epoch: int) -> None:
         """As `Journal.release`."""
         check_known_run(run)
-        await self._write(Work("release", run, lambda locked: rules.release(locked, epoch)))
+        await self._write(RunOperation("release", run, lambda locked: rules.release(locked, epoch)))
         self._kinds.pop(run, None)
 
     async def append(
@@ -180,7 +180,7 @@ class Operations(Reading[E]):
         check_known_run(run)
         self._check_summary(summary)
         entries = encode_facts(await self._codec(run), facts) if facts else []
-        work = Work(
+        work = RunOperation(
             "append",
             run,
             lambda locked: rules.append(locked, entries, summary, after=after, epoch=epoch, overdraw=overdraw),
@@ -193,7 +193,7 @@ class Operations(Reading[E]):
         check_known_run(run)
         check_text(key, "key")
         check_text(body, "body")
-        return await self._write(Work("post", run, lambda locked: rules.post(locked, key, body), key=key))
+        return await self._write(RunOperation("post", run, lambda locked: rules.post(locked, key, body), key=key))
 
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
         """As `Journal.delete`."""

@@ -1,7 +1,7 @@
 """What a journal stores, as it is stored: the port under reading, archiving, copying and verification.
 
-A `Reader` is one snapshot of a store. It gives rows, records with their hashes, and messages, run by run or in parts;
-the chain, the texts and the events are verified here, for every store alike.
+A `StoreReader` is one snapshot of a store. It gives rows, records with their hashes, and messages, run by run or in
+parts; the chain, the texts and the events are verified here, for every store alike.
 """
 
 import sys
@@ -19,7 +19,7 @@ from runtime.journal.chain import Stored, Tip, decode, verify
 from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codec_of
 from runtime.journal.port import Dead, Deleted, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
-from runtime.journal.rules import Work, named_texts
+from runtime.journal.rules import RunOperation, named_texts
 
 TextOf = Callable[[str], bytes | None]
 """Returns the UTF-8 bytes of the text with a hash, given in hex."""
@@ -63,7 +63,7 @@ class RunCopy(NamedTuple):
         return self.head._replace(owner=None, end=0.0)
 
 
-class Reader(ABC):
+class StoreReader(ABC):
     """One snapshot of a store."""
 
     now: float
@@ -174,7 +174,7 @@ class Reader(ABC):
 
 
 def part_of(head: RunHead, stored: Sequence[Stored], ends: frozenset[int], after: int, rows: int | None = None) -> Part:
-    """Return the part of a run's records that `Reader.part` asks for, from all of them."""
+    """Return the part of a run's records that `StoreReader.part` asks for, from all of them."""
     after = min(max(0, after), len(stored))
     start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
     return Part(start, [*stored[after:][:rows]], ends)
@@ -203,11 +203,11 @@ class RawStore(ABC):
     """A journal outside of an event loop, to move whole runs out of it and into it."""
 
     @abstractmethod
-    def look(self) -> AbstractContextManager[Reader]:
+    def look(self) -> AbstractContextManager[StoreReader]:
         """Yield what is committed now, in one snapshot, which should end before anything is waited for."""
 
     @abstractmethod
-    def carry_out(self, works: Sequence[Work[None]]) -> list[JournalError | None]:
+    def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
         """Carry out works in one transaction; return for each why it has changed nothing, or None."""
 
     @abstractmethod
@@ -236,7 +236,7 @@ class RawStore(ABC):
 class Inspection:
     """A journal in one snapshot, for a check of all that it stores; it changes nothing."""
 
-    reader: Reader
+    reader: StoreReader
     problems: Iterable[str] = ()
     """What is wrong with the store itself, one line for each problem; found as they are read."""
     lost: Sequence[str] = ()

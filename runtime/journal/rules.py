@@ -1,8 +1,8 @@
 """The rules of every journal: what an operation changes, decided on rows that its store has read under a lock. Pure.
 
-A store carries out a `Work` in a transaction: it reads what the work names (`Locked`), lets it decide, and writes the
-`Change`. A decision that raises changes nothing. Which runs are due is decided here too (`due`); a database says the
-same in SQL, so that it need not read all runs.
+A store carries out a `RunOperation` in a transaction: it reads what the operation names (`Locked`), lets it decide, and
+writes the `Change`. A decision that raises changes nothing. Which runs are due is decided here too (`due`); a database
+says the same in SQL, so that it need not read all runs.
 """
 
 import base64
@@ -61,7 +61,7 @@ class Change(NamedTuple, Generic[T]):
     booking: Booking | None = None
 
 
-class Work(NamedTuple, Generic[T]):
+class RunOperation(NamedTuple, Generic[T]):
     """An operation on one run: what its store has to read, and how it decides."""
 
     operation: str

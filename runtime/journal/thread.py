@@ -30,7 +30,7 @@ Explain = Callable[[Exception], Exception]
 """Returns the runtime's error for an error of the store; any other error unchanged."""
 
 
-class Job(Generic[A, T]):
+class ThreadJob(Generic[A, T]):
     """A function, usually of the connection, and its result or error. `then` is called with the job, on trio's thread.
 
     `then` must not refer to the job, since that would be a reference cycle.
@@ -38,7 +38,7 @@ class Job(Generic[A, T]):
 
     __slots__ = ("error", "result", "then", "work")
 
-    def __init__(self, work: Callable[[A], T], then: Callable[["Job[A, T]"], object]) -> None:
+    def __init__(self, work: Callable[[A], T], then: Callable[["ThreadJob[A, T]"], object]) -> None:
         self.work, self.then = work, then
         self.result: T | None = None
         self.error: Exception | None = None
@@ -85,7 +85,7 @@ class ConnectionThread(Generic[C]):
         self._connect, self._explain = connect, explain
         # A daemon, so that an interpreter that exits without closing the journal does not hang.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._jobs: queue.SimpleQueue[Job[C, Any] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[ThreadJob[C, Any] | None] = queue.SimpleQueue()
         self._token = trio.lowlevel.current_trio_token()
         self._stopping, self._stopped = False, trio.Event()
 
@@ -102,7 +102,7 @@ class ConnectionThread(Generic[C]):
             finally:
                 del failure  # Like the error of a job.
 
-    def post(self, job: Job[C, Any]) -> None:
+    def post(self, job: ThreadJob[C, Any]) -> None:
         """Queue a job; its `then` is called on trio's thread when it is done."""
         self._jobs.put(job)
 
@@ -115,7 +115,7 @@ class ConnectionThread(Generic[C]):
         if self._stopping:
             raise JournalError("the journal is closed")
         done = trio.Event()
-        job = Job[C, T](work, lambda _: done.set())
+        job = ThreadJob[C, T](work, lambda _: done.set())
         self.post(job)
         await done.wait()
         return job.outcome()

@@ -33,7 +33,7 @@ _GATE = Path(__file__).with_name("gate.py")
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class CommandExit:
     """How a command ended."""
 
     code: int
@@ -63,7 +63,7 @@ class GatedProcess:
         self._gate = -1
         return self._process
 
-    async def run(self) -> Exit:
+    async def run(self) -> CommandExit:
         """Let the command begin, and return how it ended once its whole group has ended.
 
         Cancellation ends the group: SIGTERM, then SIGKILL after `GRACE_SECONDS`. Processes of the group that
@@ -76,7 +76,7 @@ class GatedProcess:
         finally:
             await self.end()
         self.check_started()
-        return Exit(code, output, dropped)
+        return CommandExit(code, output, dropped)
 
     async def end(self) -> None:
         """End the group, also one that has not begun; return when none of its processes is left."""
@@ -195,7 +195,7 @@ CHUNK_BYTES = 64 * 1024
 """Bytes that are read at a time."""
 
 
-class Lines:
+class StreamLines:
     """The lines of a stream as an async iterator, without their ends; bytes that are no UTF-8 are replaced.
 
     It ends with the stream, and at a line or a sum of lines that is too long; then `too_long` is set.
@@ -207,7 +207,7 @@ class Lines:
         self.too_long = False
         """Whether there is more than the limits allow."""
 
-    def __aiter__(self) -> "Lines":
+    def __aiter__(self) -> "StreamLines":
         return self
 
     async def __anext__(self) -> str:

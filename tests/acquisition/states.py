@@ -1,7 +1,13 @@
 """States of the planner for tests of single gates: no model and no message is needed to make one (S81)."""
 
 from actors.acquisition.config import RunConfig
-from actors.acquisition.planner_state import Calculation, CalculationError, PlannerDecision, PlannerState, SearchMade
+from actors.acquisition.planner_state import (
+    CalculationError,
+    LatestCalculation,
+    PlannerDecision,
+    PlannerState,
+    SearchMade,
+)
 from actors.acquisition.profile import Profile
 from actors.acquisition.state import State
 from actors.acquisition.table import graph_for
@@ -92,7 +98,7 @@ def searched(path, *queries):
 def blocked(inputs, *fields, count=1, message="mixed"):
     """Return a calculation that is blocked because of some fields."""
     error = CalculationError(code="units", result="total", fields=fields, message=message)
-    return Calculation(status="blocked", count=count, inputs_hash=inputs, errors=(error,))
+    return LatestCalculation(status="blocked", count=count, inputs_hash=inputs, errors=(error,))
 
 
 def hop(at):

@@ -4,7 +4,7 @@ import pytest
 
 from actors.acquisition.calculation import known_numbers
 from actors.acquisition.observation import read_observation
-from actors.acquisition.planner_state import Passage, Writes, apply
+from actors.acquisition.planner_state import FoundPassage, Writes, apply
 from actors.acquisition.profile import FieldSpec
 from actors.acquisition.schema import schema_of
 from actors.acquisition.state import ReplyText
@@ -77,7 +77,7 @@ def test_the_same_number_of_two_years_is_kept_twice():
 
 def observed(quote, *, source="a.md", value="40", spec=None, passages=None):
     texts = passages or {"a.md": "There are 40 shops.", "b.md": "There are 50 shops."}
-    seen = tuple(Passage(source=name, text=text, language="en") for name, text in texts.items())
+    seen = tuple(FoundPassage(source=name, text=text, language="en") for name, text in texts.items())
     at = state("observe", BOOT, spec=spec, last_observation=seen)
     given = f'{{"field": "market.shops", "value": "{value}", "quote": "{quote}", "source": "{source}"}}'
     return read_observation(ReplyText("observe/v1.a1", "", f'{{"values": [{given}]}}', ended_early=False), at)

@@ -6,7 +6,7 @@ import pytest
 
 from actors.acquisition.calculation import inputs_hash
 from actors.acquisition.composing import with_composed
-from actors.acquisition.planner_state import Calculation, PlannerState, Reflection, apply, written
+from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, apply, written
 from actors.acquisition.schema import schema_of
 from tests.acquisition.states import (
     BOOT,
@@ -92,7 +92,7 @@ def test_s61_the_cap_of_calculations_and_a_current_calculation_finish():
     answer, after = hop(state("prepare_schema", BOOT, calculation=blocked("old", count=2)))
     assert (answer.outcome, after) == ("calculator_cap", "finish")
     done = with_composed(state("prepare_schema", FULL))
-    current = Calculation(status="succeeded", count=1, inputs_hash=inputs_hash(schema_of(done)))
+    current = LatestCalculation(status="succeeded", count=1, inputs_hash=inputs_hash(schema_of(done)))
     answer, after = hop(dataclasses.replace(done, planner=dataclasses.replace(done.planner, calculation=current)))
     assert (answer.outcome, after) == ("already_current", "finish")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.acquisition.graph import END, START, Graph, Node, problems
+from actors.acquisition.graph import END, START, AcquisitionGraph, GraphNode, problems
 from actors.acquisition.planner_state import NOTHING, Writes
 from actors.acquisition.profile_check import load_profile
 from actors.acquisition.table import graph_for
@@ -73,8 +73,8 @@ def test_bootstrap_fields_are_data_and_each_has_a_node():
 
 def test_the_table_is_sound_and_a_broken_one_is_found():
     assert [*problems(MARKET)] == []
-    lost = Node("lost", lambda _: None, {"on": "nowhere"})
-    assert [*problems(Graph({**MARKET.nodes, "lost": lost}))] == [
+    lost = GraphNode("lost", lambda _: None, {"on": "nowhere"})
+    assert [*problems(AcquisitionGraph({**MARKET.nodes, "lost": lost}))] == [
         "lost: the outcome 'on' leads to 'nowhere', which is no node",
         "lost: no edge leads here",
     ]

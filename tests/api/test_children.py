@@ -19,7 +19,7 @@ from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 from runtime.core.clock import SystemClock
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.drive.options import Stop
@@ -60,7 +60,7 @@ class ParentRun:
         self.request = prepare_run(
             PROBLEM,
             RunOptions(workflow=str(folder / "above.yaml"), **options),
-            Choice(model, parse_model_spec(model), ""),
+            ModelChoice(model, parse_model_spec(model), ""),
             config=UserConfig(),
             registry=self.engine.registry,
             root=data_root(),

@@ -11,7 +11,7 @@ from actors.config.loader import load_policy
 from actors.config.workflow import GuardLevel
 from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG
-from actors.planning.events import Outcome
+from actors.planning.events import PlanningOutcome
 from actors.search.strategies.notation import read_search
 from actors.values.findings import Code
 from replan.cli.commands.explain import terms
@@ -26,7 +26,7 @@ SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY]
 
 
 WORDS = {
-    "outcomes": Outcome,
+    "outcomes": PlanningOutcome,
     "codes": Code,
     "codes of replies": ReplyCode,
     "catalog": GUARD_CATALOG,

@@ -6,9 +6,9 @@ from functools import cache
 import pytest
 import yaml
 
-from actors.simulated.profile import Odds, load_profile
+from actors.simulated.profile import AuthorOdds, load_profile
 from replan.experiments.calibration import calibrate, judge_curves, load_calibration
-from replan.experiments.likelihood import Record, held_out_p, posterior_draws
+from replan.experiments.likelihood import InstanceResult, held_out_p, posterior_draws
 from replan.setup.data_files import data_root
 from tests.support.external import FOLDER
 
@@ -49,7 +49,7 @@ def test_the_held_out_half_does_not_reject_the_model_of_the_base_profile():
 
 def test_a_model_that_the_held_out_half_contradicts_is_rejected():
     """Fitted to instances that are solved at once, and held against instances that are not."""
-    easy, hard = [Record(1, solved=True)] * 25, [Record(15, solved=False)] * 25
+    easy, hard = [InstanceResult(1, solved=True)] * 25, [InstanceResult(15, solved=False)] * 25
     draws = posterior_draws(easy, 20, seed=1)
     assert held_out_p(draws, hard, seed=2) < 0.01
     assert held_out_p(draws, easy, seed=2) > 0.01
@@ -59,7 +59,7 @@ def test_the_profiles_with_draws_are_those_of_the_posterior():
     script = runpy.run_path(str(data_root() / "docs" / "posterior_draws.py"))
     for name, text in script["profile_files"](CURVES):
         shipped = load_profile(name, data_root(), own=script["FOLDER"]).odds
-        drawn = Odds.model_validate(yaml.safe_load(text)["odds"])
+        drawn = AuthorOdds.model_validate(yaml.safe_load(text)["odds"])
         assert shipped.model_dump() == pytest.approx(drawn.model_dump(), rel=0.02)
 
 

@@ -16,7 +16,7 @@ from actors.planning.prepare import RunOptions
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare_run
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 from runtime.journal.port import RunFilter, RunRow
 from tests.crash.cli_case import Case
 from tests.journal.behind import query
@@ -47,7 +47,7 @@ def rejected_plans(_body: dict[str, Any], headers: Any, n: int) -> Answer:
 async def admit_runs(environment: dict[str, str]) -> list[str]:
     """Admit all runs before the hosts start, so that all hosts compete for the same runs."""
     async with open_home(environment=environment) as engine:
-        choice = Choice("test-model", parse_model_spec("test-model"))
+        choice = ModelChoice("test-model", parse_model_spec("test-model"))
         more: dict[str, Any] = {
             "config": UserConfig(),
             "registry": engine.registry,

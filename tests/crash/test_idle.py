@@ -18,7 +18,7 @@ from actors.run.calls import CallFailed, Replied
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare_run
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 from runtime.journal.port import RunFilter, RunRow
 from tests.crash.cli_case import Case
 from tests.support.answers import Answer, request_parts
@@ -74,7 +74,7 @@ def busy_seconds(*processes: int) -> float:
 async def admit(environment: dict[str, str], folder: Path) -> list[str]:
     """Admit a run, one that a process stays for, and one with a child run."""
     async with open_home(environment=environment) as engine:
-        choice = Choice("test-model", parse_model_spec("test-model"))
+        choice = ModelChoice("test-model", parse_model_spec("test-model"))
         options = (
             RunOptions(workflow="single", limits={"patience": 1.0}),
             RunOptions(workflow="single"),

@@ -7,7 +7,7 @@ import pytest
 
 import replan
 from actors.demands.reader import read_demands
-from actors.demands.table import Standing
+from actors.demands.table import DemandStanding
 from actors.demands.user_texts import demands_of, user_texts
 from actors.values.requirements import RequirementKind, requirement_id
 from tests.cli.samples import ANALYSIS, STRATEGY, write_script
@@ -104,7 +104,7 @@ def test_an_author_who_states_no_requirements_is_never_proved(name, tmp_path):
     text = TEXTS[name]
     result = run(tmp_path, text, {**RECON, "requirements": []}, plan_of([]))
     check_words(result)
-    assert {row.standing for row in result.demands.rows} == {Standing.IN_NO_STEP}
+    assert {row.standing for row in result.demands.rows} == {DemandStanding.IN_NO_STEP}
     assert result.conclusion.text.startswith(f"Consistent, but {len(result.demands.rows)} demand")
 
 
@@ -139,7 +139,11 @@ def test_an_author_who_states_each_demand_and_plans_each_goal_is_proved(name, tm
     result = run(tmp_path, text, {**RECON, "requirements": requirements}, plan_of(requirements, goals), strict=True)
     check_words(result)
     assert result.proved
-    assert {row.standing for row in result.demands.rows} <= {Standing.IN_STEP, Standing.DECLARED, Standing.CHECKED}
+    assert {row.standing for row in result.demands.rows} <= {
+        DemandStanding.IN_STEP,
+        DemandStanding.DECLARED,
+        DemandStanding.CHECKED,
+    }
 
 
 def test_a_strict_run_of_a_lazy_author_ends_without_a_plan(tmp_path):

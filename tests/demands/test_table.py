@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.demands.table import Standing, demand_table, standing_text, table_lines
+from actors.demands.table import DemandStanding, demand_table, standing_text, table_lines
 from actors.demands.user_texts import NEITHER, READING, demands_of, user_texts
 from actors.plans.reader import read_plan
 from actors.values.artifacts import Clarified
@@ -214,7 +214,7 @@ def test_a_text_that_demands_nothing_has_an_empty_table():
 def test_paths_are_checked_only_where_something_compares_them():
     text = "Do not touch src/legacy/."
     value = plan(requirement("must_avoid", text, paths=["src/legacy/"]), satisfies=[])
-    assert [row.standing for row in demand_table(user_texts(text), value).rows] == [Standing.DECLARED]
+    assert [row.standing for row in demand_table(user_texts(text), value).rows] == [DemandStanding.DECLARED]
     (row,) = demand_table(user_texts(text), value, paths_compared_by="the execution").rows
     assert standing_text(row) == "checked by the execution"
 

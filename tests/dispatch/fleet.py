@@ -16,7 +16,7 @@ from actors.planning.prepare import RunOptions
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare_run
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 from runtime.core.errors import JournalError
 from runtime.dispatch import tables
 from runtime.journal.port import Placement, RunFilter
@@ -145,7 +145,7 @@ class Fleet:
         flow = self.folder / "asks.yaml"
         flow.write_text(FLOW)
         async with open_home(environment=self.environment(99)) as engine:
-            choice = Choice("test-model", parse_model_spec("test-model"))
+            choice = ModelChoice("test-model", parse_model_spec("test-model"))
             more = {
                 "config": UserConfig(),
                 "registry": engine.registry,

@@ -13,11 +13,18 @@ from actors.execution.attempts import (
     tool_use,
 )
 from actors.execution.faults import assumption_broken, cut, dead_end, invariant_broken, unknown
-from actors.execution.state import Attempt, Phase
+from actors.execution.state import Attempt, AttemptPhase
 from actors.run.tools import ToolFinished, ToolOutcome
 from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
 
-ALL = (Phase.PRE_CHECK, Phase.ACT, Phase.SNAPSHOT, Phase.CHECK_PRE, Phase.CHECK, Phase.COMPARE)
+ALL = (
+    AttemptPhase.PRE_CHECK,
+    AttemptPhase.ACT,
+    AttemptPhase.SNAPSHOT,
+    AttemptPhase.CHECK_PRE,
+    AttemptPhase.CHECK,
+    AttemptPhase.COMPARE,
+)
 
 
 def attempt(*todo, **fields):
@@ -60,9 +67,16 @@ def test_the_phases_of_an_attempt_are_those_of_what_does_and_checks_the_step(act
 
 @pytest.mark.parametrize(
     ("phase", "name"),
-    [(Phase.PRE_CHECK, "p"), (Phase.ACT, "t"), (Phase.CHECK_PRE, "q"), (Phase.CHECK, "c"), (Phase.APPROVE, None),
-     (Phase.READ, None), (Phase.WRITE, None)],
-)  # fmt: skip
+    [
+        (AttemptPhase.PRE_CHECK, "p"),
+        (AttemptPhase.ACT, "t"),
+        (AttemptPhase.CHECK_PRE, "q"),
+        (AttemptPhase.CHECK, "c"),
+        (AttemptPhase.APPROVE, None),
+        (AttemptPhase.READ, None),
+        (AttemptPhase.WRITE, None),
+    ],
+)
 def test_each_phase_calls_its_own_tool(phase, name):
     config, ready = staged(tool("t", pre_check=tool("p")), tool("c", pre_check=tool("q")))
     use = tool_use(config, ready, attempt(phase))
@@ -72,10 +86,10 @@ def test_each_phase_calls_its_own_tool(phase, name):
 
 def test_a_person_does_and_checks_and_calls_no_tool():
     config, ready = staged(person("doer"), person("checker"))
-    for phase, name in ((Phase.ACT, "doer"), (Phase.CHECK, "checker")):
+    for phase, name in ((AttemptPhase.ACT, "doer"), (AttemptPhase.CHECK, "checker")):
         assert person_use(config, ready, attempt(phase)).name == name
         assert tool_use(config, ready, attempt(phase)) is None
-    for phase in (Phase.PRE_CHECK, Phase.CHECK_PRE):
+    for phase in (AttemptPhase.PRE_CHECK, AttemptPhase.CHECK_PRE):
         assert person_use(config, ready, attempt(phase)) is None
         assert tool_use(config, ready, attempt(phase)) is None
 
@@ -88,43 +102,55 @@ Ends = ToolOutcome
 @pytest.mark.parametrize(
     ("phase", "use", "event", "result", "text"),
     [
-        (Phase.ACT, tool("t"), finished(Ends.SUCCEEDED), "", None),
-        (Phase.COMPARE, tool("t"), finished(Ends.SUCCEEDED), "passed", None),
+        (AttemptPhase.ACT, tool("t"), finished(Ends.SUCCEEDED), "", None),
+        (AttemptPhase.COMPARE, tool("t"), finished(Ends.SUCCEEDED), "passed", None),
         (
-            Phase.ACT,
+            AttemptPhase.ACT,
             tool("t"),
             finished(Ends.FAILED, "out", "exit code 1"),
             "step.failed",
             "'t' failed: exit code 1\nout",
         ),
-        (Phase.ACT, tool("t"), finished(Ends.FAILED), "step.failed", "'t' failed"),
-        (Phase.CHECK, tool("t"), finished(Ends.FAILED), "step.check_failed", "the check 't' failed"),
-        (Phase.PRE_CHECK, tool("t"), finished(Ends.FAILED), "step.pre_check_failed", "the pre-check 't' failed"),
+        (AttemptPhase.ACT, tool("t"), finished(Ends.FAILED), "step.failed", "'t' failed"),
+        (AttemptPhase.CHECK, tool("t"), finished(Ends.FAILED), "step.check_failed", "the check 't' failed"),
+        (AttemptPhase.PRE_CHECK, tool("t"), finished(Ends.FAILED), "step.pre_check_failed", "the pre-check 't' failed"),
         (
-            Phase.CHECK_PRE,
+            AttemptPhase.CHECK_PRE,
             tool("t"),
             finished(Ends.FAILED),
             "step.pre_check_failed",
             "the pre-check of the check 't' failed",
         ),
-        (Phase.CHECK, TO_FAIL, finished(Ends.FAILED), "", None),
+        (AttemptPhase.CHECK, TO_FAIL, finished(Ends.FAILED), "", None),
         (
-            Phase.CHECK,
+            AttemptPhase.CHECK,
             TO_FAIL,
             finished(Ends.SUCCEEDED, " out "),
             "step.check_failed",
             "passed, and should have failed\nout",
         ),
-        (Phase.ACT, tool("t"), finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
-        (Phase.ACT, ONCE, finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
-        (Phase.ACT, tool("t"), finished(Ends.TRANSIENT, "", "busy"), "tool.transient", "did not get to its end: busy"),
-        (Phase.ACT, tool("t"), finished(Ends.BROKEN, "out", "died"), "tool.broken", "'t' broke off: died\nout"),
-        (Phase.ACT, ONCE, finished(Ends.TRANSIENT, "", "busy"), "unsure", None),
-        (Phase.ACT, ONCE, finished(Ends.BROKEN, "", "died"), "unsure", None),
-        (Phase.ACT, ONCE, finished(Ends.UNKNOWN, "", "cut"), "unsure", None),
-        (Phase.ACT, tool("t"), finished(Ends.UNKNOWN, "", "cut"), "", None),
         (
-            Phase.ACT,
+            AttemptPhase.ACT,
+            tool("t"),
+            finished(Ends.PERMANENT, "", "gone"),
+            "tool.permanent",
+            "'t' cannot be called: gone",
+        ),
+        (AttemptPhase.ACT, ONCE, finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
+        (
+            AttemptPhase.ACT,
+            tool("t"),
+            finished(Ends.TRANSIENT, "", "busy"),
+            "tool.transient",
+            "did not get to its end: busy",
+        ),
+        (AttemptPhase.ACT, tool("t"), finished(Ends.BROKEN, "out", "died"), "tool.broken", "'t' broke off: died\nout"),
+        (AttemptPhase.ACT, ONCE, finished(Ends.TRANSIENT, "", "busy"), "unsure", None),
+        (AttemptPhase.ACT, ONCE, finished(Ends.BROKEN, "", "died"), "unsure", None),
+        (AttemptPhase.ACT, ONCE, finished(Ends.UNKNOWN, "", "cut"), "unsure", None),
+        (AttemptPhase.ACT, tool("t"), finished(Ends.UNKNOWN, "", "cut"), "", None),
+        (
+            AttemptPhase.ACT,
             ONCE,
             finished(Ends.UNKNOWN, "", "cut", "q1"),
             "step.unknown_outcome",
@@ -149,27 +175,37 @@ def test_the_outcome_of_a_tool_passes_fails_or_leaves_open(phase, use, event, re
 
 
 def test_what_was_read_is_kept_for_the_model():
-    assert after_tool(attempt(Phase.READ, Phase.ACT), tool("t"), finished(Ends.SUCCEEDED, "text")).read == "text"
-    assert after_tool(attempt(Phase.ACT, Phase.CHECK), tool("t"), finished(Ends.SUCCEEDED, "text")).read == ""
+    assert (
+        after_tool(attempt(AttemptPhase.READ, AttemptPhase.ACT), tool("t"), finished(Ends.SUCCEEDED, "text")).read
+        == "text"
+    )
+    assert (
+        after_tool(attempt(AttemptPhase.ACT, AttemptPhase.CHECK), tool("t"), finished(Ends.SUCCEEDED, "text")).read
+        == ""
+    )
 
 
 def test_an_attempt_after_one_whose_check_could_not_run_begins_with_the_check():
-    broken = after_tool(attempt(Phase.CHECK, acted=True), tool("t"), finished(Ends.BROKEN, "", "died"))
+    broken = after_tool(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.BROKEN, "", "died"))
     again = next_attempt(broken, ALL, 2.5)
-    assert (again.todo, again.number, again.acted) == ((Phase.CHECK_PRE, Phase.CHECK, Phase.COMPARE), 2, True)
+    assert (again.todo, again.number, again.acted) == (
+        (AttemptPhase.CHECK_PRE, AttemptPhase.CHECK, AttemptPhase.COMPARE),
+        2,
+        True,
+    )
     assert (again.rest_seconds, again.begun, again.open, again.result) == (2.5, False, False, "")
-    wrong = after_tool(attempt(Phase.CHECK, acted=True), tool("t"), finished(Ends.FAILED))
+    wrong = after_tool(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.FAILED))
     assert (next_attempt(wrong, ALL, 0.0).todo, next_attempt(wrong, ALL, 0.0).acted) == (ALL, False)
-    early = after_tool(attempt(Phase.ACT), tool("t"), finished(Ends.BROKEN, "", "died"))
+    early = after_tool(attempt(AttemptPhase.ACT), tool("t"), finished(Ends.BROKEN, "", "died"))
     assert next_attempt(early, ALL, 0.0).todo == ALL
 
 
 def test_the_phases_of_an_attempt_pass_one_after_another():
-    first = attempt(Phase.ACT, Phase.CHECK, open=True, tries=3)
+    first = attempt(AttemptPhase.ACT, AttemptPhase.CHECK, open=True, tries=3)
     second = passed(first)
-    assert (second.phase, second.open, second.tries, second.result) == (Phase.CHECK, False, 0, "")
+    assert (second.phase, second.open, second.tries, second.result) == (AttemptPhase.CHECK, False, 0, "")
     assert (passed(second).phase, passed(second).result) == (None, "passed")
-    assert (failed(first).result, failed(first).open, failed(first).phase) == ("failed", False, Phase.ACT)
+    assert (failed(first).result, failed(first).open, failed(first).phase) == ("failed", False, AttemptPhase.ACT)
     assert (opened(attempt()).begun, opened(attempt()).open, opened(attempt()).tries) == (True, True, 0)
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from actors.execution.state import Attempt, Phase
+from actors.execution.state import Attempt, AttemptPhase
 from actors.execution.workspace_rules import after_first, after_last, after_step, first_snapshot, last_snapshot
 from actors.run.tools import ToolFinished, ToolOutcome
-from actors.tools.snapshot_texts import Snapshot
+from actors.tools.snapshot_texts import WorkspaceSnapshot
 from runtime.core.copies import changed
 from tests.execution.stage import Stage, plan, step
 
@@ -19,17 +19,17 @@ def state(*requirements, **fields):
 
 
 def ended(outcome=ToolOutcome.SUCCEEDED, **snapshot):
-    output = Snapshot(**{"id": "s1", **snapshot}).model_dump_json() if outcome is ToolOutcome.SUCCEEDED else ""
+    output = WorkspaceSnapshot(**{"id": "s1", **snapshot}).model_dump_json() if outcome is ToolOutcome.SUCCEEDED else ""
     return ToolFinished(request_id="x", at=1.0, mono=None, outcome=outcome, output=output, reason="gone")
 
 
 def test_a_snapshot_that_the_end_of_the_run_has_stopped_changes_nothing():
-    before, attempt = state(KEPT), Attempt("a", "a", 1, 1, 1, (Phase.SNAPSHOT,), open=True)
+    before, attempt = state(KEPT), Attempt("a", "a", 1, 1, 1, (AttemptPhase.SNAPSHOT,), open=True)
     assert after_first(before, ended(UNKNOWN)) is before
     assert after_last(before, ended(UNKNOWN)) is before
     after, stopped = after_step(before, attempt, ended(UNKNOWN))
     assert after is before
-    assert (stopped.open, stopped.todo) == (False, (Phase.SNAPSHOT,))
+    assert (stopped.open, stopped.todo) == (False, (AttemptPhase.SNAPSHOT,))
 
 
 def test_the_first_snapshot_is_what_later_ones_are_compared_with():
@@ -59,13 +59,13 @@ def test_the_last_snapshot_tells_what_protected_paths_have_changed_or_that_it_ca
 @pytest.mark.parametrize(
     ("phase", "event", "violations", "result", "not_compared"),
     [
-        (Phase.SNAPSHOT, ended(changed=("a.py",)), 0, "passed", 0),
-        (Phase.SNAPSHOT, ended(changed=("LICENSE",)), 1, "failed", 0),
-        (Phase.SNAPSHOT, ended(changed=None), 0, "passed", 1),
-        (Phase.SNAPSHOT, ended(FAILED), 0, "passed", 1),
-        (Phase.COMPARE, ended(changed=()), 0, "passed", 0),
-        (Phase.COMPARE, ended(changed=("a.py",)), 1, "passed", 0),
-        (Phase.COMPARE, ended(changed=("LICENSE",)), 2, "failed", 0),
+        (AttemptPhase.SNAPSHOT, ended(changed=("a.py",)), 0, "passed", 0),
+        (AttemptPhase.SNAPSHOT, ended(changed=("LICENSE",)), 1, "failed", 0),
+        (AttemptPhase.SNAPSHOT, ended(changed=None), 0, "passed", 1),
+        (AttemptPhase.SNAPSHOT, ended(FAILED), 0, "passed", 1),
+        (AttemptPhase.COMPARE, ended(changed=()), 0, "passed", 0),
+        (AttemptPhase.COMPARE, ended(changed=("a.py",)), 1, "passed", 0),
+        (AttemptPhase.COMPARE, ended(changed=("LICENSE",)), 2, "failed", 0),
     ],
 )
 def test_a_step_that_touches_a_protected_path_fails_and_its_other_attempts_are_skipped(

@@ -4,12 +4,12 @@ import pytest
 
 from actors.simulated.profile import load_profile
 from actors.simulated.seeded import DIFFICULTIES, difficulties
-from replan.experiments.bounds import NODES, Bound, InformedPlanner, Pipeline, ValueIteration, at_calls, bounds_of
+from replan.experiments.bounds import NODES, Bound, InformedPlanner, ValueIteration, WorldLevels, at_calls, bounds_of
 from replan.setup.data_files import data_root
 
 
 def pipeline(name="base", **changes):
-    return Pipeline(load_profile(name, data_root()).model_copy(update=changes))
+    return WorldLevels(load_profile(name, data_root()).model_copy(update=changes))
 
 
 def once(world):

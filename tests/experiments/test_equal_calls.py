@@ -4,7 +4,7 @@ import pytest
 
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import equal_calls_tables
-from replan.experiments.results import Store, Trial
+from replan.experiments.results import ResultsFolder, Trial
 from replan.experiments.runner import run_simulated
 from replan.experiments.tables import mean_interval
 from runtime.core.errors import UsageProblem
@@ -158,7 +158,7 @@ def test_a_search_that_divides_its_calls_is_tried_with_each_cap(prepared, tmp_pa
         "search/beam:20_calls",
     ]
     assert [arm.calls_max for arm in experiment.arms] == [20, 5, 10, 20]
-    trials = run_simulated(experiment, Store(tmp_path, experiment.header()), lambda done, of: None, 1)
+    trials = run_simulated(experiment, ResultsFolder(tmp_path, experiment.header()), lambda done, of: None, 1)
     made = equal_calls_tables(experiment.experiment, trials)
     assert len(rows(made["equal_calls"], "search/beam", "cap")) == 3
     assert len(rows(made["equal_mean"], "search/beam", "arm")) == 1

@@ -15,7 +15,7 @@ from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
-from replan.setup.settings import Choice, UserConfig
+from replan.setup.settings import ModelChoice, UserConfig
 from runtime.core.clock import TrioClock
 from runtime.journal.memory import open_memory
 
@@ -41,7 +41,7 @@ def make_setup(workflow, search, filter_options, seed, name="base"):
     request = prepare_run(
         PROBLEM,
         RunOptions(workflow=workflow, search=search),
-        Choice(model, parse_model_spec(model)),
+        ModelChoice(model, parse_model_spec(model)),
         config=UserConfig(),
         registry=known,
         root=data_root(),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from replan.experiments.live_runner import RUNS, run_live
-from replan.experiments.results import RESULTS, Store
+from replan.experiments.results import RESULTS, ResultsFolder
 from replan.runs.engine import Engine
 from runtime.core.errors import UsageProblem
 from tests.support.openai_server import Answer, serve
@@ -36,7 +36,7 @@ ASKED = {
 
 
 async def run(experiment, folder, environment):
-    return await run_live(experiment, Store(folder, experiment.header()), lambda done, of: None, environment)
+    return await run_live(experiment, ResultsFolder(folder, experiment.header()), lambda done, of: None, environment)
 
 
 async def test_an_experiment_can_use_the_model_rules(prepared, tmp_path):

@@ -12,7 +12,7 @@ import yaml
 
 from replan.experiments.preparation import Installation, prepare
 from replan.experiments.report import CAPTIONS, captions, write_report
-from replan.experiments.results import RESULTS, Store
+from replan.experiments.results import RESULTS, ResultsFolder
 from replan.experiments.runner import run_simulated
 from replan.setup.config_schemas import schema_text
 from replan.setup.data_files import data_root
@@ -78,7 +78,7 @@ def test_a_published_experiment_has_all_its_tables(path):
 def test_the_quick_experiment_reproduces_its_committed_tables(tmp_path):
     """`make lab` checks all of them."""
     experiment = prepared(data_root() / "docs" / "experiments" / "quick.yaml")
-    trials = run_simulated(experiment, Store(tmp_path, experiment.header()), lambda done, of: None, 1)
+    trials = run_simulated(experiment, ResultsFolder(tmp_path, experiment.header()), lambda done, of: None, 1)
     write_report(experiment, trials, tmp_path)
     for name in CAPTIONS:
         committed = TABLES / "quick" / f"{name}.csv"

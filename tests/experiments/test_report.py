@@ -11,7 +11,7 @@ import pytest
 from replan.experiments import report
 from replan.experiments.plots import Point, curves, groups, points
 from replan.experiments.report import CAPTIONS, PAGE, PLOTS, write_report
-from replan.experiments.results import Store
+from replan.experiments.results import ResultsFolder
 from replan.experiments.runner import run_simulated
 from replan.experiments.tables import to_csv
 from tests.experiments.conftest import prepared_in
@@ -55,7 +55,7 @@ def written(tmp_path_factory):
     """Run the small experiment and write its report; return it with its folder."""
     folder = tmp_path_factory.mktemp("report")
     experiment = prepared_in(folder, description="Two <searches> & one problem.")
-    trials = run_simulated(experiment, Store(folder / "out", experiment.header()), lambda done, of: None, 1)
+    trials = run_simulated(experiment, ResultsFolder(folder / "out", experiment.header()), lambda done, of: None, 1)
     write_report(experiment, trials, folder / "out")
     return experiment, trials, folder / "out"
 
@@ -113,7 +113,7 @@ def test_an_interval_is_shown_in_the_cell_of_its_value(reported, monkeypatch):
 def test_each_model_has_its_own_plots(prepared, tmp_path):
     """Arms are compared on the same model, and a plot with the lines of all models is unreadable."""
     experiment = prepared(models=["simulated:base", "simulated:stepwise"], seeds={"first": 1000, "count": 1})
-    trials = run_simulated(experiment, Store(tmp_path / "out", experiment.header()), lambda done, of: None, 1)
+    trials = run_simulated(experiment, ResultsFolder(tmp_path / "out", experiment.header()), lambda done, of: None, 1)
     write_report(experiment, trials, tmp_path / "out")
     for place, model in ((1, "simulated:base"), (2, "simulated:stepwise")):
         plots = [ET.fromstring((tmp_path / "out" / f"{name}_{place}.svg").read_text()) for name in PLOTS]

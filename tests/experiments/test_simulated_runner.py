@@ -6,7 +6,7 @@ from shutil import copytree
 import pytest
 
 from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import HEADER, RESULTS, Store, read_frame, read_results
+from replan.experiments.results import HEADER, RESULTS, ResultsFolder, read_frame, read_results
 from replan.experiments.runner import run_simulated
 from replan.setup.version import release
 from runtime.core.errors import UsageProblem
@@ -14,7 +14,7 @@ from tests.experiments.conftest import prepared_in
 
 
 def run(experiment, folder, jobs=1):
-    return run_simulated(experiment, Store(folder, experiment.header()), lambda done, of: None, jobs)
+    return run_simulated(experiment, ResultsFolder(folder, experiment.header()), lambda done, of: None, jobs)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_an_experiment_that_was_killed_ends_with_the_same_bytes(prepared, tmp_pa
     folder = tmp_path / "whole"
     (folder / RESULTS).write_bytes(whole[:kept])
     progress, experiment = [], prepared()
-    run_simulated(experiment, Store(folder, experiment.header()), lambda *done: progress.append(done), 1)
+    run_simulated(experiment, ResultsFolder(folder, experiment.header()), lambda *done: progress.append(done), 1)
     assert (folder / RESULTS).read_bytes() == whole
     assert progress[0] == (whole[:kept].count(b"\n"), 8)
     assert progress[-1] == (8, 8)

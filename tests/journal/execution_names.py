@@ -4,7 +4,7 @@ from enum import Enum
 
 from actors.execution import events
 from actors.execution.config import ExecutionConfig
-from actors.execution.events import GOALS_FAILED, Cause, StepOutcome
+from actors.execution.events import GOALS_FAILED, StepOutcome, TroubleCause
 from actors.execution.ids import (
     WORKSPACE_END,
     WORKSPACE_START,
@@ -14,7 +14,7 @@ from actors.execution.ids import (
     replan_node,
     trouble_node,
 )
-from actors.execution.state import Phase
+from actors.execution.state import AttemptPhase
 from actors.planning.config import RunConfig
 from actors.policy.table import BacktrackLevel, Policy
 from actors.prompting.book import PromptBook
@@ -45,7 +45,7 @@ NAMED = {
     Verdict: "verdict",
 }
 """The classes that the main list names, and what a tools file is pinned as."""
-WORDS: dict[type[Enum], str] = {Cause: "cause", StepOutcome: "step outcome", ToolOutcome: "tool outcome"}
+WORDS: dict[type[Enum], str] = {TroubleCause: "cause", StepOutcome: "step outcome", ToolOutcome: "tool outcome"}
 """The closed sets whose words only executions store."""
 
 
@@ -59,9 +59,9 @@ def execution_names():
         "words": words_of(WORDS) | {"outcome": [GOALS_FAILED]},
         "ids": {
             "attempt": attempt,
-            "phases": {str(phase): phase_node(attempt, phase) for phase in Phase},
-            "tool's call": try_id(f"tool:{phase_node(attempt, Phase.ACT)}", 1),
-            "second call": try_id(f"tool:{phase_node(attempt, Phase.ACT)}", 2),
+            "phases": {str(phase): phase_node(attempt, phase) for phase in AttemptPhase},
+            "tool's call": try_id(f"tool:{phase_node(attempt, AttemptPhase.ACT)}", 1),
+            "second call": try_id(f"tool:{phase_node(attempt, AttemptPhase.ACT)}", 2),
             "question about an outcome": phase_node(attempt, "outcome"),
             "back-off": f"rest:{attempt}",
             "first snapshot": WORKSPACE_START,

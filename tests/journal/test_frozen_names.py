@@ -21,12 +21,12 @@ from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Wo
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite import Composite
 from actors.planning.config import RunConfig
-from actors.planning.events import EVENTS, NeededAnswer, Outcome
+from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome
 from actors.planning.ids import classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
-from actors.policy.belief_choice import Option, Place, Weighing
+from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import Agreement, BacktrackLevel, BeliefTable, Person, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -79,7 +79,7 @@ VALUES = {
     Person: "belief person",
     Agreement: "belief agreement",
     Weighing: "weighing",
-    Place: "weighed place",
+    MistakePlace: "weighed place",
     Option: "weighed move",
     Sections: "prompt sections",
     Usage: "usage",
@@ -92,7 +92,7 @@ WORDS: dict[type[Enum], str] = {
     Cause: "cause",
     Code: "finding code",
     FaultKind: "fault kind",
-    Outcome: "outcome",
+    PlanningOutcome: "outcome",
     PruneCause: "prune cause",
     ReasonTag: "reason tag",
     ReplyCode: "reply code",

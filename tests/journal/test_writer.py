@@ -11,7 +11,7 @@ import trio.testing
 
 from runtime.core.errors import JournalError
 from runtime.journal.sqlite.writer import open_writer
-from runtime.journal.thread import Job
+from runtime.journal.thread import ThreadJob
 
 
 class ExplainedError(Exception):
@@ -68,7 +68,7 @@ class Gate:
 
     def __init__(self, writer):
         self.opened = threading.Event()
-        writer._thread.post(Job(self.wait, lambda _: None))
+        writer._thread.post(ThreadJob(self.wait, lambda _: None))
 
     def wait(self, _connection):
         assert self.opened.wait(5)

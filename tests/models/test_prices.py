@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from actors.config.model_spec import Named, Replay, Rules, Scripted, Simulated
+from actors.config.model_spec import Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec
 from replan.setup.settings import price_of
 from runtime.core.ledger import FREE, Price
 from runtime.models.prices import find_price
@@ -67,7 +67,7 @@ def test_the_users_own_table_goes_first():
     assert price_of(Named("mine"), base_url="http://localhost:1", own={"mine": own}, at=AT) is own
 
 
-@pytest.mark.parametrize("spec", [Rules(), Simulated("typical"), Scripted("f"), Replay("r")])
+@pytest.mark.parametrize("spec", [RulesSpec(), SimulatedSpec("typical"), Scripted("f"), ReplaySpec("r")])
 def test_what_runs_here_is_free(spec):
     """No provider, no bill."""
     assert price_of(spec, at=AT) == FREE

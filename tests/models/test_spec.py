@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.config.model_spec import Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+from actors.config.model_spec import Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec, parse_model_spec
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import (
     CALL_SECONDS,
@@ -22,12 +22,12 @@ from runtime.models.base_url import (
         ("llama3:8b-instruct", Named("llama3:8b-instruct")),
         ("meta-llama/Llama-3.3-70B", Named("meta-llama/Llama-3.3-70B")),
         ("Rules", Named("Rules")),
-        ("rules", Rules()),
-        ("simulated:typical", Simulated("typical")),
-        ("simulated:typical?seed=7", Simulated("typical", 7)),
+        ("rules", RulesSpec()),
+        ("simulated:typical", SimulatedSpec("typical")),
+        ("simulated:typical?seed=7", SimulatedSpec("typical", 7)),
         ("scripted:my replies.yaml", Scripted("my replies.yaml")),
         ("scripted:/tmp/a:b.yaml", Scripted("/tmp/a:b.yaml")),
-        ("replay:fix-parser.2", Replay("fix-parser.2")),
+        ("replay:fix-parser.2", ReplaySpec("fix-parser.2")),
     ],
 )
 def test_what_a_name_means(text, spec):

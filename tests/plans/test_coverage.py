@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.plans.coverage import GOALS_MAX, Standing, checked
+from actors.plans.coverage import GOALS_MAX, RequirementStanding, checked
 from actors.plans.plan import plan_to_json
 from actors.plans.plan_lines import plan_lines
 from actors.plans.reader import read_plan
@@ -73,7 +73,7 @@ def test_only_what_no_guard_can_check_is_not_checked():
 
 def not_checked(value):
     """Return the texts of the requirements that no guard can check."""
-    return [each.requirement.text for each in checked(value) if each.standing is Standing.NOT_CHECKED]
+    return [each.requirement.text for each in checked(value) if each.standing is RequirementStanding.NOT_CHECKED]
 
 
 def test_all_fields_of_a_requirement_survive_writing_and_reading():
@@ -107,20 +107,38 @@ MAKES_X, LOSES_X = step("make", "start", "x goal"), step("lose", "x", "goal", de
 @pytest.mark.parametrize(
     ("fields", "steps", "initial", "standing", "where"),
     [
-        ({"kind": "must_avoid", "tokens": ["x"]}, [MAKES_X], "start", Standing.VIOLATED, ("make",)),
-        ({"kind": "must_avoid", "tokens": ["x"]}, [step("a", "start", "goal")], "start", Standing.NOT_CHECKED, ()),
-        ({"kind": "must_avoid", "tokens": ["x"]}, [LOSES_X], "x", Standing.NOT_CHECKED, ()),
-        ({"kind": "must_avoid", "tokens": ["x"]}, [LOSES_X], "start", Standing.KEPT, ()),
-        ({"kind": "must_keep", "tokens": ["x"]}, [LOSES_X], "x", Standing.VIOLATED, ("lose",)),
-        ({"kind": "must_keep", "tokens": ["x"]}, [MAKES_X], "x", Standing.KEPT, ()),
-        ({"kind": "must_keep", "tokens": ["x"]}, [MAKES_X], "start", Standing.NOT_CHECKED, ()),
-        ({"kind": "must_keep", "tokens": ["x", "y"]}, [MAKES_X], "x", Standing.NOT_CHECKED, ()),
-        ({"kind": "must_keep", "tokens": ["x"], "paths": ["a"]}, [MAKES_X], "x", Standing.NOT_CHECKED, ()),
-        ({"kind": "must_avoid", "tools": ["do_a"]}, [step("a", "start", "goal")], "start", Standing.VIOLATED, ("a",)),
-        ({"kind": "must_avoid", "tools": ["rm"]}, [step("a", "start", "goal")], "start", Standing.KEPT, ()),
-        ({"kind": "must_avoid", "tools": ["rm"], "tokens": ["x"]}, [LOSES_X], "x", Standing.NOT_CHECKED, ()),
-        ({"kind": "must_keep", "tools": ["do_a"]}, [step("a", "start", "goal")], "start", Standing.NOT_CHECKED, ()),
-        ({"kind": "deadline", "tokens": ["x"]}, [MAKES_X], "x", Standing.NOT_CHECKED, ()),
+        ({"kind": "must_avoid", "tokens": ["x"]}, [MAKES_X], "start", RequirementStanding.VIOLATED, ("make",)),
+        (
+            {"kind": "must_avoid", "tokens": ["x"]},
+            [step("a", "start", "goal")],
+            "start",
+            RequirementStanding.NOT_CHECKED,
+            (),
+        ),
+        ({"kind": "must_avoid", "tokens": ["x"]}, [LOSES_X], "x", RequirementStanding.NOT_CHECKED, ()),
+        ({"kind": "must_avoid", "tokens": ["x"]}, [LOSES_X], "start", RequirementStanding.KEPT, ()),
+        ({"kind": "must_keep", "tokens": ["x"]}, [LOSES_X], "x", RequirementStanding.VIOLATED, ("lose",)),
+        ({"kind": "must_keep", "tokens": ["x"]}, [MAKES_X], "x", RequirementStanding.KEPT, ()),
+        ({"kind": "must_keep", "tokens": ["x"]}, [MAKES_X], "start", RequirementStanding.NOT_CHECKED, ()),
+        ({"kind": "must_keep", "tokens": ["x", "y"]}, [MAKES_X], "x", RequirementStanding.NOT_CHECKED, ()),
+        ({"kind": "must_keep", "tokens": ["x"], "paths": ["a"]}, [MAKES_X], "x", RequirementStanding.NOT_CHECKED, ()),
+        (
+            {"kind": "must_avoid", "tools": ["do_a"]},
+            [step("a", "start", "goal")],
+            "start",
+            RequirementStanding.VIOLATED,
+            ("a",),
+        ),
+        ({"kind": "must_avoid", "tools": ["rm"]}, [step("a", "start", "goal")], "start", RequirementStanding.KEPT, ()),
+        ({"kind": "must_avoid", "tools": ["rm"], "tokens": ["x"]}, [LOSES_X], "x", RequirementStanding.NOT_CHECKED, ()),
+        (
+            {"kind": "must_keep", "tools": ["do_a"]},
+            [step("a", "start", "goal")],
+            "start",
+            RequirementStanding.NOT_CHECKED,
+            (),
+        ),
+        ({"kind": "deadline", "tokens": ["x"]}, [MAKES_X], "x", RequirementStanding.NOT_CHECKED, ()),
     ],
 )
 def test_where_a_requirement_stands_that_is_no_goal(fields, steps, initial, standing, where):

@@ -5,7 +5,7 @@ import math
 import psycopg
 import pytest
 
-from runtime.journal.postgres.batch import Batch
+from runtime.journal.postgres.batch import StatementBatch
 
 ROWS = [
     (1, 2.5, True, b"bytes", "text"),
@@ -19,7 +19,7 @@ ROWS = [
 
 def test_rows_of_all_types_come_back_as_they_were(server):
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
-        batch = Batch(connection)
+        batch = StatementBatch(connection)
         types = ("bigint", "float8", "boolean", "bytea", "text")
         answer = batch.add_for("SELECT * FROM {rows}", ROWS, types)
         numbers = batch.add_for("SELECT * FROM {rows}", [(1,), (None,), (-2,)], ("integer",))
@@ -31,7 +31,7 @@ def test_rows_of_all_types_come_back_as_they_were(server):
 
 def test_a_number_that_is_too_large_is_refused(server):
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
-        batch = Batch(connection)
+        batch = StatementBatch(connection)
         batch.add_for("SELECT * FROM {rows}", [(2**63,)], ("bigint",))
         with pytest.raises(psycopg.errors.NumericValueOutOfRange):
             batch.run()

@@ -26,7 +26,7 @@ from actors.plans.plan import RESERVED_IDS
 from actors.plans.schema import plan_schema
 from actors.policy.cause import CLASSIFIER, Cause, read_cause
 from actors.prompting.prompts_file import load_prompts
-from actors.prompting.render import Template, render
+from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Artifact, Context
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,5 +146,7 @@ def test_every_step_of_a_shipped_workflow_has_a_prompt_of_modest_size(name):
     loaded = load_workflow(name, ROOT)
     for step in loaded.workflow.order():
         if not loaded.workflow.is_deterministic(step):
-            rendered = render(Template(entry_for(loaded.prompts, loaded.workflow, step), loaded.prompts), Context("x"))
+            rendered = render(
+                PromptTemplate(entry_for(loaded.prompts, loaded.workflow, step), loaded.prompts), Context("x")
+            )
             assert rendered.byte_count < 12_000

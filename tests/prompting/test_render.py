@@ -15,7 +15,7 @@ from actors.prompting.render import (
     DEPENDENCY_BYTES_MAX,
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
-    Template,
+    PromptTemplate,
     render,
 )
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
@@ -31,7 +31,7 @@ ENTRY = PromptEntry(
     feedback_wrapper="<R {feedback} R>",
     escalation_feedback_wrapper="<E {feedback} E>",
 )
-TEMPLATE = Template(ENTRY, BOOK)
+TEMPLATE = PromptTemplate(ENTRY, BOOK)
 FULL = Context(
     specification="<SPEC>",
     constraints="<WORKFLOW>",
@@ -133,7 +133,7 @@ def test_slots_are_filled_once_and_literally(nasty):
 def test_other_braces_in_a_wrapper_are_literal():
     """A wrapper may contain JSON; only its slot is filled."""
     entry = ENTRY.model_copy(update={"feedback_wrapper": 'Answer {"a": {}} or {0}, not {feedback}.'})
-    user = render(Template(entry, BOOK), Context("s", retry=(Feedback("n", "that"),))).user
+    user = render(PromptTemplate(entry, BOOK), Context("s", retry=(Feedback("n", "that"),))).user
     assert re.search(r'Answer \{"a": \{\}\} or \{0\}, not <data \w+>\nthat\n</data \w+>\.', user)
 
 

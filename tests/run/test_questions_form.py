@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.execution.events import Cause
+from actors.execution.events import TroubleCause
 from actors.values.findings import ASKABLE, Code
 from actors.values.question_form import asked_form
 from tests.support.every_question import every_question
@@ -18,7 +18,7 @@ def test_every_question_of_shipped_parts_has_the_form(drawn):
 
 def test_the_questions_of_every_trouble_and_of_every_code_that_is_asked_about_are_drawn():
     when = " ".join(each.when for each in DRAWN)
-    assert [cause for cause in Cause if cause.replace("_", " ") not in when] == []
+    assert [cause for cause in TroubleCause if cause.replace("_", " ") not in when] == []
     assert set(ASKABLE) == {Code.OPEN_QUESTION, Code.CONFLICT, Code.REQUIREMENT_MISSING, Code.AMBIGUOUS}
     assert len({each.part for each in DRAWN}) == 6
 

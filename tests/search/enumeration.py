@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from actors.search.moves import Redo, Retry, choose
-from actors.search.progress import Phase, Progress, accept, begin, mark, redo, start
+from actors.search.progress import BranchProgress, Phase, accept, begin, mark, redo, start
 
 
 class Enumeration:
@@ -83,7 +83,7 @@ class Enumeration:
         while steps := progress.ready(self.graph):
             progress = begin(self.graph, progress, steps[0])
             calls += not self.graph.budgets[steps[0]].deterministic
-        return calls, Progress({step: self._reduced(progress, step) for step in progress})
+        return calls, BranchProgress({step: self._reduced(progress, step) for step in progress})
 
     def _reduced(self, progress, step):
         slot = replace(progress[step], number=0)

@@ -9,7 +9,7 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.drive.changes import WakeSignal
 from runtime.drive.options import Stop
 from runtime.host.host import Host
-from runtime.host.notices import Failed, Trouble
+from runtime.host.notices import Failed, OutsideTrouble
 from runtime.journal.memory import _MemoryJournal
 
 DUE, SHORTFALL = _MemoryJournal.due, HomeBudget.shortfall
@@ -45,7 +45,7 @@ class NeverLooksAfterAnError(Host):
             return None
 
         def report(notice, before=self._report):
-            self.blind = self.blind or (isinstance(notice, Trouble) and not notice.run)
+            self.blind = self.blind or (isinstance(notice, OutsideTrouble) and not notice.run)
             before(notice)
 
         self._report, before = report, self._report

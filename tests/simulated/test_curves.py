@@ -2,14 +2,14 @@
 
 import pytest
 
-from actors.simulated.profile import Critic, Odds
+from actors.simulated.profile import AuthorOdds, Critic
 from actors.simulated.seeded import DIFFICULTIES, difficulties
-from replan.experiments.calibration import Tree, best_of
+from replan.experiments.calibration import CrosswordTree, best_of
 
 
 def tree(chance=1.0, width=2, depth=3, nodes=100, critic=None):
     """Return a tree search that has ended."""
-    made = Tree(chance, width, depth, nodes, critic, ("words",))
+    made = CrosswordTree(chance, width, depth, nodes, critic, ("words",))
     made.search()
     return made
 
@@ -38,7 +38,7 @@ def test_a_search_visits_every_candidate_that_its_limits_and_its_critic_leave(fi
 
 
 def test_more_samples_solve_more():
-    odds = Odds(alpha=2.0, beta=2.0)
+    odds = AuthorOdds(alpha=2.0, beta=2.0)
     shares = best_of(odds, (1, 2, 8))
     assert shares[1] == pytest.approx(0.5, abs=0.001)
     assert shares[1] < shares[2] < shares[8] < 1

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from actors.simulated.profile import LEVELS, UNSOLVABLE, Odds, load_profile
+from actors.simulated.profile import LEVELS, UNSOLVABLE, AuthorOdds, load_profile
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 
@@ -91,6 +91,6 @@ def test_the_name_of_a_profile_is_that_of_its_file(tmp_path):
 
 
 def test_rejections_with_a_clue_multiply_the_odds():
-    odds = Odds(alpha=1, beta=1, first=4, further=0.5)
+    odds = AuthorOdds(alpha=1, beta=1, first=4, further=0.5)
     assert [odds.lift(clues) for clues in (0, 1, 2, 3)] == [1, 4, 2, 1]
     assert odds.lift(5) == odds.lift(50)

@@ -6,7 +6,7 @@
 import re
 from collections import Counter, defaultdict
 
-from actors.planning.events import GenerationRequested, Outcome
+from actors.planning.events import GenerationRequested, PlanningOutcome
 from actors.planning.prompt_context import rendered
 from actors.policy.table import BacktrackLevel
 from actors.search.cost import worst_case_calls
@@ -334,25 +334,25 @@ class Invariants:
         """S27, S28, S36: the outcome is the right one of the seven."""
         assert state.run.ledger.reserved == {}
         complete = set(self.accepted) == set(self.graph.steps)
-        assert complete == (event.outcome is Outcome.SUCCESS) or event.at is not None
+        assert complete == (event.outcome is PlanningOutcome.SUCCESS) or event.at is not None
         match event.outcome:
-            case Outcome.SUCCESS:
+            case PlanningOutcome.SUCCESS:
                 assert all(self.verdicts[node].passed for node in self.accepted.values())
-            case Outcome.NOT_UNDERSTOOD:
+            case PlanningOutcome.NOT_UNDERSTOOD:
                 assert event.why.partition(":")[0] in self.stuck
                 assert Code.NOT_UNDERSTOOD in event.why
                 assert not self.asking, "an answer could still open a new round"
-            case Outcome.ALL_PRUNED | Outcome.BACKTRACK_CEILING:
+            case PlanningOutcome.ALL_PRUNED | PlanningOutcome.BACKTRACK_CEILING:
                 step = event.why.partition(":")[0]
                 assert step in self.stuck
                 nowhere = not self.graph.requires[step] or self.search is Search.LINEAR
-                assert nowhere == (event.outcome is Outcome.ALL_PRUNED)
+                assert nowhere == (event.outcome is PlanningOutcome.ALL_PRUNED)
                 assert not self.asking, "an answer could still open a new round"
-            case Outcome.CANCELLED:
+            case PlanningOutcome.CANCELLED:
                 assert event.at is not None
-            case Outcome.FAILED:
+            case PlanningOutcome.FAILED:
                 assert event.cause == "bug", "no provider ends a run"
-            case Outcome.BUDGET_EXHAUSTED:
+            case PlanningOutcome.BUDGET_EXHAUSTED:
                 self.spent_out(event, state)
 
     def spent_out(self, event, state):

@@ -9,7 +9,7 @@ from actors.acquisition.gate_policy import BLOCKED
 from actors.acquisition.planner_state import PlannerDecision, PlannerState
 from actors.acquisition.profile_check import load_profile, shipped_profiles
 from actors.acquisition.schema import Schema
-from actors.execution.events import Cause
+from actors.execution.events import TroubleCause
 from actors.execution.execution_questions import question_of
 from actors.execution.state import Trouble
 from actors.guards.requirements_agree import disagreements
@@ -195,18 +195,23 @@ def with_frame_of(request: AskedForm) -> AskedForm:
 def _troubles() -> Iterator[Drawn]:
     stage = Stage(plan(step("a", "start", "goal")))
     found = (Finding(code=Code.CHECK_FAILED, message="the check 'tests' failed: exit code 1", where="a"),)
-    for cause in Cause:
+    for cause in TroubleCause:
         trouble = Trouble(cause, step="a" if cause in _AT_STEPS else "", findings=found)
         for again, replans in ((True, True), (False, False)):
             when = f"{cause.replace('_', ' ')}{'' if again else ', with no visit and no replan left'}"
             yield Drawn("Execution", when, question_of(stage.state, trouble, again=again, plan=replans))
     asks = inquiry("Which version is it?")
     passed_on = (Finding(code=Code.OPEN_QUESTION, message=asks.text, asks=asks), *found)
-    trouble = Trouble(Cause.PLANNER_ASKS, findings=passed_on)
+    trouble = Trouble(TroubleCause.PLANNER_ASKS, findings=passed_on)
     yield Drawn("Execution", "the planner asks", question_of(stage.state, trouble, again=True, plan=True))
 
 
-_AT_STEPS = {Cause.ESCALATED, Cause.UNKNOWN_OUTCOME, Cause.ASSUMPTION_BROKEN, Cause.STEP_FORBIDDEN}
+_AT_STEPS = {
+    TroubleCause.ESCALATED,
+    TroubleCause.UNKNOWN_OUTCOME,
+    TroubleCause.ASSUMPTION_BROKEN,
+    TroubleCause.STEP_FORBIDDEN,
+}
 
 
 def _agents() -> Iterator[Drawn]:

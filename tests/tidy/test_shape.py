@@ -10,6 +10,10 @@ MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
 
+ONE_CONCEPT = frozenset({"State", "Result", "RunConfig", "RunFinished", "RequestReissued"})
+"""Classes that each kind of agent has of its own, under one name."""
+
+
 def test_modules_are_small():
     report(
         f"{module.name}: {len(module.source.splitlines())} lines"
@@ -32,6 +36,18 @@ def test_every_module_says_what_it_owns():
         f"{module.name}: has no docstring"
         for module in [*SOURCES, *TESTS]
         if module.source.strip() and not ast.get_docstring(module.tree)
+    )
+
+
+def test_a_class_name_means_one_thing():
+    places = {}
+    for module in SOURCES:
+        for node in module.nodes:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(f"{module.name}:{node.lineno}")
+    assert {name for name in ONE_CONCEPT if len(places[name]) > 1} == ONE_CONCEPT
+    report(
+        f"{name}: {', '.join(lines)}" for name, lines in places.items() if len(lines) > 1 and name not in ONE_CONCEPT
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from actors.run.tools import ToolOutcome
 from actors.tools import listing, repository
-from actors.tools.snapshot_texts import Snapshot, bounded_paths, ref_of, snapshot_taken, snapshot_use, touched
+from actors.tools.snapshot_texts import WorkspaceSnapshot, bounded_paths, ref_of, snapshot_taken, snapshot_use, touched
 from actors.tools.uses import NO_TOOLS
 
 
@@ -362,7 +362,7 @@ async def test_too_many_files_are_a_notice_and_not_a_hang(bench, monkeypatch):
     for number in range(5):
         (bench.workspace / str(number)).touch()
     taken = await take(bench)
-    assert taken == Snapshot(id="", notice="changes are not known: there are more than 3 files")
+    assert taken == WorkspaceSnapshot(id="", notice="changes are not known: there are more than 3 files")
     monkeypatch.setattr(listing, "FILES_MAX", 100)
     (bench.workspace / ("a/" * 70)).mkdir(parents=True)
     assert (await take(bench)).notice == "changes are not known: folders are nested over 64 deep"

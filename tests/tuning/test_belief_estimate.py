@@ -17,9 +17,9 @@ from replan.setup.data_files import data_root
 from replan.tuning.belief_estimate import (
     PSEUDO_RUNS,
     Accepted,
-    Case,
     Estimate,
     Evidence,
+    TrainingCase,
     cause_shares,
     estimate,
     is_held_out,
@@ -41,7 +41,7 @@ ROLES = {step: step.removeprefix("g_") for step in STEPS}
 
 
 def case(*items):
-    return Case("chain", GRAPH, ROLES, items)
+    return TrainingCase("chain", GRAPH, ROLES, items)
 
 
 def sampled(table, rng):

@@ -15,9 +15,9 @@ from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 from replan.tuning.race import (
+    EntrantStanding,
     Race,
     RaceOrder,
-    Standing,
     common_pairs,
     difference,
     entrants,
@@ -203,7 +203,7 @@ def test_a_larger_cap_wins_only_with_more_successes_and_only_common_pairs_count(
 
 @pytest.mark.parametrize(("count", "left"), [(1, 1), (2, 1), (3, 2), (5, 3), (6, 3)])
 def test_the_better_half_stays_rounded_up(count, left):
-    rows = [Standing(f"e{number}", cap, 4, 4, 1.0) for number in range(count) for cap in (5, 10)]
+    rows = [EntrantStanding(f"e{number}", cap, 4, 4, 1.0) for number in range(count) for cap in (5, 10)]
     assert survivors(rows) == [f"e{number}" for number in range(left)]
 
 

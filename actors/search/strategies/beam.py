@@ -13,7 +13,7 @@ depth-first search.
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree, prune_stuck
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, SearchTree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class Beam:
     picks_best: bool = True
     """As in `Strategy`."""
 
-    def change(self, tree: Tree) -> Change | None:
+    def change(self, tree: SearchTree) -> Change | None:
         """Prune branches that cannot continue, duplicates and the worst; then open the branches of the next layer."""
         front = tree.front
         pruning = prune_stuck(tree) or _prune_sent_back(front) or _prune_duplicate(tree.live)
         return pruning or self._at_barrier(tree, front) or _prune_spent(front)
 
-    def _at_barrier(self, tree: Tree, front: list[BranchView]) -> Change | None:
+    def _at_barrier(self, tree: SearchTree, front: list[BranchView]) -> Change | None:
         """Return the next change at a barrier, or None if the branches have not reached one or nothing is to change."""
         if not front or any(branch.begun or branch.busy or branch.layer != front[0].layer for branch in front):
             return None
@@ -60,7 +60,7 @@ class Beam:
         best = min(parents, key=lambda parent: (children[parent.branch], *(-part for part in parent.rank)))
         return Open(best.branch, "one more way on from here")
 
-    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """No branch begins a layer before all have finished the layer above."""
         if self.width == self.branching == 1:
             return True

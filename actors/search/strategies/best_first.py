@@ -13,7 +13,7 @@ then, and the search makes exactly the attempts of depth-first search (S10).
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree, prune_stuck
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, SearchTree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class BestFirst:
     picks_best: bool = False
     """As in `Strategy`."""
 
-    def change(self, tree: Tree) -> Change | None:
+    def change(self, tree: SearchTree) -> Change | None:
         """Open a branch that backtracks in place of a promising one; prune the worst branch if too many are open."""
         front = tree.front
         parents = {branch.parent for branch in tree.branches}
@@ -49,7 +49,7 @@ class BestFirst:
             return Prune(worst.branch, PruneCause.RANK, f"{self.width} other ends promise more")
         return prune_stuck(tree)
 
-    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """The branch with the lowest estimate continues, once the last attempt has been judged."""
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False

@@ -8,7 +8,7 @@ large. The last iteration has no cap, so it is a complete depth-first search.
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, SearchTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class IterativeDeepening:
             caps.append(2 * caps[-1])
         return caps[:-1]
 
-    def change(self, tree: Tree) -> Change | None:
+    def change(self, tree: SearchTree) -> Change | None:
         """Prune an iteration that is stuck or has used up its cap; then open the next one."""
         last = tree.branches[-1]
         if not last.live:
@@ -58,7 +58,7 @@ class IterativeDeepening:
             return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it")
         return None
 
-    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """An iteration makes attempts until its cap is used up."""
         caps = self._caps
         return branch.branch >= len(caps) or branch.calls < caps[branch.branch]

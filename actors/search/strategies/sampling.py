@@ -7,7 +7,7 @@ samples differ only by the model's own randomness; a deterministic model produce
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree, prune_stuck
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, SearchTree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Samples:
         """The worst case of every sample."""
         return self.samples * self.linear_calls
 
-    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """Every sample may make attempts at any time."""
         return True
 
@@ -45,7 +45,7 @@ class BestOf(_Samples):
     picks_best: bool = True
     """As in `Strategy`."""
 
-    def change(self, tree: Tree) -> Change | None:
+    def change(self, tree: SearchTree) -> Change | None:
         """Open as many samples as the calls allow a first attempt for; prune those that are stuck."""
         if len(tree.branches) < min(self.samples, tree.calls):
             return Open(None, "a sample of its own")
@@ -63,7 +63,7 @@ class Restart(_Samples):
     picks_best: bool = False
     """As in `Strategy`."""
 
-    def change(self, tree: Tree) -> Change | None:
+    def change(self, tree: SearchTree) -> Change | None:
         """Start a new sample when one is stuck, unless it has made no calls, since the new one would be the same."""
         last = tree.branches[-1]
         if not last.live:

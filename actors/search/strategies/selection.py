@@ -10,7 +10,7 @@ from actors.search.strategies.best_first import BestFirst
 from actors.search.strategies.iterative_deepening import IterativeDeepening
 from actors.search.strategies.notation import NUMBER_MAX, SearchChoice
 from actors.search.strategies.sampling import BestOf, Restart
-from actors.search.strategies.tree import BranchView, Change, Strategy, Tree
+from actors.search.strategies.tree import BranchView, Change, SearchStrategy, SearchTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +18,21 @@ class OneBranch:
     """A search that never opens a second branch, so that there is nothing to compare."""
 
     moves: Search
-    """As in `Strategy`."""
+    """As in `SearchStrategy`."""
     calls_worst: int
-    """As in `Strategy`."""
+    """As in `SearchStrategy`."""
     branches_max: int = 1
-    """As in `Strategy`."""
+    """As in `SearchStrategy`."""
     compares: bool = False
-    """As in `Strategy`."""
+    """As in `SearchStrategy`."""
     picks_best: bool = False
-    """As in `Strategy`."""
+    """As in `SearchStrategy`."""
 
-    def change(self, tree: Tree) -> Change | None:  # noqa: ARG002 - the protocol's signature
+    def change(self, tree: SearchTree) -> Change | None:  # noqa: ARG002 - the protocol's signature
         """Open and prune nothing."""
         return None
 
-    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """The branch may make attempts at any time."""
         return True
 
@@ -41,7 +41,7 @@ class OneBranch:
         return None
 
 
-def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy:
+def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
     """Return the strategy of a search."""
     first = choice.numbers[0] if choice.numbers else None
     linear, worst, layers = linear_calls(graph), worst_case_calls(graph), graph.layers

@@ -72,7 +72,7 @@ class BranchView:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class SearchTree:
     """A strategy's view of the whole search."""
 
     branches: tuple[BranchView, ...]
@@ -120,7 +120,7 @@ class Prune:
 Change = Open | Prune
 
 
-class Strategy(Protocol):
+class SearchStrategy(Protocol):
     """Decides which branches there are and which may continue. All methods are pure total functions of the tree."""
 
     @property
@@ -148,11 +148,11 @@ class Strategy(Protocol):
         """The most calls in one round; the limits of the run apply as well."""
         ...
 
-    def change(self, tree: Tree) -> Change | None:
+    def change(self, tree: SearchTree) -> Change | None:
         """Return the next branch to open or to prune, or None."""
         ...
 
-    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:
+    def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether a branch may begin an attempt at a step of a layer now."""
         ...
 
@@ -161,7 +161,7 @@ class Strategy(Protocol):
         ...
 
 
-def prune_stuck(tree: Tree) -> Prune | None:
+def prune_stuck(tree: SearchTree) -> Prune | None:
     """Return the pruning of the worst branch with nothing left to try, provided that another branch can continue."""
     stuck = [branch for branch in tree.front if branch.stuck]
     if not stuck or len(tree.front) == 1:

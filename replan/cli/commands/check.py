@@ -15,7 +15,7 @@ from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
     from actors.values.findings import Verdict
-    from replan.service.checking import Case
+    from replan.service.checking import PlanToCheck
 
 
 _CHECK = examples(
@@ -108,21 +108,21 @@ FILE_BYTES_MAX = 256 * 1024 * 1024
 any other file, only as much is read as a plan may have."""
 
 
-def _cases(name: str) -> Iterator[Case]:
+def _cases(name: str) -> Iterator[PlanToCheck]:
     """Yield the plans of a file; of a `.jsonl` file, never more than one line is in memory."""
-    from replan.service.checking import Case
+    from replan.service.checking import PlanToCheck
     from runtime.models.replies import BYTES_MAX
 
     try:
         with _opened(name) as file:
             if not name.endswith(".jsonl"):
-                yield Case(name, _text(file.read(BYTES_MAX + 2), name))
+                yield PlanToCheck(name, _text(file.read(BYTES_MAX + 2), name))
                 return
             found = False
             for number, row in enumerate(_rows(file, name), 1):
                 if row.strip():
                     found = True
-                    yield Case(name, _text(row, f"{name}:{number}"), number)
+                    yield PlanToCheck(name, _text(row, f"{name}:{number}"), number)
     except (OSError, ValueError) as error:
         cause = (getattr(error, "strerror", None) or "not a file's name").lower()
         raise UsageProblem(cause, place=name, hint="name a file with a plan in JSON, or -") from None

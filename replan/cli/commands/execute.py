@@ -25,7 +25,7 @@ from runtime.core.errors import RunNotFound, UsageProblem
 
 if TYPE_CHECKING:
     from replan.runs.executing import PlanToExecute
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 _EXECUTE = examples(
     "replan execute --example repair",
@@ -152,7 +152,7 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
     if is_file(name):
         return read_plan_file(name)
 
-    async def read(reader: Reading) -> PlanToExecute:
+    async def read(reader: RunReader) -> PlanToExecute:
         return await plan_of_run(reader, await run_named(reader.journal, name))
 
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from replan.experiments.preparation import Installation, PreparedExperiment
-    from replan.experiments.results import Store, Trial
+    from replan.experiments.results import ResultsFolder, Trial
     from replan.experiments.tables import Cell, Table
 
 
@@ -97,12 +97,12 @@ def _run_planning(
     from replan.cli.terminal.console import notice
     from replan.experiments.preparation import prepare
     from replan.experiments.report import PAGE, write_report
-    from replan.experiments.results import Store
+    from replan.experiments.results import ResultsFolder
 
     prepared = prepare(path, installation, skip_broken=skip_broken)
     for text in prepared.notices:
         notice(text)
-    store = Store(folder or _folder_of(prepared.experiment.name), prepared.header())
+    store = ResultsFolder(folder or _folder_of(prepared.experiment.name), prepared.header())
     trials = run_trials_of(prepared, store, jobs)
     tables = write_report(prepared, trials, store.folder)
     _print(prepared.experiment.name, store.folder, tables, _SHOWN, f"Report: {store.folder / PAGE}", as_json=as_json)
@@ -145,7 +145,7 @@ def _print(
         out().print(rich_text(line(end)))
 
 
-def run_trials_of(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
+def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int | None) -> list[Trial]:
     """Run the trials without a result, with progress on stderr; return all."""
     import trio
 

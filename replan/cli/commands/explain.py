@@ -57,7 +57,7 @@ _ROW = "rule of the default policy"
 """What the terms of a section are."""
 
 
-class Term(NamedTuple):
+class GlossaryTerm(NamedTuple):
     """One term."""
 
     name: str
@@ -68,27 +68,30 @@ class Term(NamedTuple):
     """Its meaning, in a sentence or two."""
 
 
-def terms() -> list[Term]:
+def terms() -> list[GlossaryTerm]:
     """Return every term that can be explained, section by section."""
     import yaml
 
     from replan.setup.data_files import data_root
 
     configs = data_root() / "configs"
-    every_term: list[Term] = []
+    every_term: list[GlossaryTerm] = []
     for name in ("meanings.yaml", "terms.yaml"):
         sections: Mapping[str, Any] = yaml.safe_load((configs / name).read_text(encoding="utf-8"))
         for section, entries in sections.items():
             if section in _SECTIONS:
                 every_term += _terms(_SECTIONS[section], entries)
     policy = yaml.safe_load((configs / "policies" / "default.yaml").read_text(encoding="utf-8"))
-    return [*every_term, *(Term(row["id"], _ROW, f"{row['why']} So: {row['level']}.") for row in policy["rows"])]
+    return [
+        *every_term,
+        *(GlossaryTerm(row["id"], _ROW, f"{row['why']} So: {row['level']}.") for row in policy["rows"]),
+    ]
 
 
-def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[Term]:
+def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[GlossaryTerm]:
     for name, entry in entries.items():
         means = f"{entry['means']} From: {entry['by']}." if isinstance(entry, Mapping) else str(entry)
-        yield Term(str(name), kind, " ".join(means.replace("`", "").split()))
+        yield GlossaryTerm(str(name), kind, " ".join(means.replace("`", "").split()))
 
 
 def _same(name: str) -> str:

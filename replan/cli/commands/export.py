@@ -15,8 +15,8 @@ from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from actors.run.views import Document
-    from replan.runs.reader import Reading
+    from actors.run.views import RunDocument
+    from replan.runs.reader import RunReader
 
 
 _EXPORT = examples(
@@ -78,7 +78,7 @@ _DOCUMENTS = {"json": "plan"}
 """The document of a form, where it has another name."""
 
 
-async def _document(reader: Reading, name: str | None, *, form: str) -> tuple[str, Document]:
+async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[str, RunDocument]:
     from replan.cli.reading import named_or_newest
 
     run = await named_or_newest(reader, name)

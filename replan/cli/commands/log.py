@@ -17,7 +17,7 @@ from runtime.core.events import Record
 
 if TYPE_CHECKING:
     from replan.runs.loaded import AnyKind
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
     from runtime.core.events import Record
 
 _LOG = examples(
@@ -51,7 +51,7 @@ FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""
 
 
-async def _read(reader: Reading, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
+async def _read(reader: RunReader, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
     from replan.cli.reading import named_or_newest
 
     run = await named_or_newest(reader, name)
@@ -75,7 +75,7 @@ async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> in
     return Exit.OK
 
 
-async def _goes_on(reader: Reading, run: str) -> bool:
+async def _goes_on(reader: RunReader, run: str) -> bool:
     from replan.runs.status import status_of
 
     row = await reader.journal.row(run)

@@ -11,7 +11,7 @@ from replan.cli.options import Invocation, common, examples, json_option
 from replan.cli.run_options import require_one_run, run_argument
 
 if TYPE_CHECKING:
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
 
 
 @click.command(epilog=examples("replan questions", "replan questions --last", "replan questions k7m2x9qa --json"))
@@ -49,7 +49,7 @@ def _rows(question: dict[str, Any]) -> list[str]:
     return question_rows(question)
 
 
-async def _questions(reader: Reading, name: str | None, *, last: bool) -> list[dict[str, Any]]:
+async def _questions(reader: RunReader, name: str | None, *, last: bool) -> list[dict[str, Any]]:
     from replan.cli.reading import named_or_newest
     from replan.cli.terminal.console import notice
     from replan.views.errors import line_of_error

@@ -48,7 +48,7 @@ def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool,
     """
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
-    from actors.config.model_spec import Replay
+    from actors.config.model_spec import ReplaySpec
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
     from replan.cli.cost import print_dry_run
@@ -84,4 +84,4 @@ def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool,
         return Exit.OK
     prepared.check_model()
     # A replay needs a run that is there already.
-    return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, Replay))
+    return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, ReplaySpec))

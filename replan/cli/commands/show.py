@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from actors.run.result import RunResult
     from replan.runs.families import LinkedRun
     from replan.runs.loaded import Loaded
-    from replan.runs.reader import Reading
+    from replan.runs.reader import RunReader
     from replan.runs.shown import ShownRun
     from runtime.journal.port import RunRow
 
@@ -85,7 +85,7 @@ def show(
     return Exit.OK
 
 
-async def _read(reader: Reading, name: str | None) -> ShownRun:
+async def _read(reader: RunReader, name: str | None) -> ShownRun:
     from replan.cli.reading import named_or_newest
     from replan.runs.shown import read_shown
 

@@ -16,7 +16,7 @@ from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
     from replan.experiments.tables import Table
-    from replan.tuning.race import Race, RaceOrder, Standing
+    from replan.tuning.race import EntrantStanding, Race, RaceOrder
 
 
 _RACE = examples(
@@ -169,7 +169,7 @@ def belief(invocation: Invocation, *, policy: str, out: str, as_json: bool) -> i
     return belief_for(invocation, policy, Path(out), as_json=as_json)
 
 
-def _comments(race: Race, winner: Standing) -> list[str]:
+def _comments(race: Race, winner: EntrantStanding) -> list[str]:
     """Return what the file rests on, a line each."""
     from actors.values.format import counted
     from runtime.core.ledger import MICRO
@@ -207,7 +207,7 @@ def _of_limit(order: RaceOrder) -> str:
     return f", of {' and '.join([*calls, *usd])} allowed"
 
 
-def _against(race: Race, winner: Standing, other: Standing) -> tuple[float, tuple[float, float]]:
+def _against(race: Race, winner: EntrantStanding, other: EntrantStanding) -> tuple[float, tuple[float, float]]:
     from replan.tuning.race import difference
 
     return difference(race.curves[winner.entrant], winner.cap, race.curves[other.entrant], other.cap)
@@ -231,7 +231,7 @@ def _rows(race: Race) -> Table:
     ]
 
 
-def _object(race: Race, winner: Standing, target: Path) -> dict[str, object]:
+def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, object]:
     """Return what `--json` prints."""
     from replan.experiments.tables import rounded
     from runtime.core.ledger import MICRO
@@ -260,7 +260,7 @@ def _object(race: Race, winner: Standing, target: Path) -> dict[str, object]:
     }
 
 
-def _print(race: Race, winner: Standing, target: Path) -> None:
+def _print(race: Race, winner: EntrantStanding, target: Path) -> None:
     from actors.values.lines import line
     from replan.cli.commands.experiment import print_rows
     from replan.cli.terminal.console import out, rich_text

@@ -69,7 +69,7 @@ def _text(name: str, flight: _Flight, age: float) -> str:
     return f"{name} under way for {age:.0f} s{came}"
 
 
-__all__ = ["Lines", "LiveTree", "Progress", "Silence", "progress"]
+__all__ = ["LineProgress", "LiveTree", "Progress", "Silence", "progress"]
 
 REST = 3
 """Rows of the screen that the live tree leaves to the summary and the cursor."""
@@ -132,7 +132,7 @@ class Silence:
         """Nothing is on the screen."""
 
 
-class Lines(Silence):
+class LineProgress(Silence):
     """Prints a line for each event that is news, and now and then for each call that takes long."""
 
     def __init__(self, kind: Kind[Any, Any], in_flight: CallsInFlight | None = None) -> None:
@@ -255,7 +255,7 @@ def progress(kind: Kind[Any, Any], title: str, *, silent: bool) -> Iterator[Prog
     if silent:
         display = Silence()
     elif plain_terminal(sys.stderr):
-        display = Lines(kind)
+        display = LineProgress(kind)
     else:
         display = LiveTree(kind, title)
     try:

@@ -53,7 +53,7 @@ class _Amounts(_Line):
     micro_usd: int
 
 
-class Run(_Line):
+class RunLine(_Line):
     """The beginning of a run."""
 
     line: Literal["run"] = "run"
@@ -93,7 +93,7 @@ class Run(_Line):
         return RunHead(*fields, summary, tip, account, self.last_posted, epoch=self.epoch)
 
 
-class Text(_Line):
+class TextLine(_Line):
     """A text, before the first record that names it."""
 
     line: Literal["text"] = "text"
@@ -101,7 +101,7 @@ class Text(_Line):
     text: str
 
 
-class Record(_Line):
+class RecordLine(_Line):
     """A record."""
 
     line: Literal["record"] = "record"
@@ -120,7 +120,7 @@ class Record(_Line):
         return Stored(self.seq, self.at, self.epoch, self.inbox, self.body.encode(), bytes.fromhex(self.hash))
 
 
-class Message(_Line):
+class MessageLine(_Line):
     """A posted message."""
 
     line: Literal["message"] = "message"
@@ -146,7 +146,7 @@ class RunEnd(_Line):
     texts: int
 
 
-class End(_Line):
+class EndLine(_Line):
     """The last line: how many lines are before it, and the SHA-256 of their bytes."""
 
     line: Literal["end"] = "end"
@@ -154,16 +154,16 @@ class End(_Line):
     sha256: Hash
 
 
-Line = Beginning | Run | Text | Record | Message | RunEnd | End
+Line = Beginning | RunLine | TextLine | RecordLine | MessageLine | RunEnd | EndLine
 
 LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="line")])
 """Reads a line. Raises `pydantic.ValidationError`, a `ValueError`."""
 
 
-def run_line(head: RunHead, parent: str | None) -> Run:
+def run_line(head: RunHead, parent: str | None) -> RunLine:
     """Return the first line of a run."""
     summary, account = head.summary, head.account
-    return Run(
+    return RunLine(
         run=head.run,
         parent=parent,
         title=head.title,
@@ -187,15 +187,15 @@ def run_line(head: RunHead, parent: str | None) -> Run:
     )
 
 
-def record_line(row: Stored, *, last: bool) -> Record:
+def record_line(row: Stored, *, last: bool) -> RecordLine:
     """Return the line of a record. Raises `UnicodeDecodeError` for a body that no release has written."""
     seq, at, epoch, inbox, body, digest = row
-    return Record(seq=seq, at=at, epoch=epoch, inbox=inbox, last=last, body=body.decode(), hash=digest.hex())
+    return RecordLine(seq=seq, at=at, epoch=epoch, inbox=inbox, last=last, body=body.decode(), hash=digest.hex())
 
 
-def message_line(run: str, item: InboxItem) -> Message:
+def message_line(run: str, item: InboxItem) -> MessageLine:
     """Return the line of a message."""
-    return Message(inbox=item.inbox, key=item.key, body=item.body, at=item.at, seal=seal(run, item).hex())
+    return MessageLine(inbox=item.inbox, key=item.key, body=item.body, at=item.at, seal=seal(run, item).hex())
 
 
 def _amounts(amount: Amount) -> _Amounts:

@@ -19,21 +19,21 @@ from runtime.journal.archive.lines import (
     LINE,
     LINE_BYTES_MAX,
     Beginning,
-    End,
+    EndLine,
     Line,
-    Message,
+    MessageLine,
     Opening,
-    Run,
+    RecordLine,
     RunEnd,
-    Text,
+    RunLine,
+    TextLine,
 )
-from runtime.journal.archive.lines import Record as RecordLine
 from runtime.journal.chain import Stored, Tip, seal, verify
 from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs
-from runtime.journal.operations import Reading
+from runtime.journal.operations import ReadOperations
 from runtime.journal.port import InboxItem
-from runtime.journal.raw import Part, Reader, RunCopy, part_of
+from runtime.journal.raw import Part, RunCopy, StoreReader, part_of
 from runtime.journal.versions import check_version
 
 T = TypeVar("T")
@@ -71,13 +71,13 @@ def verify_archive(path: Path, codecs: Codecs) -> Contents:
         match line:
             case Beginning():
                 named = line.runs
-            case Run():
+            case RunLine():
                 if open_run is not None or line.run in [head.run for head in found]:
                     raise JournalDamaged(where, "a run begins where none may begin")
                 known = codecs.get(line.kind)
                 understood = known is not None and known.format >= line.format
                 open_run = _Verified(line.head, known if understood else None)
-            case Text() | RecordLine() | Message():
+            case TextLine() | RecordLine() | MessageLine():
                 if open_run is None:
                     raise JournalDamaged(where, "a line is outside of a run")
                 open_run.add(line, where)
@@ -87,7 +87,7 @@ def verify_archive(path: Path, codecs: Codecs) -> Contents:
                 open_run.end(line, where)
                 found.append(open_run.head)
                 records, messages, open_run = records + line.records, messages + line.messages, None
-            case End():
+            case EndLine():
                 pass  # `_lines` has verified it.
             case _:
                 assert_never(line)
@@ -110,9 +110,9 @@ class _Verified:
     def __post_init__(self) -> None:
         self.tip = self.head.start
 
-    def add(self, line: Text | RecordLine | Message, where: str) -> None:
+    def add(self, line: TextLine | RecordLine | MessageLine, where: str) -> None:
         match line:
-            case Text():
+            case TextLine():
                 if hashlib.sha256(line.text.encode()).hexdigest() != line.hash:
                     raise JournalDamaged(where, "the text does not match its hash")
                 self.texts.add(line.hash)
@@ -125,7 +125,7 @@ class _Verified:
                         raise JournalDamaged(where, f"its text {digest[:12]} is missing")
                 self.tip, self.records = end, self.records + 1
                 self.head = self.head._replace(last_consumed=max(self.head.last_consumed, row.inbox or 0))
-            case Message():
+            case MessageLine():
                 self.messages += 1
                 if line.inbox != self.messages or seal(self.head.run, line.item).hex() != line.seal:
                     raise JournalDamaged(where, "the message does not match its hash")
@@ -148,7 +148,7 @@ class _Verified:
             raise JournalDamaged(where, "the record is not an event that this release knows") from error
 
 
-class ArchiveReader(Reading[Any]):
+class ArchiveReader(ReadOperations[Any]):
     """The reading half of a journal, over a file (`runtime.journal.port.Readable`)."""
 
     def __init__(self, path: Path, codecs: Codecs) -> None:
@@ -156,7 +156,7 @@ class ArchiveReader(Reading[Any]):
         self._codecs, self.contents = codecs, verify_archive(path, codecs)
         self._file = _File(path, self.contents)
 
-    async def _look(self, read: Callable[[Reader], T]) -> T:
+    async def _look(self, read: Callable[[StoreReader], T]) -> T:
         return read(self._file)
 
     def copy(self, run: str) -> RunCopy:
@@ -164,7 +164,7 @@ class ArchiveReader(Reading[Any]):
         return self._file.copy(run)
 
 
-class _File(Reader):
+class _File(StoreReader):
     """What a verified file holds; the run that a person has started comes last, as when its runs are restored."""
 
     now = 0.0  # Nobody holds a run.
@@ -200,14 +200,14 @@ class _File(Reader):
         rows, ends, inbox, texts = list[Stored](), set[int](), list[InboxItem](), dict[bytes, bytes]()
         for _, line in _lines(self._path):
             match line:
-                case Run():
+                case RunLine():
                     inside = line.run == run
                 case RecordLine() if inside:
                     rows.append(line.stored)
                     ends |= {line.seq} if line.last else set()
-                case Message() if inside:
+                case MessageLine() if inside:
                     inbox.append(line.item)
-                case Text() if inside:
+                case TextLine() if inside:
                     texts[bytes.fromhex(line.hash)] = line.text.encode()
                 case _:
                     pass
@@ -227,7 +227,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
             line = _begun(path, written) if count == 0 else _parsed(where, written)
             if isinstance(line, Beginning) != (count == 0):
                 raise JournalDamaged(where, "the archive begins twice")
-            if isinstance(line, End):
+            if isinstance(line, EndLine):
                 ended = True
                 if (line.lines, line.sha256) != (count, digest.hexdigest()):
                     raise JournalDamaged(where, "the lines do not match their sum")

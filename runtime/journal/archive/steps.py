@@ -29,7 +29,16 @@ from runtime.core.errors import (
 )
 from runtime.core.events import Codec
 from runtime.journal import folder
-from runtime.journal.archive.lines import Beginning, End, Line, RunEnd, Text, message_line, record_line, run_line
+from runtime.journal.archive.lines import (
+    Beginning,
+    EndLine,
+    Line,
+    RunEnd,
+    TextLine,
+    message_line,
+    record_line,
+    run_line,
+)
 from runtime.journal.archive.reading import SUFFIX, Contents, verify_archive
 from runtime.journal.chain import Tip, verify
 from runtime.journal.folder import FILE_MODE
@@ -74,7 +83,7 @@ class _Lines:
         self._file.write(written)
 
     def end(self) -> None:
-        self.add(End(lines=self._count, sha256=self._hash.hexdigest()))
+        self.add(EndLine(lines=self._count, sha256=self._hash.hexdigest()))
 
 
 def _write_run(lines: _Lines, store: RawStore, head: RunHead, parent: str | None, codec: Codec[object]) -> None:
@@ -96,7 +105,7 @@ def _write_run(lines: _Lines, store: RawStore, head: RunHead, parent: str | None
             for digest in _names(codec, run, row.seq, row.body):
                 if digest not in named:
                     named.add(digest)
-                    lines.add(Text(hash=digest, text=_text(store, run, row.seq, digest)))
+                    lines.add(TextLine(hash=digest, text=_text(store, run, row.seq, digest)))
             lines.add(record_line(row, last=row.seq in ends))
         tip, records = end, records + len(rows)
     if tip != head.tip:

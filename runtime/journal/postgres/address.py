@@ -36,7 +36,7 @@ _DATABASE = re.compile(r"[\w.%+ -]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class DatabaseAddress:
     """Where a journal is, and how it is reached."""
 
     conninfo: str = field(repr=False)
@@ -54,7 +54,7 @@ class Address:
         return line
 
 
-def parse_address(url: str, place: str = "") -> Address:
+def parse_address(url: str, place: str = "") -> DatabaseAddress:
     """Return the address that a URL tells. Raises `UsageProblem`, which names `place` and shows nothing of the URL."""
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
@@ -73,7 +73,7 @@ def parse_address(url: str, place: str = "") -> Address:
     secrets = {form for word in passwords for form in (word, unquote(word)) if len(form) >= SECRET_MIN}
     port = f":{ports}" if ports else ""
     parts |= _protection(parts, os.environ)
-    return Address(make_conninfo(**parts), f"postgresql://{servers}{port}/{database}", tuple(sorted(secrets)))
+    return DatabaseAddress(make_conninfo(**parts), f"postgresql://{servers}{port}/{database}", tuple(sorted(secrets)))
 
 
 def _protection(parts: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:

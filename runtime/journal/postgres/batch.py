@@ -13,8 +13,8 @@ import psycopg
 
 
 @dataclass(slots=True)
-class Answer:
-    """What a statement of a batch gave; complete after `Batch.run`."""
+class StatementResult:
+    """What a statement of a batch gave; complete after `StatementBatch.run`."""
 
     rows: list[Any] = field(default_factory=list)
     """Its rows."""
@@ -22,26 +22,28 @@ class Answer:
     """How many rows it gave or changed."""
 
 
-class Batch:
+class StatementBatch:
     """Collects statements, and runs them in order; the first that fails ends it."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._cursor = psycopg.ClientCursor[Any](connection)
         self._statements: list[str] = []
-        self._answers: list[Answer] = []
+        self._answers: list[StatementResult] = []
 
-    def add(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Answer:
+    def add(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> StatementResult:
         """Add a statement, and return where its answer will be. Raises `psycopg.Error` for a value of no type."""
         self._statements.append(self._cursor.mogrify(statement, values) if values else statement)
-        answer = Answer()
+        answer = StatementResult()
         self._answers.append(answer)
         return answer
 
-    def add_for(self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any) -> Answer:
+    def add_for(
+        self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any
+    ) -> StatementResult:
         """Add a statement about rows, which it names as `{rows}`, with further values; nothing where there are none."""
         listed = list(rows)
         if not listed:
-            return Answer()
+            return StatementResult()
         columns = [array(kind, column) for kind, column in zip(types, zip(*listed, strict=True), strict=True)]
         arrays = ", ".join(f"%s::{kind}[]" for kind in types)
         return self.add(statement.format(rows=f"unnest({arrays})"), [*columns, *more])

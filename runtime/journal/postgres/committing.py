@@ -19,12 +19,12 @@ import trio
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
 from runtime.journal.group_commit import GROUP_MAX, GroupCommit
-from runtime.journal.postgres.connecting import Connection, Link, end
+from runtime.journal.postgres.connecting import Connection, DatabaseLink, end
 from runtime.journal.postgres.failures import explain, leaves_unknown, passes
-from runtime.journal.postgres.group import Alone, Decided, Group, Request, decide, size_of, writes_early
+from runtime.journal.postgres.group import Alone, Group, GroupResults, Request, decide, size_of, writes_early
 from runtime.journal.postgres.transaction import MARK, OverBudgetError, begin_alone, begun, lock, marked, write
-from runtime.journal.rules import Work
-from runtime.journal.thread import ConnectionThread, Job
+from runtime.journal.rules import RunOperation
+from runtime.journal.thread import ConnectionThread, ThreadJob
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ GROUP_BYTES_MAX = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """How a job ended: a result, or an error."""
 
     result: Any = None
@@ -58,14 +58,14 @@ class Committer:
         self._budget, self._retry_seconds = budget, retry_seconds
         self._writer, self._number = secrets.token_bytes(12), 0
 
-    def commit(self, link: Link, works: Sequence[Request]) -> list[Outcome]:
+    def commit(self, link: DatabaseLink, works: Sequence[Request]) -> list[JobOutcome]:
         """Commit the jobs, and return how each ended, in their order. Never raises."""
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, JobOutcome] = {}
         for batch in _batches(works):
             self._commit_batch(link, batch, outcomes)
         return [outcomes[place] for place in range(len(works))]
 
-    def forget(self, link: Link) -> None:
+    def forget(self, link: DatabaseLink) -> None:
         """Delete the writer's row, at the end. Where that fails, another opening deletes it some days later."""
         if self._number == 0:
             return
@@ -80,7 +80,7 @@ class Committer:
         except psycopg.Error:
             link.close()
 
-    def _commit_batch(self, link: Link, batch: dict[int, Request], outcomes: dict[int, Outcome]) -> None:
+    def _commit_batch(self, link: DatabaseLink, batch: dict[int, Request], outcomes: dict[int, JobOutcome]) -> None:
         until, pause, exact = time.monotonic() + self._retry_seconds, PAUSE_SECONDS, False
         while batch:
             try:
@@ -91,7 +91,7 @@ class Committer:
             except _NotCommittedError:
                 continue
             except JournalUncertain as error:
-                outcomes.update(dict.fromkeys(batch, Outcome(error=error)))
+                outcomes.update(dict.fromkeys(batch, JobOutcome(error=error)))
                 return
             except Exception as error:  # noqa: BLE001 -- it becomes the error of a job, and no caller is left waiting
                 again = isinstance(error, psycopg.Error) and passes(error)
@@ -103,25 +103,25 @@ class Committer:
                     for place, work in batch.items():
                         self._commit_batch(link, {place: work}, outcomes)
                     return
-                outcomes.update(dict.fromkeys(batch, Outcome(error=explain(link.address, error))))
+                outcomes.update(dict.fromkeys(batch, JobOutcome(error=explain(link.address, error))))
                 return
-            outcomes |= {place: Outcome(result=result) for place, result in decided.results.items()}
-            outcomes |= {place: Outcome(error=error) for place, error in decided.errors.items()}
+            outcomes |= {place: JobOutcome(result=result) for place, result in decided.results.items()}
+            outcomes |= {place: JobOutcome(error=error) for place, error in decided.errors.items()}
             batch = {place: work for place, work in batch.items() if place not in outcomes}
 
-    def _attempt(self, link: Link, batch: Mapping[int, Request], *, exact: bool) -> Decided:
+    def _attempt(self, link: DatabaseLink, batch: Mapping[int, Request], *, exact: bool) -> GroupResults:
         """Try to commit jobs; return those that ended. Raises `psycopg.Error` and others, with no transaction open."""
         connection = link.connection()
         try:
             for place, work in batch.items():
                 if isinstance(work, Alone):
-                    return Decided({place: self._attempt_alone(link, connection, work)})
-            works = {place: work for place, work in batch.items() if isinstance(work, Work)}
+                    return GroupResults({place: self._attempt_alone(link, connection, work)})
+            works = {place: work for place, work in batch.items() if isinstance(work, RunOperation)}
             group = lock(link, [*works.values()], self._budget, exact=exact)
             decided = decide(group, works)
             early = {place: error for place, error in decided.errors.items() if writes_early(works[place])}
             if early:  # The others are tried again without them, so that nothing of them is left.
-                return Decided(errors=early)
+                return GroupResults(errors=early)
             if group.changed:
                 self._number += 1
                 write(connection, group, self._writer, self._number)
@@ -130,7 +130,7 @@ class Committer:
         finally:
             end(connection)
 
-    def _attempt_alone(self, link: Link, connection: Connection, work: Alone[T]) -> T:
+    def _attempt_alone(self, link: DatabaseLink, connection: Connection, work: Alone[T]) -> T:
         self._number += 1
         now = begin_alone(link)
         with connection.cursor(binary=True) as cursor:
@@ -139,7 +139,7 @@ class Committer:
         self._end(link, connection)
         return result
 
-    def _end(self, link: Link, connection: Connection) -> None:
+    def _end(self, link: DatabaseLink, connection: Connection) -> None:
         """Commit. Raises `_NotCommittedError`, `JournalUncertain`, `psycopg.Error` where nothing was committed."""
         try:
             done = connection.execute("COMMIT")
@@ -153,7 +153,7 @@ class Committer:
             if done.statusmessage != "COMMIT":
                 raise psycopg.OperationalError("the transaction was rolled back")
 
-    def _was_committed(self, link: Link) -> bool:
+    def _was_committed(self, link: DatabaseLink) -> bool:
         until = time.monotonic() + self._retry_seconds
         while True:
             try:
@@ -183,9 +183,9 @@ def _batches(works: Sequence[Request]) -> Iterator[dict[int, Request]]:
 
 
 @asynccontextmanager
-async def open_writer(thread: ConnectionThread[Link], committer: Committer) -> AsyncIterator["Writer"]:
+async def open_writer(thread: ConnectionThread[DatabaseLink], committer: Committer) -> AsyncIterator["PostgresWriter"]:
     """Open a writer on a thread; at the end finish all jobs."""
-    writer = Writer(thread, committer)
+    writer = PostgresWriter(thread, committer)
     try:
         yield writer
     finally:
@@ -194,25 +194,25 @@ async def open_writer(thread: ConnectionThread[Link], committer: Committer) -> A
             await thread.do(committer.forget)
 
 
-class Writer(GroupCommit[Group]):
+class PostgresWriter(GroupCommit[Group]):
     """Takes jobs, which are values; made by `open_writer`."""
 
-    def __init__(self, thread: ConnectionThread[Link], committer: Committer) -> None:
+    def __init__(self, thread: ConnectionThread[DatabaseLink], committer: Committer) -> None:
         super().__init__(GROUP_MAX)
         self._thread, self._committer = thread, committer
 
-    async def carry_out(self, work: Work[T] | Alone[T]) -> T:
+    async def carry_out(self, work: RunOperation[T] | Alone[T]) -> T:
         """Commit a job, and return its result; raise its error otherwise."""
         return await self.do(cast("Callable[[Group], T]", work))
 
-    def _commit(self, group: Sequence[Job[Group, Any]]) -> None:
+    def _commit(self, group: Sequence[ThreadJob[Group, Any]]) -> None:
         works = [cast("Request", job.work) for job in group]
-        commit = Job[Link, list[Outcome]](
+        commit = ThreadJob[DatabaseLink, list[JobOutcome]](
             lambda link: self._committer.commit(link, works), partial(self._finish, group)
         )
         self._thread.post(commit)
 
-    def _finish(self, group: Sequence[Job[Group, Any]], done: Job[Link, list[Outcome]]) -> None:
+    def _finish(self, group: Sequence[ThreadJob[Group, Any]], done: ThreadJob[DatabaseLink, list[JobOutcome]]) -> None:
         for job, outcome in zip(group, done.outcome(), strict=True):
             job.result, job.error = outcome.result, outcome.error
             job.then(job)

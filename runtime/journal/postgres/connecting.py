@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import psycopg
 from psycopg.abc import RV, PQGen
 
-from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.address import DatabaseAddress
 
 CONNECT_SECONDS = 5
 """How long to wait for a server that is being connected to."""
@@ -73,7 +73,7 @@ class Connection(psycopg.Connection[Any]):
             raise psycopg.OperationalError("the server does not answer") from None
 
 
-def connect(address: Address, answer_seconds: float = ANSWER_SECONDS) -> Connection:
+def connect(address: DatabaseAddress, answer_seconds: float = ANSWER_SECONDS) -> Connection:
     """Open a connection. Raises `psycopg.Error`."""
     connection = Connection.connect(
         address.conninfo,
@@ -92,10 +92,12 @@ def connect(address: Address, answer_seconds: float = ANSWER_SECONDS) -> Connect
     return connection
 
 
-class Link:
+class DatabaseLink:
     """One connection at a time, and an estimate of the server's time; used by one thread."""
 
-    def __init__(self, address: Address, time_: Time | None = None, answer_seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(
+        self, address: DatabaseAddress, time_: Time | None = None, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
         """Take the address; `time_` replaces the server's clock, for tests."""
         self.address, self.time = address, time_
         self._answer_seconds = answer_seconds

@@ -11,7 +11,7 @@ from runtime.core.errors import (
     JournalUnreadable,
     StorageFull,
 )
-from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.address import DatabaseAddress
 
 _PASSING = frozenset(
     {
@@ -37,7 +37,7 @@ def leaves_unknown(error: psycopg.Error) -> bool:
     return error.sqlstate is None or error.sqlstate.startswith(_UNKNOWN_AFTER_COMMIT)
 
 
-def explain(address: Address, error: Exception) -> Exception:
+def explain(address: DatabaseAddress, error: Exception) -> Exception:
     """Return the runtime's error for an error of Postgres; any other error unchanged."""
     if not isinstance(error, psycopg.Error):
         return error

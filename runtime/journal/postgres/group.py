@@ -1,8 +1,8 @@
 """The group of jobs that one transaction commits: what they ask for, and what they change in memory.
 
-A job says beforehand what it is about (`runtime.journal.rules.Work`), so that the transaction locks and reads it for
-the whole group in a few statements. Then each job decides on the locked rows, in turn and in memory: it changes the
-group, or raises and changes nothing. At the end all changes are written at once.
+A job says beforehand what it is about (`runtime.journal.rules.RunOperation`), so that the transaction locks and reads
+it for the whole group in a few statements. Then each job decides on the locked rows, in turn and in memory: it changes
+the group, or raises and changes nothing. At the end all changes are written at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from runtime.journal.chain import Stored
 from runtime.journal.head import RunHead
 from runtime.journal.port import InboxItem
 from runtime.journal.postgres.connecting import Cursor
-from runtime.journal.rules import Change, Locked, Work
+from runtime.journal.rules import Change, Locked, RunOperation
 
 T = TypeVar("T")
 
@@ -32,17 +32,17 @@ class Alone(NamedTuple, Generic[T]):
     """Reads and writes; gets the time."""
 
 
-Request = Work[Any] | Alone[Any]
+Request = RunOperation[Any] | Alone[Any]
 """What a writer takes."""
 
 
 def size_of(work: Request) -> int:
     """Return the bytes of a job's events and texts."""
-    entries = work.entries if isinstance(work, Work) else ()
+    entries = work.entries if isinstance(work, RunOperation) else ()
     return sum(len(entry.body) + sum(map(len, entry.texts.values())) for entry in entries)
 
 
-def writes_early(work: Work[Any]) -> bool:
+def writes_early(work: RunOperation[Any]) -> bool:
     """Tell whether something of a job is written before it decides."""
     return work.new is not None or any(entry.texts for entry in work.entries)
 
@@ -84,7 +84,7 @@ class Group:
     wakes: bool = False
     """Whether hosts should look at the journal."""
 
-    def carry_out(self, work: Work[T]) -> T:
+    def carry_out(self, work: RunOperation[T]) -> T:
         """Let a job decide, and change the group; raise the reason before anything has changed."""
         if work.new is None:
             before = self.runs.get(work.run)
@@ -110,7 +110,7 @@ class Group:
         self.runs[head.run] = head
         self.wakes |= head.owner is None and (head.summary.due is not None or head.unread)
 
-    def _add(self, change: Change[Any], head: RunHead, work: Work[Any]) -> None:
+    def _add(self, change: Change[Any], head: RunHead, work: RunOperation[Any]) -> None:
         """Add what a job has added to a run beside its row."""
         self.records += [(head.id, stored, stored is change.records[-1]) for stored in change.records]
         self.named |= {(digest, head.id) for digest in work.texts}
@@ -143,7 +143,7 @@ class Group:
 
 
 @dataclass
-class Decided:
+class GroupResults:
     """The results of a group's jobs before it is committed."""
 
     results: dict[int, Any] = field(default_factory=dict)
@@ -152,9 +152,9 @@ class Decided:
     """The reasons of those that changed nothing."""
 
 
-def decide(group: Group, works: Mapping[int, Work[Any]]) -> Decided:
+def decide(group: Group, works: Mapping[int, RunOperation[Any]]) -> GroupResults:
     """Let every job decide, in order."""
-    decided = Decided()
+    decided = GroupResults()
     for place, work in works.items():
         try:
             decided.results[place] = group.carry_out(work)

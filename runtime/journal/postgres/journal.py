@@ -18,16 +18,16 @@ from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, Journal
 from runtime.journal.postgres import reading, schema
-from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.committing import RETRY_SECONDS, Committer, Writer, open_writer
-from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, Link, Time
+from runtime.journal.postgres.address import DatabaseAddress
+from runtime.journal.postgres.committing import RETRY_SECONDS, Committer, PostgresWriter, open_writer
+from runtime.journal.postgres.connecting import ANSWER_SECONDS, Cursor, DatabaseLink, Time
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Alone
 from runtime.journal.postgres.raw import delete_runs
 from runtime.journal.postgres.reading import PostgresReader, retried
 from runtime.journal.postgres.transaction import snapshot
-from runtime.journal.raw import Reader
-from runtime.journal.rules import Work, may_hold
+from runtime.journal.raw import StoreReader
+from runtime.journal.rules import RunOperation, may_hold
 from runtime.journal.slots import Slots, granted
 from runtime.journal.thread import ConnectionThread, open_thread
 from runtime.journal.validation import check_text
@@ -162,7 +162,7 @@ E = TypeVar("E")
 
 @asynccontextmanager
 async def open_postgres(
-    address: Address,
+    address: DatabaseAddress,
     codecs: Codec[E] | Codecs,
     *,
     budget: HomeBudget | None = None,
@@ -185,7 +185,7 @@ async def open_postgres(
     Raises `JournalUnreachable`, `JournalUnreadable`, `JournalNewer`, `JournalDamaged`.
     """
     explained = partial(explain, address)
-    link = partial(Link, address, clock, answer_seconds)
+    link = partial(DatabaseLink, address, clock, answer_seconds)
     async with (
         open_thread("journal-reader", link, explained) as reading_,
         open_thread("journal-writer", link, explained) as writing,
@@ -201,7 +201,7 @@ async def open_postgres(
             )
 
 
-def _checked(address: Address, link: Link) -> Link:
+def _checked(address: DatabaseAddress, link: DatabaseLink) -> DatabaseLink:
     connection = link.connection()
     schema.check(connection, address.place)
     with connection.cursor() as cursor:
@@ -220,9 +220,9 @@ class _PostgresJournal(Operations[E], PostgresCursors, PostgresSlots):
         self,
         codecs: Codecs,
         *,
-        writing: Writer,
-        reading: ConnectionThread[Link],
-        link: Link,
+        writing: PostgresWriter,
+        reading: ConnectionThread[DatabaseLink],
+        link: DatabaseLink,
         retry_seconds: float,
     ) -> None:
         super().__init__(codecs)
@@ -250,13 +250,13 @@ class _PostgresJournal(Operations[E], PostgresCursors, PostgresSlots):
         await self._alone(departed)
 
     async def version(self) -> int:
-        def work(link: Link) -> int:
+        def work(link: DatabaseLink) -> int:
             with link.connection().cursor() as cursor:
                 return reading.version(cursor)
 
         return await self._reading.do(partial(retried, work, self._retry_seconds))
 
-    async def _write(self, work: Work[T]) -> T:
+    async def _write(self, work: RunOperation[T]) -> T:
         if work.new is not None:  # A title is only shown, and the database takes no NUL in text.
             title = work.new.title.replace("\0", "\N{REPLACEMENT CHARACTER}")
             work = work._replace(new=work.new._replace(title=title))
@@ -268,13 +268,13 @@ class _PostgresJournal(Operations[E], PostgresCursors, PostgresSlots):
     async def _alone(self, work: Callable[[Cursor, float], T]) -> T:
         return await self._writing.carry_out(Alone(work))
 
-    async def _look(self, read: Callable[[Reader], T]) -> T:
+    async def _look(self, read: Callable[[StoreReader], T]) -> T:
         return await self._snapshot(lambda cursor, now: read(PostgresReader(cursor, now)))
 
     async def _snapshot(self, work: Callable[[Cursor, float], T]) -> T:
         """Run a function with a cursor and the time on one snapshot of the database."""
 
-        def in_one_snapshot(link: Link) -> T:
+        def in_one_snapshot(link: DatabaseLink) -> T:
             with snapshot(link) as (cursor, now):
                 return work(cursor, now)
 

@@ -13,10 +13,10 @@ from runtime.journal import rules
 from runtime.journal.head import COLUMNS, FIXED, RunHead, checked, read_head
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.postgres import schema
-from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.batch import Batch
+from runtime.journal.postgres.address import DatabaseAddress
+from runtime.journal.postgres.batch import StatementBatch
 from runtime.journal.postgres.committing import Committer
-from runtime.journal.postgres.connecting import Cursor, Link
+from runtime.journal.postgres.connecting import Cursor, DatabaseLink
 from runtime.journal.postgres.failures import explain
 from runtime.journal.postgres.group import Alone
 from runtime.journal.postgres.reading import PostgresReader, Texts
@@ -35,7 +35,7 @@ from runtime.journal.postgres.transaction import (
     written,
 )
 from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
-from runtime.journal.rules import Work, check_deletable
+from runtime.journal.rules import RunOperation, check_deletable
 
 _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
 """The tables with rows of a run, those that refer to others first."""
@@ -95,7 +95,7 @@ _RECEIVED = (
 class PostgresRaw(RawStore):
     """A database that runs are moved out of, or into."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: DatabaseLink) -> None:
         """Take a link whose tables have been checked."""
         self._link, self._committer, self._texts = link, Committer(NO_LIMIT), Texts()
 
@@ -105,7 +105,7 @@ class PostgresRaw(RawStore):
         with snapshot(self._link) as (cursor, now):
             yield PostgresReader(cursor, now, self._texts)
 
-    def carry_out(self, works: Sequence[Work[None]]) -> list[JournalError | None]:
+    def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
         """As `RawStore.carry_out`."""
         errors = [outcome.error for outcome in self._committer.commit(self._link, works)]
         for error in errors:
@@ -168,11 +168,11 @@ def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
     """Add runs that are not there."""
     if not copies:
         return
-    batch = Batch(cursor.connection)
+    batch = StatementBatch(cursor.connection)
     added = [batch.add(_ADD, _values(copy.added)) for copy, _ in copies]
     batch.run()
     numbered = [(answer.rows[0][0], copy) for answer, (copy, _) in zip(added, copies, strict=True)]
-    batch = Batch(cursor.connection)
+    batch = StatementBatch(cursor.connection)
     texts = {digest: text for copy, _ in copies for digest, text in copy.texts.items()}
     messages = [posted_row(number, copy.head.run, item) for number, copy in numbered for item in copy.inbox]
     records = [record_row(number, row, row.seq in copy.ends) for number, copy in numbered for row in copy.records]
@@ -200,13 +200,13 @@ def _values(head: RunHead) -> tuple[Any, ...]:
 
 
 @contextmanager
-def open_raw(address: Address) -> Iterator[PostgresRaw]:
+def open_raw(address: DatabaseAddress) -> Iterator[PostgresRaw]:
     """Open a database to move runs out of it or into it; its tables are made if they are missing.
 
     Raises as `open_postgres`.
     """
     try:
-        with closing(Link(address)) as link:
+        with closing(DatabaseLink(address)) as link:
             schema.check(link.connection(), address.place)
             with closing(PostgresRaw(link)) as store:
                 yield store
@@ -215,13 +215,13 @@ def open_raw(address: Address) -> Iterator[PostgresRaw]:
 
 
 @contextmanager
-def open_inspection(address: Address) -> Iterator[Inspection | None]:
+def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
     """Open a journal for reading in one snapshot; None where the database has no journal.
 
     Raises `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`, `JournalDamaged`.
     """
     try:
-        with closing(Link(address)) as link:
+        with closing(DatabaseLink(address)) as link:
             version = version_of(link.connection(), address.place)
             if version == 0:
                 yield None

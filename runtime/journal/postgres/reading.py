@@ -19,10 +19,10 @@ from runtime.journal.chain import Stored, Tip, seal, verify
 from runtime.journal.head import COLUMNS, LISTED, RunHead, checked, read_head
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow, Totals
-from runtime.journal.postgres.batch import Answer, Batch
-from runtime.journal.postgres.connecting import NOW, Cursor, Link
+from runtime.journal.postgres.batch import StatementBatch, StatementResult
+from runtime.journal.postgres.connecting import NOW, Cursor, DatabaseLink
 from runtime.journal.postgres.failures import passes
-from runtime.journal.raw import Part, Reader, RunCopy, TextOf
+from runtime.journal.raw import Part, RunCopy, StoreReader, TextOf
 from runtime.journal.rules import named_texts
 
 _ASKS = "(SELECT questions FROM replan.asked WHERE asked.run = runs.id)"
@@ -99,7 +99,7 @@ class Texts:
             self._size += sum(map(len, found.values()))
 
 
-class PostgresReader(Reader):
+class PostgresReader(StoreReader):
     """What the database holds, in a transaction of the caller."""
 
     def __init__(self, cursor: Cursor, now: float, texts: Texts | None = None) -> None:
@@ -107,67 +107,67 @@ class PostgresReader(Reader):
         self._cursor, self.now, self._texts = cursor, now, texts or Texts()
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """As `Reader.names`."""
+        """As `StoreReader.names`."""
         return [
             run for (run,) in self._all("SELECT run FROM replan.runs WHERE last_seq >= %s ORDER BY id", int(recorded))
         ]
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """As `Reader.head`."""
+        """As `StoreReader.head`."""
         for values in self._all(_HEADS_ASKS, [run]) if asks else self._all(_HEAD, run):
             return checked(read_head(values[1:], values[0]) if asks else read_head(values))
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        """As `Reader.rows`."""
+        """As `StoreReader.rows`."""
         asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
         return list(map(RunRow._make, self._cursor.execute(_ROWS, asked)))
 
     def totals(self, which: RunFilter) -> Totals:
-        """As `Reader.totals`."""
+        """As `StoreReader.totals`."""
         (totals,) = self._cursor.execute(_TOTALS, {**asdict(which), "now": self.now})
         return Totals._make(totals)
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
-        """As `Reader.part`."""
+        """As `StoreReader.part`."""
         start = head.start
         for seq, digest in self._all(_BEFORE, head.id, after) if after > 0 else ():
             start = Tip(seq, bytes(digest))
         return _part(start, self._all(f"{_RECORDS} LIMIT %s", head.id, start.seq, rows))
 
     def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
-        """As `Reader.messages`."""
+        """As `StoreReader.messages`."""
         found = self._all(f"{_MESSAGES} LIMIT %s", run, after, limit)
         if not found:
             self.head(run)
         return [message(run, row) for row in found]
 
     def text(self, digest: str) -> bytes | None:
-        """As `Reader.text`."""
+        """As `StoreReader.text`."""
         found = self._all("SELECT text FROM replan.texts WHERE hash = %s", bytes.fromhex(digest))
         return next((bytes(text) for (text,) in found), None)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:
-        """As `Reader.texts_of`, in one statement."""
+        """As `StoreReader.texts_of`, in one statement."""
         self._texts.read(self._cursor, named_texts(row.body for row in rows))
         known = self._texts.known
         return lambda digest: known.get(bytes.fromhex(digest))
 
     def row(self, run: str) -> RunRow:
-        """As `Reader.row`, in one message with the end of the snapshot."""
+        """As `StoreReader.row`, in one message with the end of the snapshot."""
         for values in self._last((_HEADS_ASKS, [[run]]))[0].rows:
             return read_head(values[1:], values[0]).listed(self.now)
         raise RunNotFound(run)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:
-        """As `Reader.inbox`, in one message with the end of the snapshot."""
+        """As `StoreReader.inbox`, in one message with the end of the snapshot."""
         there, found = self._last(("SELECT 1 FROM replan.runs WHERE run = %s", [run]), (_MESSAGES, [run, after]))
         if not there.rows:
             raise RunNotFound(run)
         return [message(run, row) for row in found.rows]
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
-        """As `Reader.due`, in two messages with the end of the snapshot."""
+        """As `StoreReader.due`, in two messages with the end of the snapshot."""
         values = asked(self._cursor, self.now, dead, kinds)
         runs, unread, following = self._last((_DUE, {**values, "limit": limit}), (_UNREAD, values), (_NEXT, values))
         return Due(
@@ -177,7 +177,7 @@ class PostgresReader(Reader):
         )
 
     def hosts(self) -> list[HostRow]:
-        """As `Reader.hosts`."""
+        """As `StoreReader.hosts`."""
         found = self._all("SELECT id, owner, until, kinds FROM replan.hosts WHERE until > %s ORDER BY id", self.now)
         return [
             HostRow(host, owner, until, None if kinds is None else json.loads(kinds))
@@ -185,27 +185,27 @@ class PostgresReader(Reader):
         ]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """As `Reader.spending`."""
+        """As `StoreReader.spending`."""
         rows = self._all("SELECT tenant, day, calls, micro_usd FROM replan.spending")
         return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def spent(self, tenant: str, day: int) -> Amount:
-        """As `Reader.spent`."""
+        """As `StoreReader.spent`."""
         statement = "SELECT calls, micro_usd FROM replan.spending WHERE tenant = %s AND day = %s"
         for calls, micro_usd in self._all(statement, tenant, day):
             return Amount(calls=calls, micro_usd=micro_usd)
         return ZERO
 
     def size(self, run: str) -> int:
-        """As `Reader.size`; 0 for a run that is not there."""
+        """As `StoreReader.size`; 0 for a run that is not there."""
         ((size,),) = self._all(_SIZE, run) or [(0,)]
         return int(size)
 
     def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
-        """As `Reader.copies`, `READ_AT_ONCE` runs in one message and their texts in another."""
+        """As `StoreReader.copies`, `READ_AT_ONCE` runs in one message and their texts in another."""
         for begin in range(0, len(runs), READ_AT_ONCE):
             some = [*runs[begin : begin + READ_AT_ONCE]]
-            batch = Batch(self._cursor.connection)
+            batch = StatementBatch(self._cursor.connection)
             heads, records, inbox = (batch.add(each, [some]) for each in (_HEADS_ASKS, _RECORDS_OF, _MESSAGES_OF))
             batch.run()
             rows, messages = _by_run(records.rows), _by_run(inbox.rows)
@@ -227,9 +227,9 @@ class PostgresReader(Reader):
     def _all(self, statement: str, *values: Any) -> list[Any]:
         return self._cursor.execute(statement, values).fetchall()
 
-    def _last(self, *asked: tuple[str, Any]) -> list[Answer]:
+    def _last(self, *asked: tuple[str, Any]) -> list[StatementResult]:
         """Return the answers to some statements, after which the snapshot has ended."""
-        batch = Batch(self._cursor.connection)
+        batch = StatementBatch(self._cursor.connection)
         answers = [batch.add(*each) for each in asked]
         batch.add("ROLLBACK")
         batch.run()
@@ -291,7 +291,7 @@ T = TypeVar("T")
 PAUSE_SECONDS = 0.05
 
 
-def retried(work: Callable[[Link], T], seconds: float, link: Link) -> T:
+def retried(work: Callable[[DatabaseLink], T], seconds: float, link: DatabaseLink) -> T:
     """Return what a read gives; try it again for so many seconds where an error passes. Raises `psycopg.Error`."""
     until = time.monotonic() + seconds
     while True:

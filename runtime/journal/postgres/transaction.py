@@ -20,8 +20,8 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, seal
 from runtime.journal.head import CHANGING, COLUMNS, RunHead, checked, read_head
 from runtime.journal.port import InboxItem
-from runtime.journal.postgres.address import Address
-from runtime.journal.postgres.batch import Answer, Batch
+from runtime.journal.postgres.address import DatabaseAddress
+from runtime.journal.postgres.batch import StatementBatch, StatementResult
 from runtime.journal.postgres.connecting import (
     BEGIN,
     BEGIN_SNAPSHOT,
@@ -29,13 +29,13 @@ from runtime.journal.postgres.connecting import (
     VERSION_NOW,
     Connection,
     Cursor,
-    Link,
+    DatabaseLink,
     connect,
     end,
 )
 from runtime.journal.postgres.group import Group, TenantDay
 from runtime.journal.postgres.reading import message
-from runtime.journal.rules import Work
+from runtime.journal.rules import RunOperation
 from runtime.journal.versions import check_version
 from runtime.logs import log
 
@@ -116,7 +116,7 @@ class OverBudgetError(Exception):
     """A day's total would exceed a limit: the group decides again with the totals locked."""
 
 
-def lock(link: Link, works: Sequence[Work[Any]], budget: HomeBudget, *, exact: bool) -> Group:
+def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBudget, *, exact: bool) -> Group:
     """Begin a transaction, lock and read what the jobs are about, and return the group.
 
     With `exact`, the totals of the days are locked too. Raises `JournalNewer`, `psycopg.Error`.
@@ -156,7 +156,7 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     changed = [(number, *was, *written(by_number[number])) for number, was in sorted(group.changed.items())]
     posted = [posted_row(*each) for each in group.posted]
     records = [record_row(*each) for each in group.records]
-    batch = Batch(connection)
+    batch = StatementBatch(connection)
     update = batch.add_for(_UPDATE, changed, ("bigint", "bigint", "bigint", *WRITTEN.values()))
     batch.add_for(INSERT.format(table="inbox"), posted, MESSAGE)
     batch.add_for(INSERT.format(table="records"), records, RECORD)
@@ -175,20 +175,20 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
         raise OverBudgetError
 
 
-def begun(connection: Connection, begin: str = BEGIN) -> Batch:
+def begun(connection: Connection, begin: str = BEGIN) -> StatementBatch:
     """Return a batch that begins a transaction."""
-    batch = Batch(connection)
+    batch = StatementBatch(connection)
     batch.add(begin)
     batch.add(connection.local)
     return batch
 
 
-def begin_alone(link: Link) -> float:
+def begin_alone(link: DatabaseLink) -> float:
     """Begin a transaction for one job, and return the time. Raises `JournalNewer`, `psycopg.Error`."""
     return _now(link, begun(link.connection()))
 
 
-def _now(link: Link, batch: Batch) -> float:
+def _now(link: DatabaseLink, batch: StatementBatch) -> float:
     """Run a batch and return the time that counts. Raises `JournalNewer` if the journal was upgraded meanwhile."""
     version, clock = batch.add(VERSION_NOW), batch.add(NOW)
     batch.run()
@@ -197,7 +197,7 @@ def _now(link: Link, batch: Batch) -> float:
 
 
 @contextmanager
-def snapshot(link: Link) -> Iterator[tuple[Cursor, float]]:
+def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
     """Yield a cursor on one snapshot of the database, for reading, and the time.
 
     Raises `JournalNewer`, `psycopg.Error`.
@@ -223,7 +223,7 @@ def marked(connection: Connection, writer: bytes) -> int:
     return int(last.rows[0][0])
 
 
-def _spend(batch: Batch, group: Group, key: TenantDay, amount: Amount) -> Answer:
+def _spend(batch: StatementBatch, group: Group, key: TenantDay, amount: Amount) -> StatementResult:
     most_calls, most_micro, (tenant, day) = None, None, key
     if group.totals is None:
         raised, limited = group.raised.get(key, ZERO), group.limited.get(key, ZERO)
@@ -247,7 +247,7 @@ def _days_of(group: Group) -> Iterator[TenantDay]:
 
 def _locked_totals(connection: Connection, keys: Iterable[TenantDay]) -> dict[TenantDay, Amount]:
     rows = sorted(keys)
-    batch = Batch(connection)
+    batch = StatementBatch(connection)
     batch.add_for("INSERT INTO replan.spending SELECT *, 0, 0 FROM {rows} ON CONFLICT DO NOTHING", rows, _DAY)
     totals = batch.add_for(_TOTALS, rows, _DAY)
     batch.run()
@@ -276,7 +276,7 @@ RETRY_SECONDS = 5.0
 class Listening:
     """Wakes the hosts of a journal; committed transactions notify, so that `wake` has nothing left to do."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: DatabaseAddress) -> None:
         """Take the address of the server itself."""
         self._address = address
 

@@ -7,7 +7,7 @@ import psycopg
 
 from runtime.core.errors import UsageProblem
 from runtime.journal.postgres import schema
-from runtime.journal.postgres.address import Address
+from runtime.journal.postgres.address import DatabaseAddress
 from runtime.journal.postgres.connecting import Connection, connect
 from runtime.journal.postgres.failures import explain
 
@@ -15,7 +15,7 @@ Beside = Callable[[Connection, str], schema.Rights]
 """Makes further tables, and returns the rights to them by the kind of the role; gets the place for messages."""
 
 
-def upgrade(address: Address, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
+def upgrade(address: DatabaseAddress, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
     """Upgrade a journal and return its version; `roles` has the name of a role for kinds of `schema.ROLES`.
 
     Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.

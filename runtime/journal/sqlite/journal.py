@@ -25,8 +25,8 @@ from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs, Formats, codecs_by_kind
 from runtime.journal.operations import Operations
 from runtime.journal.port import Dead, Deleted, HostRow, Journal
-from runtime.journal.raw import Reader
-from runtime.journal.rules import Change, Work, may_hold
+from runtime.journal.raw import StoreReader
+from runtime.journal.rules import Change, RunOperation, may_hold
 from runtime.journal.slots import Slots, granted
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
@@ -34,7 +34,7 @@ from runtime.journal.sqlite.failures import explain
 from runtime.journal.sqlite.raw import delete_runs, survey
 from runtime.journal.sqlite.reading import in_one_snapshot
 from runtime.journal.sqlite.rows import SqliteReader
-from runtime.journal.sqlite.writer import Writer, open_writer
+from runtime.journal.sqlite.writer import SqliteWriter, open_writer
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.validation import check_text
 
@@ -47,7 +47,7 @@ class SqliteSlots:
     """The methods of `runtime.journal.slots.CallSlots`."""
 
     _clock: Clock
-    _writing: Writer
+    _writing: SqliteWriter
 
     async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
         """As `CallSlots.take_slots`."""
@@ -90,7 +90,7 @@ class SqliteCursors:
     """The methods of `runtime.journal.cursors.Cursors`."""
 
     _clock: Clock
-    _writing: Writer
+    _writing: SqliteWriter
     _reading: ConnectionThread[apsw.Connection]
 
     async def hold_cursor(
@@ -236,7 +236,7 @@ class _SqliteJournal(Operations[E], SqliteCursors, SqliteSlots):
         budget: HomeBudget,
         *,
         path: Path,
-        writing: Writer,
+        writing: SqliteWriter,
         reading: ConnectionThread[apsw.Connection],
         watching: apsw.Connection,
         noted: Anchors,
@@ -271,7 +271,7 @@ class _SqliteJournal(Operations[E], SqliteCursors, SqliteSlots):
             raise self._explain(error) from error
         return self._version
 
-    async def _write(self, work: Work[T]) -> T:
+    async def _write(self, work: RunOperation[T]) -> T:
         """Carry out a work, and note what it has written where the write-ahead log does not reach."""
         now = self._clock.now()
 
@@ -302,7 +302,7 @@ class _SqliteJournal(Operations[E], SqliteCursors, SqliteSlots):
             lambda connection: delete_runs(connection, runs, now, dead, surveyed, anchors=self._anchors)
         )
 
-    async def _look(self, read: Callable[[Reader], T]) -> T:
+    async def _look(self, read: Callable[[StoreReader], T]) -> T:
         now = self._clock.now()
 
         def look(connection: apsw.Connection) -> T:

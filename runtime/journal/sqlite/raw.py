@@ -17,7 +17,7 @@ from runtime.journal.chain import Stored, Tip
 from runtime.journal.head import RunHead
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
-from runtime.journal.rules import Work, check_deletable, named_texts
+from runtime.journal.rules import RunOperation, check_deletable, named_texts
 from runtime.journal.sqlite import anchors, schema, writing
 from runtime.journal.sqlite.anchors import Anchor, Anchors, open_anchors
 from runtime.journal.sqlite.failures import explain
@@ -141,12 +141,12 @@ class SqliteRaw(RawStore):
             anchors.check(run, anchor, head.tip)
         return head
 
-    def carry_out(self, works: Sequence[Work[None]]) -> list[JournalError | None]:
+    def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
         """As `RawStore.carry_out`."""
         with transaction(self._connection):
             return [self._carried_out(work) for work in works]
 
-    def _carried_out(self, work: Work[None]) -> JournalError | None:
+    def _carried_out(self, work: RunOperation[None]) -> JournalError | None:
         try:
             writing.carry_out(self._connection, work, self._now, NO_LIMIT, self._anchors)
         except JournalError as error:

@@ -14,8 +14,8 @@ from runtime.core.errors import JournalDamaged, JournalError
 from runtime.journal import folder
 from runtime.journal.head import RunHead
 from runtime.journal.kinds import Codecs
-from runtime.journal.operations import Reading
-from runtime.journal.raw import Reader
+from runtime.journal.operations import ReadOperations
+from runtime.journal.raw import StoreReader
 from runtime.journal.sqlite import anchors, schema
 from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.failures import explain
@@ -41,13 +41,13 @@ def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection
             connection.execute("ROLLBACK")
 
 
-class FileReader(Reading[E]):
+class FileReader(ReadOperations[E]):
     """The reading half of a journal, on a connection of its own."""
 
     def __init__(self, path: Path, connection: apsw.Connection, noted: Anchors, codecs: Codecs, now: Now) -> None:
         self._path, self._connection, self._anchors, self._codecs, self._now = path, connection, noted, codecs, now
 
-    async def _look(self, read: Callable[[Reader], T]) -> T:
+    async def _look(self, read: Callable[[StoreReader], T]) -> T:
         """Run a function on one snapshot of the file. Raises the journal's errors for those of SQLite."""
         reader = SqliteReader(self._connection, self._now())
         try:

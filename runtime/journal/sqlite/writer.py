@@ -19,7 +19,7 @@ import apsw
 import trio
 
 from runtime.journal.group_commit import GroupCommit
-from runtime.journal.thread import Connect, ConnectionThread, Explain, Job, explained, open_thread
+from runtime.journal.thread import Connect, ConnectionThread, Explain, ThreadJob, explained, open_thread
 from runtime.logs import log
 
 PAGES_MAX = 1000
@@ -81,7 +81,7 @@ async def open_writer(
     group_max: int,
     begun: Callable[[apsw.Connection], None] = lambda _: None,
     check: Callable[[], None] = lambda: None,
-) -> AsyncIterator["Writer"]:
+) -> AsyncIterator["SqliteWriter"]:
     """Open a connection for writing, with its thread; at the end finish all jobs and close both.
 
     `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
@@ -92,7 +92,7 @@ async def open_writer(
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)
         checks = begun, check
-        writer = Writer(thread, connection, explain, checks, busy_seconds=busy_seconds, group_max=group_max)
+        writer = SqliteWriter(thread, connection, explain, checks, busy_seconds=busy_seconds, group_max=group_max)
         try:
             yield writer
         finally:
@@ -100,7 +100,7 @@ async def open_writer(
                 await writer.stop()
 
 
-class Writer(GroupCommit[apsw.Connection]):
+class SqliteWriter(GroupCommit[apsw.Connection]):
     """Runs jobs in transactions, several in each; made by `open_writer`. Between commits it uses the connection."""
 
     def __init__(
@@ -120,10 +120,10 @@ class Writer(GroupCommit[apsw.Connection]):
         self._checkpointer = Checkpointer(connection)
         connection.set_busy_timeout(0)
 
-    def _commit(self, group: Sequence[Job[apsw.Connection, Any]]) -> None:
+    def _commit(self, group: Sequence[ThreadJob[apsw.Connection, Any]]) -> None:
         failure = _failure_of(self._connection.execute, BEGIN)
         if isinstance(failure, apsw.BusyError):  # Another process is writing: wait on the thread.
-            self._thread.post(Job(self._begin_when_free, lambda job: self._attempt(group, job.result)))
+            self._thread.post(ThreadJob(self._begin_when_free, lambda job: self._attempt(group, job.result)))
         else:
             self._attempt(group, failure)
 
@@ -134,14 +134,14 @@ class Writer(GroupCommit[apsw.Connection]):
         connection.set_busy_handler(None)
         return failure
 
-    def _attempt(self, group: Sequence[Job[apsw.Connection, Any]], failure: Exception | None) -> None:
+    def _attempt(self, group: Sequence[ThreadJob[apsw.Connection, Any]], failure: Exception | None) -> None:
         """Run the jobs of a group, then commit it, or roll it back if the storage failed."""
         failure = failure or _failure_of(self._begun, self._connection)
         for job in group:
             failure = failure or _failure_of(self._run, job)
-        self._thread.post(Job(partial(_end, failure, self._check), lambda job: self._finish(group, job.result)))
+        self._thread.post(ThreadJob(partial(_end, failure, self._check), lambda job: self._finish(group, job.result)))
 
-    def _run(self, job: Job[apsw.Connection, Any]) -> None:
+    def _run(self, job: ThreadJob[apsw.Connection, Any]) -> None:
         connection = self._connection
         connection.execute("SAVEPOINT job")
         try:
@@ -153,13 +153,13 @@ class Writer(GroupCommit[apsw.Connection]):
             job.error = explained(self._explain, error)
         connection.execute("RELEASE job")
 
-    def _finish(self, group: Sequence[Job[apsw.Connection, Any]], failure: Exception | None) -> None:
+    def _finish(self, group: Sequence[ThreadJob[apsw.Connection, Any]], failure: Exception | None) -> None:
         for job in group:
             if failure is not None:
                 job.error = explained(self._explain, failure)
             job.then(job)
         if self._checkpointer.due:
-            self._thread.post(Job(self._checkpointer.run, lambda _: self._committed()))
+            self._thread.post(ThreadJob(self._checkpointer.run, lambda _: self._committed()))
         else:
             self._committed()
 

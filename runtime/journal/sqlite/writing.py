@@ -17,7 +17,7 @@ from runtime.journal import rules
 from runtime.journal.chain import Stored, seal
 from runtime.journal.head import CHANGING, FIXED, RunHead
 from runtime.journal.port import HostRow, InboxItem
-from runtime.journal.rules import Change, Locked, Work
+from runtime.journal.rules import Change, Locked, RunOperation
 from runtime.journal.sqlite import anchors
 from runtime.journal.sqlite.anchors import Anchors
 from runtime.journal.sqlite.rows import SqliteReader, pack
@@ -48,7 +48,9 @@ _SPEND = (
 )
 
 
-def carry_out(connection: apsw.Connection, work: Work[T], now: float, budget: HomeBudget, noted: Anchors) -> Change[T]:
+def carry_out(
+    connection: apsw.Connection, work: RunOperation[T], now: float, budget: HomeBudget, noted: Anchors
+) -> Change[T]:
     """Let a work decide and write what changes; the caller notes it in the anchors once it is committed.
 
     Raises what the decision raises, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
