@@ -79,7 +79,7 @@ def test_every_meaning_is_of_something_and_everything_has_a_meaning():
     for section, values in (
         ("tags", GENERATE.ReasonTag),
         ("levels", GENERATE.BacktrackLevel),
-        ("outcomes", GENERATE.Outcome),
+        ("outcomes", GENERATE.PlanningOutcome),
         ("faults", GENERATE.FaultKind),
         ("crash_points", GENERATE.LABELS),
     ):
