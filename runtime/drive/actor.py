@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import trio
 
@@ -100,9 +100,11 @@ class Mailbox(Generic[B, M]):
     where it waits. `now` gives the time of a crash.
     """
 
-    def __init__(self, actor: Actor[B, M], nursery: trio.Nursery, deliver: Deliver, now: Callable[[], float]) -> None:
+    def __init__(
+        self, actor: Actor[B, M], nursery: trio.Nursery, deliver: Deliver[M], now: Callable[[], float]
+    ) -> None:
         self._actor, self._nursery, self._deliver, self._now = actor, nursery, deliver, now
-        self._send, self._receive = trio.open_memory_channel[Envelope[Any]](MAILBOX_MAX)
+        self._send, self._receive = trio.open_memory_channel[Envelope[B]](MAILBOX_MAX)
         self._tasks = 0
 
     def put(self, envelope: Envelope[B]) -> None:

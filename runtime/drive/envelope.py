@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import trio
 from trio.lowlevel import checkpoint_if_cancelled
 
 from runtime.core.machine import Work
-from runtime.core.messages import Crashed
+from runtime.core.messages import Crashed, Message
 
 B = TypeVar("B")
 M = TypeVar("M")
@@ -32,7 +32,7 @@ class Envelope(Generic[B]):
     """The ids that are added to log lines; they are passed here since channels do not carry context variables."""
     ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
     """Awaited before each paid call. Raises `Fenced` if another driver took over."""
-    record: Callable[[Any], Awaitable[bool]] = _recorded
+    record: Callable[[Message], Awaitable[bool]] = _recorded
     """Awaited to record a message in the middle of the work; returns whether anything was appended to the journal."""
     withdrawn: bool = False
     """Whether the run does not want the work any more."""
@@ -75,10 +75,10 @@ class Delivery(NamedTuple, Generic[M]):
 
 
 @dataclass(slots=True, eq=False)
-class Report:
+class Report(Generic[M]):
     """A message of an actor in the middle of its work; the actor waits until the supervisor has processed it."""
 
-    message: Any
+    message: M
     """The message, as the machine's `accept` takes it."""
     taken: trio.Event = field(default_factory=trio.Event)
     """Set when the supervisor has appended the resulting events."""
@@ -89,5 +89,5 @@ class Report:
 Handler = Callable[[Envelope[B]], Awaitable[M] | M]
 """Does the work. A handler that never waits is a plain function; it needs no scope, since it cannot be cancelled."""
 
-Deliver = Callable[[Delivery[Any]], Awaitable[None]]
+Deliver = Callable[[Delivery[M]], Awaitable[None]]
 """Hands an actor's answer to the supervisor, and waits until it is taken."""

@@ -10,7 +10,7 @@ full mailbox could wait for the very actor that waits for the supervisor.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import trio
 
@@ -18,7 +18,7 @@ from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError, root_cause
 from runtime.core.events import ROUNDING
 from runtime.core.machine import Machine, Refused, Work, fold
-from runtime.core.messages import Mailed, Parking, Resumed, stamped
+from runtime.core.messages import Mailed, Message, Parking, Resumed, stamped
 from runtime.drive.actor import Actor, Mailbox
 from runtime.drive.changes import ChangeSignal, Polling
 from runtime.drive.envelope import Delivery, Envelope, Report
@@ -97,7 +97,7 @@ class Supervisor(Generic[S, E, M]):
         self._at_once = at_once
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
         self._running: dict[str, Envelope[Any]] = {}
-        self._send, self._deliveries = trio.open_memory_channel[Delivery[Any] | Report | Mailed](0)
+        self._send, self._deliveries = trio.open_memory_channel[Delivery[M] | Report[Message] | Mailed](0)
         self._inbox_seen = 0
         self._early: list[Mailed] = []
         self._grace = trio.CancelScope()
@@ -252,7 +252,7 @@ class Supervisor(Generic[S, E, M]):
         """Tell whether work is outstanding that no actor here does: a person does it."""
         return any(work.address not in self._mailboxes for work in self._machine.outstanding(self.state).values())
 
-    async def _take(self, delivery: Delivery[Any] | Report | Mailed) -> None:
+    async def _take(self, delivery: Delivery[M] | Report[Message] | Mailed) -> None:
         if self._stop.requested.is_set():
             await self._park()  # First, so that no decision about the message asks for new work.
         if isinstance(delivery, Mailed):
@@ -288,9 +288,10 @@ class Supervisor(Generic[S, E, M]):
         for mailbox in self._mailboxes.values():
             mailbox.flush()
 
-    async def _step(self, message: Any, inbox: int | None = None) -> None:
+    async def _step(self, message: M | Message, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is appended."""
-        accepted = self._machine.accept(self.state, stamped(message, self._lease.seconds()))
+        known = cast("M", message)  # Every machine takes the messages of the runtime and of its actors.
+        accepted = self._machine.accept(self.state, stamped(known, self._lease.seconds()))
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
@@ -337,7 +338,7 @@ class Supervisor(Generic[S, E, M]):
         while self._running:
             await self._take(await self._deliveries.receive())
 
-    async def _deliver(self, delivery: Delivery[Any]) -> None:
+    async def _deliver(self, delivery: Delivery[M]) -> None:
         """Take an actor's answer, even while the run is being stopped: it has been paid for."""
         try:
             self._send.send_nowait(delivery)
@@ -347,7 +348,7 @@ class Supervisor(Generic[S, E, M]):
         except trio.BrokenResourceError:
             return  # As in `_pass_on`.
 
-    async def _record(self, message: Any) -> bool:
+    async def _record(self, message: Message) -> bool:
         """Append what follows from a message about work that goes on (`Envelope.record`)."""
         report = Report(message)
         if not await self._pass_on(report):
@@ -355,7 +356,7 @@ class Supervisor(Generic[S, E, M]):
         await report.taken.wait()
         return report.appended
 
-    async def _pass_on(self, delivery: Delivery[Any] | Report | Mailed) -> bool:
+    async def _pass_on(self, delivery: Delivery[M] | Report[Message] | Mailed) -> bool:
         """Hand something to the loop; return whether the loop still took it."""
         try:
             await self._send.send(delivery)
