@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.commands import open_commands
 
 # `ci` finds the same examples on every machine; `soak` looks for new ones and prints how to repeat a failure.
-settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
     "soak",
     max_examples=int(os.environ.get("REPLAN_EXAMPLES", "2000")),

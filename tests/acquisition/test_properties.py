@@ -5,7 +5,7 @@ import json
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.acquisition.graph import END
@@ -145,7 +145,6 @@ def check_ownership(stage: Stage) -> None:
     assert state == stage.state
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9))
 def test_every_run_of_a_random_profile_ends_within_its_caps(seed):
     chance = random.Random(seed)

@@ -1,7 +1,7 @@
 """The reader of demands: what it takes, what it leaves, and that its places are right."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.demands.demand import DEMANDS_MAX
@@ -9,6 +9,7 @@ from actors.demands.instructions import instructs
 from actors.demands.reader import read_demands
 from actors.demands.sentences import sentences
 from actors.values.requirements import requirement_id
+from tests.support.examples import examples
 
 WORDS = st.sampled_from(
     (
@@ -24,7 +25,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @given(TEXTS)
 def test_every_quote_stands_in_the_text_at_its_place(text):
     reading = read_demands(text)

@@ -1,10 +1,10 @@
 """Any order of reserving, settling, refunding, forfeiting, late replies and takeovers: the books stay true."""
 
-from hypothesis import settings
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from runtime.core.ledger import ZERO, Amount, Ledger, Limits
+from tests.support.examples import examples
 
 LIMITS = Limits(calls=12, tokens=900, micro_usd=700)
 amounts = some.builds(Amount, calls=some.just(1), tokens=some.integers(0, 120), micro_usd=some.integers(0, 90))
@@ -92,7 +92,7 @@ class Books(RuleBasedStateMachine):
         assert fits(self.ledger.committed)
 
 
-Books.TestCase.settings = settings(max_examples=150, stateful_step_count=40)
+Books.TestCase.settings = examples(50, stateful_step_count=40)
 
 
 class TestBooks(Books.TestCase):

@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from actors.plans.contingency import contingent_steps
 from actors.plans.exploration import explore
@@ -11,9 +11,10 @@ from actors.plans.nominal import NominalRun
 from actors.plans.semantics import compile_plan, replay
 from tests.plans.reference import Walk, possibly_false
 from tests.plans.strategies import going_back_plan, plans, policies
+from tests.support.examples import examples
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(plans(steps_max=6, failures=False, invariants=False))
 def test_modal_truth_agrees_with_all_linearisations(plan):
     """A token is unmet before a step, or at the end, iff it is false there in some order."""
@@ -40,7 +41,7 @@ def criterion_agrees(plan):
     assert {step_id: tokens for step_id, tokens in unmet.items() if tokens} == possibly_false(plan, plan.steps)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(plans(steps_max=5, invariants=False))
 def test_the_nominal_run_leaves_contingent_steps_out(plan):
     """The criterion agrees for the nominal steps of a plan with contingent steps, too."""
@@ -86,14 +87,14 @@ def check_agreement(plan):
             replay(plan, trace)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(150)
 @given(plans(steps_max=5))
 def test_exploring_a_plan_agrees_with_walking_every_configuration(plan):
     """Merged configurations and unexplored interleavings do not change the result."""
     check_agreement(plan)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(policies())
 def test_exploring_a_policy_agrees_with_walking_every_configuration(policy):
     """The same for steps that may run any number of times."""

@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.plans.formatting import printable
@@ -34,7 +34,6 @@ def consistent(verdict):
     assert Verdict.model_validate_json(verdict.model_dump_json()).errors == verdict.errors
 
 
-@settings(max_examples=60)
 @given(JSON)
 def test_any_json_value_gets_a_verdict(value):
     """Nothing is raised."""
@@ -42,7 +41,6 @@ def test_any_json_value_gets_a_verdict(value):
         consistent(verdict)
 
 
-@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(sorted({*plan(), *step("a"), "invariants", "on_failure"})), JSON), JSON)
 def test_any_value_in_any_field_gets_a_verdict(fields, other):
     """The same with the values as fields of plans and steps."""
@@ -51,7 +49,6 @@ def test_any_value_in_any_field_gets_a_verdict(fields, other):
             consistent(verdict)
 
 
-@settings(max_examples=40)
 @given(st.text())
 def test_any_text_gets_a_verdict(text):
     """Also for text that is not JSON."""
@@ -67,7 +64,6 @@ def gist(verdict):
     return verdict.passed, verdict.score, findings, dict(verdict.facts)
 
 
-@settings(max_examples=60, deadline=None)
 @given(plans() | policies(), st.randoms(use_true_random=False))
 def test_the_order_of_steps_and_of_tokens_changes_nothing(value, chance: random.Random):
     """Not the verdict, not the findings, not their order."""
@@ -98,7 +94,6 @@ def renamed(value, names):
     return visit(value)
 
 
-@settings(max_examples=60, deadline=None)
 @given(plans() | policies(), st.permutations(["d1", "ü b", "{a}", "a"]))
 def test_the_names_of_tokens_change_nothing(value, names):
     """Not the verdict, nor which steps are named, nor the assurance; only how the tokens are spelt."""
@@ -114,7 +109,6 @@ def test_the_names_of_tokens_change_nothing(value, names):
         assert set(after.facts.get("unmet", ())) == {table[token] for token in before.facts.get("unmet", ())}
 
 
-@settings(max_examples=40, deadline=None)
 @given(plans() | policies())
 def test_unused_tokens_in_the_initial_state_change_nothing(value):
     """No step needs them."""
@@ -124,7 +118,6 @@ def test_unused_tokens_in_the_initial_state_change_nothing(value):
         assert gist(judge(level, more)) == gist(judge(level, written))
 
 
-@settings(max_examples=60, deadline=None)
 @given(plans() | policies())
 def test_each_level_accepts_no_more_than_the_one_below(value):
     """Expansive implies medium, which implies minimal; the score never rises with the level."""

@@ -4,7 +4,7 @@ import json
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.plans.plan import Invariant, Plan, Step, plan_to_json
@@ -41,7 +41,6 @@ def test_a_missing_plan_id_is_only_a_warning():
     assert [(finding.code, finding.severity) for finding in findings] == [(Code.MISSING, "warning")]
 
 
-@settings(max_examples=40)
 @given(plans() | policies())
 def test_writing_and_reading_a_plan_gives_an_equal_plan(value):
     """Reading what was written gives the same plan, through text too."""
@@ -125,7 +124,6 @@ def test_a_string_is_never_taken_apart():
     assert 'write ["start"]' in findings[0].message
 
 
-@settings(max_examples=40)
 @given(JSON)
 def test_any_json_value_can_be_read(value):
     """There is a plan or an error, never an exception."""
@@ -133,7 +131,6 @@ def test_any_json_value_can_be_read(value):
     assert (read is None) == any(finding.severity == "error" for finding in findings)
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(sorted({*plan(), *step("a"), "invariants", "goal"})), JSON), JSON)
 def test_anything_in_any_field_can_be_read(fields, other):
     """The same with the values as fields of plans and steps."""
@@ -142,7 +139,6 @@ def test_anything_in_any_field_can_be_read(fields, other):
         assert (read is None) == any(finding.severity == "error" for finding in findings)
 
 
-@settings(max_examples=40)
 @given(plans())
 def test_the_schema_describes_whole_plans(value):
     """A plan with every key written out fits the schema, and reads without a finding."""

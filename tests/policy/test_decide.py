@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from actors.policy.decision import NOT_UNDERSTOOD, Escalation, Failure, decide, summary
@@ -15,6 +15,7 @@ from actors.search.progress import Phase, Slot, can_redo, can_retry
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from runtime.models.replies import ReplyCode
 from tests.policy.situations import SEEDS, failure, past, situation
+from tests.support.examples import examples
 
 RETRY, PARTIAL, FULL, CLARIFY = "local_retry", "partial_replan", "full_replan", "clarify"
 
@@ -330,7 +331,7 @@ def situations(draw):
     )
 
 
-@settings(max_examples=400)
+@examples(150)
 @given(situations())
 def test_there_is_always_a_decision_and_it_is_legal(pair):
     """S21, S39, S115: total over any verdict, history and progress; the same input gives the same decision."""

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.quantities.calculator import Calculation, calculate
@@ -12,6 +12,7 @@ from actors.quantities.quantity import Quantity, Refusal
 from actors.quantities.quoted import Found, Source, quoted_value, read_value
 from actors.quantities.unit_text import UnitUnreadable
 from actors.quantities.units import UnitTable
+from tests.support.examples import examples
 
 NAMES = ["yottaparsec", "yoctogram", "kWh", "EUR", "m3", "van", "°C", "percent", "kg", "1", "week", "googol", "q"]
 UNITS = st.lists(
@@ -36,7 +37,7 @@ def test_a_unit_that_no_number_holds_is_refused_in_words():
     assert "too large" in declared.problem("huge**2")
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @given(UNITS | st.text(max_size=60), UNITS)
 def test_any_unit_is_read_or_refused(text, other):
     table = UnitTable({"van": "", "fleet": "24 van"})
@@ -46,7 +47,7 @@ def test_any_unit_is_read_or_refused(text, other):
     assert isinstance(converted, Quantity | Refusal)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @given(PHRASES | st.text(max_size=80), NUMBERS | st.text(max_size=20), UNITS, UNITS)
 def test_any_phrase_is_taken_or_refused(phrase, value, unit, wanted):
     table, declared = UnitTable({"van": ""}), {"van": ""}
@@ -56,7 +57,7 @@ def test_any_phrase_is_taken_or_refused(phrase, value, unit, wanted):
     assert isinstance(read_value(phrase, unit, table), Quantity | Refusal)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @given(FORMULAS | st.text(max_size=60), FORMULAS, UNITS, st.floats(-1e30, 1e30), st.floats(-1e30, 1e30))
 def test_any_formula_is_calculated_or_refused(text, other, unit, first, second):
     table, units = UnitTable(), {"a": unit, "b": "kg", "a.b": "", "r": unit}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.guards.built_in import BUILT_IN
@@ -50,7 +50,6 @@ def accepted(plan, specification):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_every_template_gives_accepted_plans_for_any_problem(kind, data):
     """Every template, with and without investigation, after rejections and critiques, for many texts."""
@@ -66,7 +65,6 @@ def test_every_template_gives_accepted_plans_for_any_problem(kind, data):
     assert plan["plan_id"].startswith(kind)
 
 
-@settings(max_examples=60)
 @given(st.text(alphabet=st.characters(), max_size=200))
 def test_the_plan_for_any_text_is_accepted(text):
     """Without an analysis the plan may have an open question; apart from it the guards accept the plan.

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from runtime.core.messages import Parking
 from tests.simulation.driver import Run
+from tests.support.examples import examples
 
 
 class Told(Run):
@@ -102,3 +103,4 @@ class Story(RuleBasedStateMachine):
 
 
 TestStory = Story.TestCase
+TestStory.settings = examples(25)
