@@ -1,4 +1,4 @@
-"""`kill -9` at every labelled point of a start: there is no run then, or one that goes on."""
+"""`kill -9` at the start of an admitted run and of a child run: there is no run then, or one that goes on."""
 
 import signal
 
@@ -8,7 +8,6 @@ import trio
 from actors.run.ids import child_run
 from replan.cli.exits import Exit
 from runtime.core.clock import SystemClock
-from runtime.core.crash_points import LABELS
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.crash.cli_case import CODEC, Case
@@ -27,22 +26,6 @@ def rows_of(case):
             return await journal.runs(RunFilter())
 
     return trio.run(read) if case.journal.exists() else []
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_a_killed_start_leaves_nothing_or_a_run_that_goes_on(label, tmp_path, commands):
-    with serve(by_step(SCRIPT)) as server:
-        case = Case(tmp_path, commands, server)
-        code, _ = case.begin(HAPPY + 2, kill={"label": label, "nth": 1}, ttl=0.06)
-        assert code == -signal.SIGKILL
-        rows = rows_of(case)
-        assert all(row.last_seq > 0 for row in rows), "a run is in the journal without a record"
-        if not rows:
-            assert label in ("claim.after", "append.before")
-            return
-        code, result = case.replan("resume", rows[0].run, "--json")
-        assert (code, result["outcome"]) == (Exit.OK, "success")
-        case.check_billing()
 
 
 @pytest.mark.parametrize("label", ["append.before", "append.after"])

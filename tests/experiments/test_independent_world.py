@@ -9,7 +9,7 @@ import yaml
 
 from tests.experiments.independent_world import LEVELS, Parameters, simulate
 
-TRIALS = int(os.environ.get("REPLAN_TRIALS", "40"))
+TRIALS = int(os.environ.get("REPLAN_TRIALS", "20"))
 """Trials of the laboratory in each comparison; `make soak` has a thousand."""
 REFERENCE = 50 * TRIALS
 """Trials of the second simulation; its own error is counted too."""

@@ -31,7 +31,7 @@ SUITES = (
     (EXECUTION, test_execution_histories.HISTORIES, test_execution_histories.ExecutionInterpreter),
     (AGENT, test_agent_histories.HISTORIES, test_agent_histories.AgentInterpreter),
 )
-BATCH = 3
+BATCH = 12
 """How many events of a history are appended at once, at most."""
 
 

@@ -130,6 +130,7 @@ async def test_a_form_is_declined_closed_or_shown_again_where_its_answer_does_no
 
 
 async def test_a_form_that_was_answered_elsewhere_is_taken_back_from_an_older_client(tmp_path, monkeypatch):
+    monkeypatch.setattr(asking, "STEP_SECONDS", 0.05)
     async with served(tmp_path, monkeypatch) as home:
 
         async def never(context, params):
