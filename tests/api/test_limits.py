@@ -86,13 +86,6 @@ def test_nothing_is_no_change(spent):
         replan.limits(run, home=home)
 
 
-def test_the_limits_of_a_final_run_cannot_be_changed(spent):
-    home, run = spent
-    assert replan.resume(run, max_calls=9, home=home).succeeded
-    with pytest.raises(replan.UsageProblem):
-        replan.limits(run, max_calls=20, home=home)
-
-
 def test_a_run_is_started_with_attached_files_and_the_limits_of_the_command_line(in_loop, tmp_path):
     (tmp_path / "export.py").write_text("def export_rows(): ...\n")
     keywords = {"model": "rules", "home": tmp_path / "home"}

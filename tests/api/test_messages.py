@@ -30,14 +30,6 @@ async def follow(home, ask):
             return records, await run.result()
 
 
-def test_an_answer_is_accepted_once_and_another_is_a_conflict(waiting):
-    home, question = waiting
-    assert replan.answer(question, " It fails. ", home=home) == replan.Heard("accepted", "It fails.")
-    assert replan.answer(question, "It fails.", home=home) == replan.Heard("duplicate", "It fails.")
-    assert replan.answer(question, "It works.", home=home) == replan.Heard("conflict", "It fails.")
-    assert replan.decline(question, home=home) == replan.Heard("conflict", "It fails.")
-
-
 def test_a_declined_question_has_no_answer(waiting):
     home, question = waiting
     end = "Without an answer, the run ends, since the author does not understand the problem."

@@ -115,14 +115,13 @@ def test_of_two_concurrent_answers_one_is_accepted_and_one_is_a_conflict(shell, 
 
 def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_questions):
     run, questions = two_questions
-    assert_refused(replan("answer", questions["g_recon"], "green"), "one of: red, blue, not 'green'", "stays open")
     assert_refused(replan("answer", questions["g_recon"], ""), "some text", "stays open; it wants one of: red, blue")
+    assert_refused(replan("tell", run, "-", input="x" * 50_000), "40,000 bytes")
+    assert replan("tell", run, "x", "--as", "wish").exit_code == 2
     assert_refused(replan("answer", questions["g_recon"]), "--decline")
     assert_refused(replan("answer", questions["g_recon"], "red", "--decline"), "both")
     assert len(json.loads(replan("questions", run, "--json").stdout)["questions"]) == 2
     assert "  - red: The step is done again with this answer." in replan("questions").stdout
-    assert replan("answer", questions["g_recon"], "RED").exit_code == 0
-    assert replan("answer", questions["g_recon"], "red").exit_code == 0
 
 
 def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
@@ -186,23 +185,6 @@ def test_the_built_in_model_puts_a_requirement_into_its_plan(replan, tmp_path):
     replan("answer", f"{run}/q2", "The login in auth/session.py fails with a TimeoutError; it should work.")
     plan = json.loads(replan("resume", run, "--json").stdout)["plan"]
     assert "Never write to the production database" in json.dumps(plan)
-
-
-@pytest.mark.parametrize("text", ["", "  ", "x" * 10_001])
-def test_an_empty_or_too_long_message_is_refused(replan, two_questions, text):
-    run, _ = two_questions
-    assert_refused(replan("tell", run, text), "TEXT")
-    assert_refused(replan("tell", run, "-", input="x" * 50_000), "40,000 bytes")
-    assert replan("tell", run, "x", "--as", "wish").exit_code == 2
-    assert_refused(replan("tell", "zzzzzz", "x"), "no run", code=8)
-
-
-def test_a_cancelled_run_refuses_messages(replan, two_questions):
-    run, questions = two_questions
-    replan("cancel", run)
-    assert_refused(replan("tell", run, "x"), "finished (cancelled)")
-    assert_refused(replan("answer", questions["g_recon"], "red"), "finished (cancelled)")
-    assert_refused(replan("answer", questions["g_recon"], "--decline"), "finished (cancelled)")
 
 
 def test_waiting_runs_are_filtered_by_their_waiting_time(replan, two_questions):

@@ -51,19 +51,6 @@ async def test_an_answer_that_does_not_fit_keeps_what_was_typed(tmp_path):
         assert "No host drives" in (await web.browser.get("/")).text
 
 
-async def test_a_second_answer_is_a_conflict_that_names_the_first(tmp_path):
-    async with served(tmp_path, hosts=False) as web:
-        run = await web.start()
-        await web.engine.resume(run)
-        version = field((await web.browser.get("/")).text, "version")
-        await web.engine.answer(f"{run}/q1", "3.11", via="cli")
-        answer = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "3.12", "do": "answer"})
-        assert answer.status_code == 422
-        assert "another answer was given before: &#39;3.11&#39;" in answer.text
-        same = await web.post(f"/questions/{run}/q1", {"version": version, "typed": "3.11", "do": "answer"})
-        assert same.headers["location"] == "/?done=duplicate"
-
-
 async def test_a_form_of_another_version_of_a_question_is_refused(tmp_path):
     async with served(tmp_path, hosts=False) as web:
         run = await web.start()

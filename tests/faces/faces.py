@@ -1,0 +1,191 @@
+"""The faces of a home as the same operations. What a face says of one is `accepted`, `duplicate`, `refused`, `missing`.
+
+`house(...)` serves a home in this process, without a host, to one of the faces.
+"""
+
+import html
+import json
+import re
+from contextlib import asynccontextmanager
+from dataclasses import astuple
+from typing import ClassVar
+
+import trio
+from click.testing import CliRunner
+
+import replan
+from replan.cli.app import app
+from replan.cli.exits import Exit
+from replan.runs.orders import Offer, Order
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import read_user_config
+from tests.cli.samples import PROBLEM
+from tests.mcp.world import served as served_mcp
+from tests.web.world import served
+
+REFUSED, MISSING = "refused", "missing"
+
+
+class CommandLine:
+    """`replan` in this process."""
+
+    OPERATIONS: ClassVar = {
+        "answer": lambda run, text: ("answer", f"{run}/q1", text),
+        "decline": lambda run: ("answer", f"{run}/q1", "--decline"),
+        "tell": lambda run, text, kind="note": ("tell", run, text, "--as", kind),
+        "cancel": lambda run: ("cancel", run),
+        "limit": lambda run, name, value: ("resume", run, f"--{name.replace('_', '-')}", str(value)),
+    }
+
+    async def call(self, *words):
+        done = await trio.to_thread.run_sync(CliRunner().invoke, app, [*words, "--json"])
+        if done.exit_code == Exit.OK:
+            return json.loads(done.stdout).get("result", "accepted"), done.stdout
+        return MISSING if done.exit_code == Exit.NOT_FOUND else REFUSED, done.stderr
+
+    async def questions(self):
+        return json.loads((await self.call("questions"))[1])["questions"]
+
+
+class Python:
+    """The functions of `replan`."""
+
+    OPERATIONS: ClassVar = {
+        "answer": lambda run, text: (replan.aanswer, f"{run}/q1", text),
+        "decline": lambda run: (replan.adecline, f"{run}/q1"),
+        "tell": lambda run, text, kind="note": (replan.atell, run, text, {"kind": kind}),
+        "cancel": lambda run: (replan.acancel, run),
+        "limit": lambda run, name, value: (replan.alimits, run, {name: value}),
+    }
+
+    async def call(self, function, run, *arguments):
+        options = [each for each in arguments if isinstance(each, dict)]
+        try:
+            done = await function(run, *arguments[: len(arguments) - len(options)], **dict(*options))
+        except replan.RunNotFound as error:
+            return MISSING, str(error)
+        except replan.UsageProblem as error:
+            return REFUSED, str(error)
+        if not isinstance(done, replan.Heard):
+            return "accepted", ""
+        result, counts, *_ = astuple(done)
+        return (REFUSED, f"another answer was given before: {counts}") if result == "conflict" else (result, "")
+
+
+class Http:
+    """A program with a token for everything."""
+
+    OPERATIONS: ClassVar = {
+        "answer": lambda run, text: (f"questions/{run}/q1", {"answer": text}),
+        "decline": lambda run: (f"questions/{run}/q1", {"decline": True}),
+        "tell": lambda run, text, kind="note": (f"runs/{run}/messages", {"text": text, "kind": kind}),
+        "cancel": lambda run: (f"runs/{run}/cancel", {}),
+        "limit": lambda run, name, value: (f"runs/{run}/limits", {name: value}),
+    }
+
+    def __init__(self, web):
+        self.web, self.headers, self.count = web, web.token("control"), 0
+
+    async def call(self, path, body):
+        self.count += 1
+        headers = {**self.headers, "idempotency-key": f"k{self.count}"}
+        done = await self.web.client.post(f"/api/{path}", json=body, headers=headers)
+        if done.is_success:
+            return done.json().get("result", "accepted"), ""
+        return MISSING if done.status_code == 404 else REFUSED, done.json()["error"]["message"]
+
+    async def questions(self):
+        return (await self.web.client.get("/api/questions", headers=self.headers)).json()["questions"]
+
+
+class Page:
+    """The forms of the pages, as a browser without scripts sends them."""
+
+    OPERATIONS: ClassVar = {
+        "answer": lambda run, text: (f"/questions/{run}/q1", {"do": "answer", "typed": text, "picked": text}),
+        "decline": lambda run: (f"/questions/{run}/q1", {"do": "decline", "typed": ""}),
+        "tell": lambda run, text, kind="note": (f"/runs/{run}/tell", {"text": text, "as": kind}),
+        "cancel": lambda run: (f"/runs/{run}/cancel", {"sure": "yes"}),
+        "limit": lambda run, name, value: (f"/runs/{run}/limits", {name: str(value)}),
+    }
+
+    def __init__(self, web):
+        self.web = web
+
+    async def call(self, path, fields):
+        shown = await self.web.browser.get(path) if "do" in fields else None
+        version = re.search(r'name="version" value="(\w+)"', shown.text) if shown else None
+        done = await self.web.post(path, {**fields, "version": version[1] if version else ""})
+        if done.status_code == 303:
+            return "duplicate" if done.headers["location"].endswith("duplicate") else "accepted", ""
+        return MISSING if done.status_code == 404 else REFUSED, html.unescape(done.text)
+
+    async def questions(self):
+        page = (await self.web.browser.get("/")).text
+        runs = re.findall(r'id="question-(\w+)-q1"', page)
+        return [
+            {"run_id": run, "priority": ("normal", "high")["high priority" in part]}
+            for run, part in zip(runs, re.split(r'id="question-\w+-q1"', page)[1:], strict=True)
+        ]
+
+
+class Mcp:
+    """A client of MCP without forms."""
+
+    OPERATIONS: ClassVar = {
+        "answer": lambda run, text: ("answer", {"question": f"{run}/q1", "answer": text}),
+        "decline": lambda run: ("answer", {"question": f"{run}/q1", "decline": True}),
+        "tell": lambda run, text, kind="note": ("tell", {"id": run, "text": text, "kind": kind}),
+        "cancel": lambda run: ("cancel", {"id": run}),
+        "limit": lambda run, name, value: ("limits", {"id": run, name: value}),
+    }
+
+    def __init__(self, client):
+        self.client = client
+
+    async def call(self, tool, arguments):
+        done = await self.client.call_tool(tool, arguments)
+        text = done.content[0].text
+        if done.is_error:
+            return MISSING if text.startswith("no run") else REFUSED, text
+        return done.structured_content.get("result", "accepted"), text
+
+    async def questions(self):
+        return json.loads((await self.call("questions", {}))[1])["questions"]
+
+
+FACES = ("command line", "Python", "HTTP", "page", "MCP")
+
+
+class House:
+    """A served home whose runs are driven when a test says so."""
+
+    def __init__(self, face, engine):
+        self.face, self.engine = face, engine
+
+    async def run(self, **order):
+        """Start a run, and return its id when it waits or has ended."""
+        home = locate_home()
+        offer = Offer(read_user_config(home.config), home.folder, self.engine.root)
+        run = await self.engine.admit(offer.prepare(Order(PROBLEM, **order), self.engine.registry).request)
+        await self.engine.resume(run)
+        return run
+
+    async def do(self, operation, run, *values):
+        """Do something with a run; return what has become of it, and the text."""
+        result, text = await self.face.call(*self.face.OPERATIONS[operation](run, *values))
+        return result, " ".join(text.split())
+
+
+@asynccontextmanager
+async def house(face, folder, monkeypatch, **settings):
+    """Serve a home for the length of a block, to one of the faces."""
+    if face == "MCP":
+        async with served_mcp(folder, monkeypatch, hosts=False, **settings) as home, home.client() as client:
+            yield House(Mcp(client), home.engine)
+        return
+    monkeypatch.setenv("REPLAN_HOME", str(folder / "home"))
+    async with served(folder, hosts=False, **settings) as web:
+        (folder / "home" / "config.yaml").write_text(web.config.model_dump_json(include={"clients"}))
+        make = {"command line": lambda _: CommandLine(), "Python": lambda _: Python(), "HTTP": Http, "page": Page}[face]
+        yield House(make(web), web.engine)
