@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUNS := .venv/.runs
 READY := .venv/.ready
-PROBLEM ?= configs/problems/login_timeout.md
+PROBLEM ?=
 SHARE ?= 1
 SEED ?= 1
 COUNT ?= 100
@@ -13,7 +13,7 @@ DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web 
 WRITING := PYTHONDONTWRITEBYTECODE=
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint linters conformance soak mutants lab lab-full bench peers docs pictures plots lock sbom size clean
+.PHONY: help setup run test lint linters conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -50,8 +50,15 @@ $(READY): $(RUNS) requirements.lock
 	$(call install,requirements.lock)
 	@touch $@
 
-run: $(RUNS) ## plan a shipped problem with the built-in, offline model (PROBLEM=file for another)
+run: $(RUNS) ## plan and repair a shipped project, with recorded replies (PROBLEM=file: plan that with the built-in model)
+ifeq ($(PROBLEM),)
+	@rm -rf build/repair
+	@$(BIN)/replan do --example repair --workspace build/repair
+	@echo "Next: 'make run PROBLEM=configs/problems/login_timeout.md', or a problem of yours, plans it with the built-in model;" >&2
+	@echo "      '$(BIN)/replan run FILE -m MODEL' plans it with a model of a provider, and '$(BIN)/replan do' executes the plan." >&2
+else
 	@$(BIN)/replan run $(PROBLEM) -m rules
+endif
 
 test: $(READY) ## run every suite, on all cores; prints the seconds of each
 	@$(WRITING) $(BIN)/python -m pytest $(SIDE_BY_SIDE)
@@ -106,6 +113,9 @@ docs: $(READY) ## regenerate the generated pages
 pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chromium)
 	@$(BIN)/python docs/pictures.py
 
+recording: $(READY) ## record `make run` on a terminal, for the README
+	@$(BIN)/python docs/recording.py
+
 plots: $(READY) ## draw the plots of the page about the experiments anew, from the committed tables
 	@$(BIN)/python docs/plots.py
 
@@ -115,7 +125,7 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml -
 lock: ## resolve the dependencies anew into the three lock files (needs uv)
 	@$(COMPILE) --group dev --all-extras --upgrade -o requirements.lock
 	@$(COMPILE) $(DEPLOYED) --constraints requirements.lock --no-annotate -o requirements-deploy.lock
-	@$(COMPILE) --group build --constraints requirements.lock --no-annotate -o requirements-run.lock
+	@$(COMPILE) --group build --group example --constraints requirements.lock --no-annotate -o requirements-run.lock
 
 sbom: $(READY) ## write what a release is made of as a CycloneDX document, into build/sbom.cdx.json
 	@$(BIN)/python docs/sbom.py

@@ -29,6 +29,9 @@ settings.register_profile(
 )
 settings.load_profile("ci")
 
+# The tools of tests find the programs of this environment, as where it is activated.
+os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
 FOREIGN = {"REPLAN_MODEL", "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT", "FORCE_COLOR"}
 SECONDS: dict[str, float] = defaultdict(float)

@@ -16,7 +16,7 @@ from actors.guards.fields import RECON_LISTS, Fields, check_settings, folded, sh
 from actors.guards.port import Guard
 from actors.values.artifacts import Artifact, Context, indented_json
 from actors.values.findings import Code, Finding, Verdict
-from actors.values.requirements import requirement_to_json, requirements_in
+from actors.values.requirements import own_ids, requirement_to_json, requirements_in
 from runtime.models.replies import Parsed
 
 NAME = "recon_valid"
@@ -115,7 +115,7 @@ def _not_in_text(key: str, items: list[tuple[int, str]], search: ItemSearch, *, 
 
 
 def normalised(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
-    """Return the artifact as later steps see it: without invented names, and with the ids of its requirements.
+    """Return the artifact as later steps see it: without invented names, and with the ids made for its requirements.
 
     `findings` are those of the verdict that accepted it. An artifact with nothing to change is returned as it is.
     """
@@ -139,7 +139,19 @@ def _normalised(artifact: Artifact, invented: frozenset[str]) -> Artifact:
         if isinstance(value.get(key), list):
             value[key] = [item for index, item in enumerate(value[key]) if index not in dropped]
     if REQUIREMENTS in value:
-        value[REQUIREMENTS] = [requirement_to_json(item) for item in requirements_in(value[REQUIREMENTS])]
+        names = own_ids(value[REQUIREMENTS])
+        value[REQUIREMENTS] = [
+            _renamed(requirement_to_json(item), "depends_on", names) for item in requirements_in(value[REQUIREMENTS])
+        ]
+        if isinstance(value.get("steps"), list):
+            value["steps"] = [_renamed(step, "satisfies", names) for step in value["steps"]]
     if value == artifact.value.value:
         return artifact
     return artifact.with_content(indented_json(value))
+
+
+def _renamed(value: Any, key: str, names: Mapping[str, str]) -> Any:
+    """Return an object whose list at `key` has the ids made from quotes in place of those of its author."""
+    if not isinstance(value, Mapping) or not isinstance(listed := value.get(key), list | tuple):
+        return value
+    return {**value, key: [names.get(name, name) if isinstance(name, str) else name for name in listed]}

@@ -56,7 +56,7 @@ def model_option(function: F) -> F:
 
 
 def planning_options(function: F) -> F:
-    """Add what a command takes that plans a problem: the problem, its files, the workflow and its search."""
+    """Add what a command takes that plans a problem: its files, the workflow and its search."""
     for option in (
         click.option(
             "--repo",
@@ -81,7 +81,6 @@ def planning_options(function: F) -> F:
             show_default=True,
             help="The workflow that plans, a shipped one or a file.",
         ),
-        click.argument("problem"),
     ):
         function = option(function)
     return function
@@ -165,3 +164,10 @@ def require_one_run(command: str, run: str | None, *, last: bool) -> None:
     if last == (run is not None):
         cause = "both a run and --last are given" if last else "no run is named"
         raise UsageProblem(cause, place="RUN", hint=f"`{program()} {command} RUN` or `{program()} {command} --last`")
+
+
+def check_one_named(what: str, name: str | None, example: str | None, hint: str) -> None:
+    """Raise `UsageProblem` unless either a file of the user or a shipped example is named."""
+    if (name is None) == (example is None):
+        cause = f"no {what} is named" if name is None else f"both a {what} and --example are given"
+        raise UsageProblem(cause, place=what.upper(), hint=hint)

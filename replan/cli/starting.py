@@ -1,5 +1,7 @@
 """Starting a new run: in the foreground of this process, or in a host that has the home."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,12 @@ from replan.cli.exits import Exit
 from replan.cli.hints import hosted_run
 from replan.cli.home import opened
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import ignoring_closed_stdout, print_text
+from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
 from replan.runs.engine import Engine
 from replan.runs.options import ignore
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
+from replan.runs.shipped_examples import ShippedExample, example_named
 from replan.runs.workspaces import admit_alone, ensure_unused
 from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
@@ -43,6 +46,25 @@ def start_run(
         return trio.run(_detach, invocation, request, make)
     tune()
     return trio.run(_start, invocation, request, make, ended)
+
+
+def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> ShippedExample:
+    """Return a shipped example, and put its tools and workspace into the options; a dry run copies nothing.
+
+    Raises `UsageProblem` where its project cannot be copied.
+    """
+    example = example_named(name)
+    own, folders = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
+    if own not in folders.split(os.pathsep):  # Its tools find the programs of this environment, activated or not.
+        os.environ["PATH"] = os.pathsep.join((own, folders))
+    target = Path(values["workspace"] or f"replan-{name}")
+    if dry_run:
+        target = example.folder / "project"
+    else:
+        example.copy_project(target)
+        notice(f"the project is in {target}; the replies of its model are recorded, and shipped with the example")
+    values["tools"], values["workspace"] = values["tools"] or example.tools, str(target)
+    return example
 
 
 async def start_in(engine: Engine, invocation: Invocation, request: PreparedRun) -> tuple[int, RunResult]:

@@ -1,10 +1,12 @@
 """The shipped examples of plans to execute, copied into a new folder: the shipped files stay as they are.
 
-An example is a folder in `configs/examples` with a plan, a tools file, a script of replies in place of a model, and the
-project that the tools work in.
+An example is a folder in `configs/examples` with a plan, a tools file, scripts of replies in place of a model, and the
+project that the tools work in. Some have the problem that the plan is for.
 """
 
+import os
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from runtime.core.errors import UsageProblem
 
 WORKFLOW = "single"
 """The workflow by which examples replan: one call of the scripted model."""
+
+_AUTHOR = ("-c", "user.name=Replan", "-c", "user.email=replan@localhost", "-c", "commit.gpgsign=false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +32,30 @@ class ShippedExample:
         return str(self.folder / "plan.json")
 
     @property
+    def problem(self) -> str:
+        """The path of its problem."""
+        return str(self.folder / "problem.md")
+
+    @property
+    def planner(self) -> str:
+        """The model that plans its problem, as after `--model`: a script."""
+        return f"scripted:{self.folder / 'planning.yaml'}"
+
+    @property
     def tools(self) -> str:
         """The path of its tools file."""
         return str(self.folder / "tools.yaml")
 
     @property
     def model(self) -> str:
-        """Its model, as after `--model`: a script."""
+        """The model that works for its tools, as after `--model`: a script."""
         return f"scripted:{self.folder / 'replies.yaml'}"
 
     def copy_project(self, target: Path) -> None:
-        """Copy its project into a new folder. Raises `UsageProblem` where that exists or cannot be made."""
+        """Copy its project into a new folder, as a git repository with one commit where git is installed.
+
+        Raises `UsageProblem` where the folder exists or cannot be made.
+        """
         if target.exists() or target.is_symlink():
             hint = "remove it, or name another folder with --workspace"
             raise UsageProblem("this folder exists already", place=str(target), hint=hint)
@@ -47,6 +64,10 @@ class ShippedExample:
         except OSError as error:
             cause = f"the example cannot be copied: {(error.strerror or str(error)).lower()}"
             raise UsageProblem(cause, place=str(target), hint="name another folder with --workspace") from None
+        outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        if git := shutil.which("git"):  # Where it is missing, the tools that need it say so.
+            for words in (("init", "--quiet"), ("add", "."), (*_AUTHOR, "commit", "--quiet", "--message", "Begin")):
+                subprocess.run([git, *words], cwd=target, env=outside, check=True, capture_output=True)  # noqa: S603 -- no shell, fixed words
 
 
 def example_named(name: str, root: Path | None = None) -> ShippedExample:

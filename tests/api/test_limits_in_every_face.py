@@ -1,6 +1,7 @@
 """Each limit of a run has one name in every face, and every face that starts a run takes all of them."""
 
 import inspect
+import os
 import re
 
 import pytest
@@ -130,7 +131,8 @@ def test_a_limit_that_is_given_holds_in_a_run_of_every_kind(tmp_path, kind, name
 
 def prepared(kind, folder, limits):
     """Return the prepared run of a kind with these limits."""
-    how = {"registry": registry(), "environment": {"REPLAN_HOME": str(folder / "home")}, "config": UserConfig()}
+    environment = {"REPLAN_HOME": str(folder / "home"), "PATH": os.environ["PATH"]}
+    how = {"registry": registry(), "environment": environment, "config": UserConfig()}
     match kind:
         case "planning":
             return prepare(PROBLEM, RunOptions(limits=limits), "rules", **how).request

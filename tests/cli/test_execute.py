@@ -88,17 +88,25 @@ def shipped():
     }
 
 
-def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path):
-    """The first patch is wrong, the plan's contingency is taken, and the tests pass: offline, in one command."""
+@pytest.mark.parametrize("command", ["do", "execute"])
+def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path, command):
+    """The first fix is wrong, the plan's contingency is taken, the tests pass, and git has the fix: in one command."""
     before, work = shipped(), tmp_path / "work"
-    result = replan("execute", "--example", "repair", "--workspace", work)
+    result = replan(command, "--example", "repair", "--workspace", work)
     assert result.exit_code == 0, result.stderr
+    if command == "do":
+        assert "- Do not change the tests." in result.stderr
+        assert "g_plan/v1.a1 rejected by plan_medium: plan.precondition_unsatisfied at commit" in result.stderr
+        assert "g_plan/v1.a1 => partial_replan to g_recon" in result.stderr
+        assert "Proved at level medium." in result.stderr
+    assert "in no step" not in result.stdout
     assert "✗ write_fix" in result.stdout
     assert "✓ report" in result.stdout
     assert "✓ write_better_fix" in result.stdout
-    assert "goal achieved: all tests pass" in result.stdout
-    tests = subprocess.run([sys.executable, "-m", "unittest", "-q"], cwd=work, capture_output=True, check=False)
-    assert tests.returncode == 0
+    assert "goal achieved: All tests pass" in result.stdout
+    assert "checked by the execution: Do not change the tests" in result.stdout
+    for line in ([sys.executable, "-m", "pytest", "-q"], ["git", "diff", "--exit-code", "HEAD"]):
+        assert subprocess.run(line, cwd=work, capture_output=True, check=False).returncode == 0
     assert shipped() == before
 
 
@@ -142,6 +150,7 @@ def test_a_dry_run_of_a_contingent_step_says_when_it_runs(replan):
     steps = json.loads(replan("execute", "--example", "repair", "--dry-run", "--json").stdout)["steps"]
     assert [(step["step"], step["turn"], step["contingent"]) for step in steps] == [
         ("write_fix", 1, False),
+        ("commit", 2, False),
         ("report", None, True),
         ("write_better_fix", None, True),
     ]

@@ -1,9 +1,11 @@
 """Every page with commands can be followed as it is rendered: from an empty folder, by pasting what the page shows."""
 
+import html
 import re
 import tempfile
 from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -30,7 +32,7 @@ ELSEWHERE = {
 MAKE = """#!/bin/sh
 case "$1" in
 setup) mkdir -p .venv/bin && : > .venv/bin/activate ;;
-run) make setup && cd {root} && {recipe} ;;
+run) make setup && {recipe} ;;
 *) exit 2 ;;
 esac
 """
@@ -43,10 +45,9 @@ def name_of(page):
 
 
 def recipe():
-    """Return the command that `make run` runs."""
+    """Return the command that `make run` runs, in a folder of its own."""
     makefile = (ROOT / "Makefile").read_text()
-    problem = re.search(r"^PROBLEM \?= (.+)$", makefile, re.MULTILINE)[1]
-    return re.search(r"^run:.*\n\t@\$\(BIN\)/(.+)$", makefile, re.MULTILINE)[1].replace("$(PROBLEM)", problem)
+    return re.search(r"\$\(BIN\)/(replan do .+)$", makefile, re.MULTILINE)[1].replace("build/", "")
 
 
 def write_command(path, text):
@@ -58,7 +59,7 @@ def write_command(path, text):
 @pytest.fixture
 def programs(warm):
     """The folder with the programs `replan`, `python` and `make`."""
-    write_command(warm / "make", MAKE.format(root=ROOT, recipe=recipe()))
+    write_command(warm / "make", MAKE.format(recipe=recipe()))
     return warm
 
 
@@ -267,3 +268,19 @@ def test_a_reader_notices_what_is_wrong(empty, programs):
 )
 def test_shown_lines_are_compared(shown, printed, missing):
     assert difference(shown, printed) == missing
+
+
+@pytest.mark.parametrize("name", ["run", "run-dark"])
+def test_the_recording_of_the_readme_shows_what_its_text_shows_and_loads_nothing(name):
+    """After a change of what the example prints: `make recording`."""
+    image = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
+    ET.fromstring(image)
+    assert "url(http" not in image
+    assert "href" not in image
+    texts = re.findall(r'<text [^>]*y="([\d.]+)"[^>]*>(.*?)</text>', image)
+    rows = {place: "" for place, _ in texts}
+    for place, text in texts:
+        rows[place] += html.unescape(text).replace("\xa0", " ")
+    shown = next(block.body for block in blocks(ROOT / "README.md") if "Demands of the text" in block.body)
+    plain = "\n".join(line for line in shown.splitlines() if not re.match(r"\d\d:\d\d:\d\d ", line))
+    assert difference(plain, "\n".join(rows.values())) is None

@@ -272,6 +272,19 @@ def test_requirements_are_quoted_and_get_their_ids_from_the_quote():
     assert requirement_id("Parser.run()") == requirement_id("\n Parser.run() ")
 
 
+def test_steps_and_goals_that_name_requirements_by_their_authors_ids_get_the_made_ones():
+    goals = [{"kind": "goal", "text": "Run.", "quote": "Parser.run()", "source": "problem", "id": "mine"}]
+    goals += [
+        {"kind": "goal", "text": "Stop.", "quote": "Stop", "source": "problem", "id": "x", "depends_on": ["mine"]}
+    ]
+    plan = {"requirements": goals, "steps": [{"step_id": "a", "satisfies": ["mine", "other"]}, {"step_id": "b"}, "c"]}
+    artifact = Artifact(artifact_id="a", step="g", content=json.dumps(plan))
+    seen = recon.normalised(artifact, ()).value.value
+    made = requirement_id("Parser.run()")
+    assert seen["steps"] == [{"step_id": "a", "satisfies": [made, "other"]}, {"step_id": "b"}, "c"]
+    assert [goal.get("depends_on") for goal in seen["requirements"]] == [None, [made]]
+
+
 def test_an_author_that_does_not_understand_says_nothing_else():
     verdict = judge("recon", {"not_understood": "It is about a cat."})
     assert findings_of(verdict) == [(Code.NOT_UNDERSTOOD, "not_understood", "error")]

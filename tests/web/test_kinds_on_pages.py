@@ -97,7 +97,7 @@ async def test_a_finished_execution_shows_what_failed_what_was_taken_and_its_pla
     async with served(tmp_path, hosts=False) as web:
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
         page = (await web.browser.get(f"/runs/{done['run_id']}")).text
-        assert "2 of 3 steps done, 1 failed" in page
+        assert "3 of 4 steps done, 1 failed" in page
         found = statuses(page)
         assert found["Write the fix"] == "failed"
         assert found["Write a better fix, with the report at hand"] == "done"

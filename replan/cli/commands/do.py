@@ -11,6 +11,7 @@ import click
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, examples
 from replan.cli.run_options import (
+    check_one_named,
     driving_options,
     limit_options,
     model_option,
@@ -25,41 +26,61 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:
     from actors.planning.prepare import RunRequest
     from actors.run.result import RunResult
+    from actors.values.lines import Line
     from replan.runs.engine import Engine
     from replan.runs.executing import ExecutionOptions
     from replan.runs.session import RunSession
     from runtime.drive.options import Stop
 
 _DO = examples(
+    "replan do --example repair",
     "replan do problem.md --tools tools.yaml --workspace ../shop -m gpt-5-mini --max-cost 2",
     "replan do problem.md --tools tools.yaml --dry-run",
 )
 
 
+EXAMPLES = ("repair",)
+"""The shipped examples that have a problem."""
+
+
 @click.command(epilog=_DO, short_help="Plan a problem, and execute the plan.")
+@click.argument("problem", required=False)
 @planning_options
 @tools_options
+@click.option("--example", type=click.Choice(EXAMPLES), help="Copy a shipped example, plan its problem and execute.")
 @model_option
 @limit_options
 @click.option("--dry-run", is_flag=True, help="Print what planning can cost, and run nothing.")
 @placement_options
 @driving_options
 @click.pass_obj
-def do(invocation: Invocation, /, problem: str, *, model: str | None, dry_run: bool, **values: Any) -> int:
+def do(
+    invocation: Invocation,
+    /,
+    problem: str | None,
+    *,
+    example: str | None,
+    model: str | None,
+    dry_run: bool,
+    **values: Any,
+) -> int:
     """Plan the PROBLEM in a file, or - for standard input, and execute the plan with your tools.
 
     These are two runs: one that plans, and one that executes its plan. The plan may only name what the tools file
     implements. Limits hold for each of them. Where planning waits for you, answer it, resume it, and execute its plan:
     the commands are printed.
     """
+    check_one_named("problem", problem, example, "name a file with a problem, or --example NAME")
     import trio
 
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
     from actors.tools.workspace import check_workspace
+    from actors.values.lines import BLANK, line
     from replan.cli.cost import print_dry_run
     from replan.cli.inputs import place_of, read_problem
     from replan.cli.plugins import registry_of
+    from replan.cli.starting import take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
     from replan.runs.executing import ExecutionOptions, planning_for_tools, tools_of
@@ -67,12 +88,19 @@ def do(invocation: Invocation, /, problem: str, *, model: str | None, dry_run: b
     from replan.setup.gc_tuning import tune
     from replan.setup.home_folder import locate_home
 
+    executing = model
+    if example is not None:
+        shipped = take_example(example, values, dry_run=dry_run)
+        problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
+    assert problem is not None, "one of the two is named"
     limits, file, home = split_limits(values), values["tools"], locate_home()
     planning = RunOptions(
         values["workflow"], values["search"], limits, no_input=invocation.no_input, strict=values["strict"]
     )
     options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=limits)
     text = read_problem(problem)
+    if example is not None:
+        _show(invocation, [*map(line, text.splitlines()), BLANK])
     attached = attach(values["files"], values["repository"], text)
     with naming_options(PROBLEM=place_of(problem), tools=file or "--tools"):
         tools, remarks = tools_of(file, home, check_workspace(options.workspace, home.folder), os.environ)
@@ -95,13 +123,15 @@ def do(invocation: Invocation, /, problem: str, *, model: str | None, dry_run: b
         return Exit.OK
     prepared.check_model()
     tune()
-    return trio.run(_do, invocation, request, options, model)
+    return trio.run(_do, invocation, request, options, executing)
 
 
 async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOptions, model: str | None) -> int:
     from actors.planning.result import Result
+    from actors.planning.result_lines import outcome_lines
     from actors.tools.workspace import check_workspace
     from actors.values.format import counted
+    from actors.values.lines import BLANK
     from replan.cli.drive import drive_to_rest, show_result
     from replan.cli.home import opened
     from replan.cli.terminal.console import notice
@@ -123,6 +153,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
             if result.status != "finished" or result.succeeded:
                 notice(f"then execute its plan with: {_command(run, options, model)}")
             return code
+        _show(invocation, [BLANK, *outcome_lines(result, program(), full=False), BLANK])
         notice(f"run {run} has planned {counted(len(result.plan.steps), 'step')}; executing")
         return await _execute(engine, invocation, run, options, model)
 
@@ -147,6 +178,14 @@ async def _execute(
         notice(each)
     code, _ = await start_in(engine, invocation, prepared.request)
     return code
+
+
+def _show(invocation: Invocation, lines: list[Line]) -> None:
+    """Print what leads to the execution on stderr, unless only the result is wanted."""
+    from replan.cli.terminal.console import show_aside
+
+    if not (invocation.quiet or invocation.json):
+        show_aside(lines)
 
 
 def _command(run: str, options: ExecutionOptions, model: str | None) -> str:

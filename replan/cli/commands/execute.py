@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from replan.cli.completing import complete_workflow
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, examples
 from replan.cli.run_options import (
+    check_one_named,
     detach_option,
     driving_options,
     limit_options,
@@ -76,20 +76,20 @@ def execute(
     The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints
     how to go on with it.
     """
-    if (plan is None) == (example is None):
-        cause = "no plan is named" if plan is None else "both a plan and --example are given"
-        raise UsageProblem(cause, place="PLAN", hint="name a planning run, a file with a plan, or --example NAME")
+    check_one_named("plan", plan, example, "name a planning run, a file with a plan, or --example NAME")
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
     from actors.execution.outline import outline_lines, outline_of
     from actors.run.limits import split_limits
     from replan.cli.plugins import registry_of
-    from replan.cli.starting import start_run
+    from replan.cli.starting import start_run, take_example
     from replan.cli.terminal.console import notice, print_json, show
     from replan.runs.executing import ExecutionOptions, prepare_to_execute
+    from replan.runs.shipped_examples import WORKFLOW
 
     if example is not None:
-        plan, model = _take_example(example, model, values, dry_run=dry_run)
+        shipped = take_example(example, values, dry_run=dry_run)
+        plan, model, values["workflow"] = shipped.plan, model or shipped.model, values["workflow"] or WORKFLOW
     options = ExecutionOptions(
         tools=values["tools"],
         workspace=values["workspace"] or ".",
@@ -113,27 +113,6 @@ def execute(
         return Exit.OK
     prepared.check_model()
     return start_run(invocation, prepared.request, detach=detach)
-
-
-def _take_example(name: str, model: str | None, values: dict[str, Any], *, dry_run: bool) -> tuple[str, str]:
-    """Return the plan and the model of a shipped example, and give its tools, workspace and workflow to the options.
-
-    Its project is copied, unless nothing is to run.
-    """
-    from replan.cli.terminal.console import notice
-    from replan.runs.shipped_examples import WORKFLOW, example_named
-
-    example = example_named(name)
-    target = Path(values["workspace"] or f"replan-{name}")
-    if dry_run:
-        target = example.folder / "project"
-    else:
-        example.copy_project(target)
-        notice(f"the project is in {target}")
-    values["tools"] = values["tools"] or example.tools
-    values["workspace"] = str(target)
-    values["workflow"] = values["workflow"] or WORKFLOW
-    return example.plan, model or example.model
 
 
 def _source_of(invocation: Invocation, name: str) -> PlanToExecute:

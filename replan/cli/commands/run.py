@@ -28,6 +28,7 @@ _RUN = examples(
 
 
 @click.command(epilog=_RUN, short_help="Plan a problem.")
+@click.argument("problem")
 @planning_options
 @model_option
 @limit_options

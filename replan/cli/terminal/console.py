@@ -150,12 +150,24 @@ def notice(text: str) -> None:
 
 def show(lines: Iterable[Line]) -> None:
     """Print lines on stdout: folded to fit a terminal, one line each elsewhere."""
-    if not sys.stdout.isatty():
+    if sys.stdout.isatty():
+        _folded(lines, out())
+    else:
         print_lines(lines)
+
+
+def show_aside(lines: Iterable[Line]) -> None:
+    """Print lines on stderr, as `show` does, where they are not the result of a command."""
+    if sys.stderr.isatty():
+        _folded(lines, err())
         return
+    for each in lines:
+        Lossy(sys.stderr).write(f"{plain_line(each)}\n")
+
+
+def _folded(lines: Iterable[Line], console: "Console") -> None:
     from rich.text import Text
 
-    console = out()
     for each in lines:
         text = rich_text(each)
         if console.width == WIDE:
