@@ -52,8 +52,7 @@ $(READY): $(RUNS) requirements.lock
 
 run: $(RUNS) ## plan and repair a shipped project, with recorded replies (PROBLEM=file: plan that with the built-in model)
 ifeq ($(PROBLEM),)
-	@rm -rf build/repair
-	@$(BIN)/replan do --example repair --workspace build/repair
+	@$(BIN)/replan do --example repair --workspace "$$(mktemp -d)/repair"
 	@echo "Next: 'make run PROBLEM=configs/problems/login_timeout.md', or a problem of yours, plans it with the built-in model;" >&2
 	@echo "      '$(BIN)/replan run FILE -m MODEL' plans it with a model of a provider, and '$(BIN)/replan do' executes the plan." >&2
 else

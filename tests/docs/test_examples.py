@@ -47,7 +47,7 @@ def name_of(page):
 def recipe():
     """Return the command that `make run` runs, in a folder of its own."""
     makefile = (ROOT / "Makefile").read_text()
-    return re.search(r"\$\(BIN\)/(replan do .+)$", makefile, re.MULTILINE)[1].replace("build/", "")
+    return re.search(r"\$\(BIN\)/(replan do .+)$", makefile, re.MULTILINE)[1].replace("$$", "$")
 
 
 def write_command(path, text):
