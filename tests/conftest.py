@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.commands import open_commands
+from tests.support.commands import joined, open_commands
 
 # `ci` finds the same examples on every machine; `soak` looks for new ones and prints how to repeat a failure.
 settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None, print_blob=True)
@@ -110,10 +110,40 @@ def clean_house(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def commands(clean_house):
-    """The server that starts `replan` in processes of their own."""
+def commands(clean_house, request):
+    """The server that starts `replan` in processes of their own; workers of a whole run share one."""
+    if shared := getattr(request.config, "workerinput", {}).get("commands"):
+        yield joined(Path(shared))
+        return
     with open_commands() as server:
         yield server
+
+
+COMMANDS = pytest.StashKey[ExitStack]()
+
+
+def pytest_configure(config):
+    """Start the server of commands for all workers of a whole run, while they collect the tests."""
+    if getattr(config.option, "numprocesses", None) and config.args == config.getini("testpaths"):
+        with pytest.MonkeyPatch.context() as patch:
+            for name in filter(_foreign, list(os.environ)):
+                patch.delenv(name)
+            config.stash[COMMANDS] = ExitStack()
+            server = config.stash[COMMANDS].enter_context(open_commands(wait=False))
+            config.shared_commands = str(server.folder)
+
+
+def pytest_unconfigure(config):
+    """End it."""
+    if COMMANDS in config.stash:
+        config.stash[COMMANDS].close()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell a worker where it is."""
+    if shared := getattr(node.config, "shared_commands", None):
+        node.workerinput["commands"] = shared
 
 
 @pytest.fixture(scope="session")

@@ -106,7 +106,7 @@ class House:
         """Yield a client of a server that listens."""
         headers = {"authorization": f"Bearer {token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
+            httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False, verify=False) as http,
             Client(streamable_http_client(address, http_client=http), **options) as client,
         ):
             yield client

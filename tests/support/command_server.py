@@ -110,6 +110,9 @@ def serve(place):
             if door in ready:
                 line, _ = door.accept()
                 streams, order = _received(line)
+                if order is None:
+                    line.close()
+                    continue
                 child = os.fork()
                 if child == 0:
                     signal.set_wakeup_fd(-1)
@@ -124,12 +127,12 @@ def serve(place):
 
 
 def _received(line):
-    """Return the standard streams and the order that a client sends."""
+    """Return the standard streams and the order that a client sends; None where it only looks whether this listens."""
     head, descriptors, _, _ = socket.recv_fds(line, 4, 3)
     order = b""
     while len(order) < int.from_bytes(head, "big"):
         order += line.recv(ORDER_MAX)
-    return descriptors, json.loads(order)
+    return descriptors, json.loads(order) if order else None
 
 
 def _tell_ends(lines):

@@ -212,9 +212,23 @@ def _is_opened(given: Any) -> bool:
     return given in (subprocess.PIPE, subprocess.DEVNULL) or isinstance(given, Path)
 
 
+def joined(folder: Path, seconds: float = 120.0) -> Commands:
+    """Return the commands of a server that another process has started, once it listens."""
+    until = time.monotonic() + seconds
+    while True:
+        with socket.socket(socket.AF_UNIX) as line:
+            try:
+                line.connect(str(folder / LINE))
+            except OSError:
+                assert time.monotonic() < until, "the server of commands does not start"
+                time.sleep(0.05)
+            else:
+                return Commands(folder)
+
+
 @contextmanager
-def open_commands() -> Iterator[Commands]:
-    """Start the server for the length of a `with` block."""
+def open_commands(*, wait: bool = True) -> Iterator[Commands]:
+    """Start the server for the length of a `with` block, and wait until it listens."""
     # The name of a socket has a limit, so the folder has a short path.
     with tempfile.TemporaryDirectory(prefix="rp") as name:
         folder = Path(name)
@@ -226,7 +240,7 @@ def open_commands() -> Iterator[Commands]:
         with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stdout is not None
-                assert process.stdout.readline() == "ready\n"
+                assert not wait or process.stdout.readline() == "ready\n"
                 yield Commands(folder)
             finally:
                 process.terminate()

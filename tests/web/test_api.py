@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from contextlib import asynccontextmanager
+from functools import cache
 
 import pytest
 import trio
@@ -40,13 +41,25 @@ class Program:
         found = [each for _, each in addressed() if fits(each, answer.request.method, path)]
         if not found or answer.headers["content-type"] != "application/json":
             return answer
-        document = openapi()
+        document = description()
         responses = document["paths"][found[0].path][found[0].method.lower()]["responses"]
         assert str(answer.status_code) in responses, (path, answer.status_code, answer.text)
         name = responses[str(answer.status_code)]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
-        Draft202012Validator(schema).validate(answer.json())
+        validator(name).validate(answer.json())
         return answer
+
+
+@cache
+def description():
+    """Return the description, made once."""
+    return openapi()
+
+
+@cache
+def validator(name):
+    """Return the validator of one of its schemas."""
+    schema = {"$ref": f"#/components/schemas/{name}", "components": description()["components"]}
+    return Draft202012Validator(schema)
 
 
 def fits(operation, method, path):
