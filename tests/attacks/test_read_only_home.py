@@ -4,6 +4,7 @@ Root may write everywhere, so for root the commands run in a user namespace as a
 root's files belong.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -22,7 +23,8 @@ def home(tmp_path_factory):
     """A home with a run that has finished, whose folder and files nobody may write."""
     folder = tmp_path_factory.mktemp("frozen")
     (folder / "problem.md").write_text(PROBLEM)
-    assert call(folder / "home", "run", str(folder / "problem.md"), "-m", "rules", as_is=True).returncode == 0
+    [(code, _, err)] = call(folder / "home", ("run", str(folder / "problem.md"), "-m", "rules"), as_is=True)
+    assert code == 0, err
     for path in [*(folder / "home").rglob("*"), folder / "home"]:
         path.chmod(0o500 if path.is_dir() else 0o400)
     yield folder / "home"
@@ -30,18 +32,36 @@ def home(tmp_path_factory):
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def call(home, *words, as_is=False):
-    """Run a command as the ordinary user, or as this one."""
-    return subprocess.run(
-        [*(() if as_is else ORDINARY), sys.executable, "-m", "replan", *words],
+RUN = """
+import json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from replan.cli import main
+for words in json.load(sys.stdin):
+    code, out, err = 0, StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main(words)
+        except SystemExit as end:
+            code = end.code or 0
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+"""Runs commands after each other; prints the exit code and the output of each."""
+
+
+def call(home, *commands, as_is=False):
+    """Run commands as the ordinary user, or as this one; return the code, the output and the errors of each."""
+    done = subprocess.run(
+        [*(() if as_is else ORDINARY), sys.executable, "-c", RUN],
         env=os.environ | {"REPLAN_HOME": str(home)},
         cwd=ROOT,
-        stdin=subprocess.DEVNULL,
+        input=json.dumps(commands),
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
         timeout=120,
     )
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def content(home):
@@ -58,30 +78,18 @@ def test_the_user_of_these_tests_cannot_write_there(home):
     assert "PermissionError" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("runs",), ("show", "--last"), ("questions", "--last"), ("export", "--last"), ("journal", "verify")],
-    ids=" ".join,
-)
-def test_what_is_in_it_is_shown(home, words):
+def test_what_is_in_it_is_shown_and_what_would_change_it_ends_with_one_line(home):
     before = content(home)
-    done = call(home, *words)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout
-    assert content(home) == before
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("run", "{problem}", "-m", "rules"), ("serve", "--port", "0"), ("host",)],
-    ids=" ".join,
-)
-def test_what_would_change_it_ends_with_one_line(home, words):
-    before = content(home)
-    done = call(home, *(word.format(problem=home.parent / "problem.md") for word in words))
-    assert done.returncode in (2, 9), (done.returncode, done.stderr)
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert str(home) in done.stderr
+    reads = ("runs",), ("show", "--last"), ("questions", "--last"), ("export", "--last"), ("journal", "verify")
+    writes = ("run", str(home.parent / "problem.md"), "-m", "rules"), ("serve", "--port", "0"), ("host",)
+    done = call(home, *reads, *writes)
+    assert len(done) == len(reads) + len(writes)
+    for words, (code, out, err) in zip((*reads, *writes), done, strict=True):
+        assert "Traceback" not in err, words
+        if words in reads:
+            assert (code, bool(out)) == (0, True), (words, err)
+        else:
+            assert code in (2, 9), (words, code, err)
+            assert len(err.splitlines()) == 1, (words, err)
+            assert str(home) in err, words
     assert content(home) == before
