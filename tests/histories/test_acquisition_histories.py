@@ -14,7 +14,6 @@
 The lines of the transcript are those of `replan log`.
 """
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -22,30 +21,16 @@ import pytest
 from actors.acquisition.views import record_text
 from actors.run.tools import ToolOutcome
 from tests.acquisition.stage import Stage, prepared
+from tests.histories.stage_interpreter import StageInterpreter
 from tests.histories.test_histories import check
 
 HISTORIES = sorted((Path(__file__).parent / "acquisitions").glob("*.txt"))
 
 
-class AcquisitionInterpreter:
-    """One run; `execute` takes a command and returns the resulting lines."""
+class AcquisitionInterpreter(StageInterpreter):
+    """One run, and its commands."""
 
-    def __init__(self):
-        self.stage = None
-
-    @property
-    def events(self):
-        """All events so far."""
-        return self.stage.events
-
-    def execute(self, command, _):
-        name, *words = shlex.split(command)
-        known = 0 if self.stage is None else len(self.stage.events)
-        lines = getattr(self, f"_{name}")(*words)
-        if lines is not None:
-            return lines
-        events = self.stage.events[known:]
-        return [record_text(event, self.stage.state) for event in events] or ["nothing new"]
+    record_text = staticmethod(record_text)
 
     def _begin(self, *words):
         given = dict(word.split("=", 1) for word in words)
@@ -54,9 +39,6 @@ class AcquisitionInterpreter:
 
     def _plan(self, action, path="", query=""):
         self.stage.plan(action, path, query=query)
-
-    def _reply(self, text):
-        self.stage.reply(text)
 
     def _found(self, *texts):
         self.stage.found(*(tuple(text.split(": ", 1)) for text in texts))
@@ -67,24 +49,8 @@ class AcquisitionInterpreter:
     def _observed(self, *words):
         self.stage.observed(words)
 
-    def _answer(self, text):
-        self.stage.answer(text)
-
-    def _decline(self):
-        self.stage.decline()
-
     def _require(self, text):
         self.stage.post(kind="requirement", text=text)
-
-    def _cancel(self):
-        self.stage.post(kind="cancel")
-
-    def _resume(self):
-        self.stage.resume()
-
-    def _work(self):
-        status = self.stage.machine.summary(self.stage.state).status
-        return [f"{status}: {', '.join(self.stage.work) or 'nothing outstanding'}"]
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=[path.stem for path in HISTORIES])

@@ -19,7 +19,6 @@
 The lines of the transcript are those of `replan log`.
 """
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -28,39 +27,23 @@ from actors.execution.result import result_of
 from actors.execution.result_lines import result_lines
 from actors.execution.views import record_text
 from actors.run.result import RunView
-from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from runtime.core.ledger import Limits
 from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
+from tests.histories.stage_interpreter import StageInterpreter
 from tests.histories.test_histories import check
 from tests.support.questions import FORM
 
 HISTORIES = sorted((Path(__file__).parent / "executions").glob("*.txt"))
-PROCESS = "host/1/77/boot.5"
 LISTS = {"dependencies", "delete_effects", "failure_effects", "failure_delete_effects"}
 
 
-class ExecutionInterpreter:
-    """One execution; `execute` takes a command and returns the resulting lines."""
+class ExecutionInterpreter(StageInterpreter):
+    """One execution, and its commands."""
+
+    record_text = staticmethod(record_text)
 
     def __init__(self):
-        self.stage, self.steps, self.fields, self.uses, self.guard = None, [], {}, {}, tool("tests")
-
-    @property
-    def events(self):
-        """All events so far."""
-        return self.stage.events
-
-    def execute(self, command, _):
-        """Carry out a command; return the new lines of the transcript."""
-        name, *words = shlex.split(command)
-        known = 0 if self.stage is None else len(self.stage.events)
-        lines = getattr(self, f"_{name.replace('-', '_')}")(*words)
-        if lines is not None:
-            return lines
-        events = self.stage.events[known:]
-        return [line for event in events for line in record_text(event, self.stage.state).split("\n")] or [
-            "nothing new"
-        ]
+        self.steps, self.fields, self.uses, self.guard = [], {}, {}, tool("tests")
 
     def _step(self, name, *words):
         place = words.index("->")
@@ -146,17 +129,10 @@ class ExecutionInterpreter:
         self.stage.tool(f"tool:{node}", outcome, output, reason if outcome != "succeeded" else "")
 
     def _started(self, node):
-        self.stage.send(Begun(f"tool:{node}", self.stage.now, PROCESS))
+        self._tool_started(f"tool:{node}")
 
     def _ended(self, node, outcome):
-        self.stage.send(Ended(f"tool:{node}", self.stage.now, 0.1, ToolOutcome(outcome), "output"))
-
-    def _gone(self):
-        [name] = [name for name in self.stage.work if name.startswith("check:")]
-        self.stage.send(Checked(name, self.stage.now, certain=True))
-
-    def _reply(self, text):
-        self.stage.reply(text)
+        self._tool_ended(f"tool:{node}", outcome, "output")
 
     def _planned(self):
         self.stage.planned(self._written(" ".join(sorted(self.stage.state.tokens))))
@@ -172,12 +148,6 @@ class ExecutionInterpreter:
     def _proved(self):
         self.stage.proved()
 
-    def _answer(self, text, question=None):
-        self.stage.answer(text, question)
-
-    def _decline(self, question=None):
-        self.stage.decline(question)
-
     def _woken(self):
         self.stage.woken()
 
@@ -187,21 +157,11 @@ class ExecutionInterpreter:
     def _note(self, text):
         self.stage.post(kind="note", text=text)
 
-    def _cancel(self):
-        self.stage.post(kind="cancel")
-
     def _limits(self, calls):
         self.stage.post(kind="change", calls=int(calls))
 
     def _park(self):
         self.stage.park()
-
-    def _resume(self):
-        self.stage.resume()
-
-    def _work(self):
-        status = self.stage.machine.summary(self.stage.state).status
-        return [f"{status}: {', '.join(self.stage.work) or 'nothing outstanding'}"]
 
     def _story(self):
         state = self.stage.state
