@@ -38,21 +38,32 @@ COMMANDS = [
 ]
 
 
-def loaded_by(code, heavy=HEAVY):
-    """Return which of the heavy modules a fresh interpreter has loaded after the code."""
-    script = f"{code}\nimport sys, json\nsys.stderr.write(json.dumps([m for m in {heavy!r} if m in sys.modules]))"
+LOADED = """
+import json, sys
+import replan
+from replan.cli import main
+found = [("", "import", name) for name in {heavy!r} if name in sys.modules]
+for command, names in {commands!r}:
+    try:
+        main(command.split())
+    except SystemExit as end:
+        assert not end.code, (command, end.code)
+    found += [(command, name) for name in names if name in sys.modules]
+sys.stderr.write("\\n" + json.dumps(found))
+"""
+"""Runs commands after each other, and tells which modules each has loaded that it need not."""
+
+
+def loaded_by(commands):
+    """Return which of the modules that each command does not need a fresh interpreter has loaded, with the command."""
+    script = LOADED.format(heavy=HEAVY, commands=[*commands.items()])
     result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(result.stderr.rpartition("\n")[2])  # The command may have remarks of its own.
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["workflow", "--help"], ["check", "--help"]])
-def test_help_loads_nothing_heavy(arguments):
-    code = f"from replan.cli import main\ntry:\n    main({arguments!r})\nexcept SystemExit:\n    pass"
-    assert loaded_by(code) == []
-
-
-def test_importing_the_package_loads_nothing_heavy():
-    assert loaded_by("import replan, replan.cli") == []
+def test_neither_the_import_nor_the_help_loads_anything_heavy():
+    commands = ("--help", "run --help", "workflow --help", "check --help")
+    assert loaded_by(dict.fromkeys(commands, HEAVY)) == []
 
 
 @pytest.fixture(scope="module")
@@ -77,18 +88,15 @@ READING = {
     "export --last": [*LOOP, *DECIDING],
     "log --last": [*LOOP, *DECIDING],
 }
-"""What each command does not load."""
+"""What each command does not load, nor those before it."""
 
 
-@pytest.mark.parametrize("command", READING)
-def test_a_command_that_only_reads_loads_no_event_loop(command, read_home, monkeypatch):
+def test_a_command_that_only_reads_loads_no_event_loop(read_home, monkeypatch):
     monkeypatch.setenv("REPLAN_HOME", read_home)
-    call = f"main({command.split()!r})"
-    code = f"from replan.cli import main\ntry:\n    {call}\nexcept SystemExit as end:\n    assert not end.code"
-    assert loaded_by(code, READING[command]) == []
+    assert loaded_by(READING) == []
 
 
-@pytest.mark.parametrize("command", ["show --last --json", "log --last --json", "runs --json"])
+@pytest.mark.parametrize("command", ["show --last --json", "runs --json"])
 def test_a_command_that_leaves_at_once_has_written_everything(command, read_home):
     environment = os.environ | {"REPLAN_HOME": read_home}
     call = [sys.executable, "-m", "replan", *command.split()]
