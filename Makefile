@@ -124,7 +124,7 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml -
 lock: ## resolve the dependencies anew into the three lock files (needs uv)
 	@$(COMPILE) --group dev --all-extras --upgrade -o requirements.lock
 	@$(COMPILE) $(DEPLOYED) --constraints requirements.lock --no-annotate -o requirements-deploy.lock
-	@$(COMPILE) --group build --group example --constraints requirements.lock --no-annotate -o requirements-run.lock
+	@$(COMPILE) --group build --extra pytest --constraints requirements.lock --no-annotate -o requirements-run.lock
 
 sbom: $(READY) ## write what a release is made of as a CycloneDX document, into build/sbom.cdx.json
 	@$(BIN)/python docs/sbom.py

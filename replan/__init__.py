@@ -13,8 +13,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from actors.demands.conclusion import Proof
+    from actors.demands.table import DemandTable
     from actors.execution.result import ExecutionResult
     from actors.planning.result import Result
+    from actors.planning.tree_attempts import AttemptTree, TreeAttempt
     from actors.plans.plan import Plan, Step
     from actors.plans.proved_plan import ProvedPlan
     from actors.run.open_question import OpenQuestion
@@ -40,7 +43,9 @@ __all__ = [
     "MEMORY",
     "AcquisitionResult",
     "Artifact",
+    "AttemptTree",
     "Context",
+    "DemandTable",
     "Done",
     "ExecutionResult",
     "Finding",
@@ -48,6 +53,7 @@ __all__ = [
     "Held",
     "OpenQuestion",
     "Plan",
+    "Proof",
     "ProvedPlan",
     "ReplanError",
     "Result",
@@ -56,6 +62,7 @@ __all__ = [
     "RunResult",
     "RunSummary",
     "Step",
+    "TreeAttempt",
     "UsageProblem",
     "Verdict",
     "aacquire",
@@ -98,7 +105,9 @@ _HOMES = {
     "MEMORY": "replan.api.options",
     "AcquisitionResult": "replan.api.acquire",
     "Artifact": "actors.values.artifacts",
+    "AttemptTree": "actors.planning.tree_attempts",
     "Context": "actors.values.artifacts",
+    "DemandTable": "actors.demands.table",
     "Done": "replan.api.executing",
     "ExecutionResult": "actors.execution.result",
     "Finding": "actors.values.findings",
@@ -106,6 +115,7 @@ _HOMES = {
     "Held": "runtime.core.errors",
     "OpenQuestion": "actors.run.open_question",
     "Plan": "actors.plans.plan",
+    "Proof": "actors.demands.conclusion",
     "ProvedPlan": "actors.plans.proved_plan",
     "ReplanError": "runtime.core.errors",
     "Result": "actors.planning.result",
@@ -114,6 +124,7 @@ _HOMES = {
     "RunResult": "actors.run.result",
     "RunSummary": "replan.api.stored",
     "Step": "actors.plans.plan",
+    "TreeAttempt": "actors.planning.tree_attempts",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
     "aacquire": "replan.api.acquire",

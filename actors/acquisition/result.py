@@ -12,6 +12,7 @@ from actors.acquisition.values import FieldValue, Spread, Values, chosen, of_per
 from actors.quantities.quantity import rounded
 from actors.run.advice import advice
 from actors.run.result import RunResult, RunView, heading, message_lines, question_lines, result_fields, used
+from actors.values.format import counted
 from actors.values.lines import BLANK, Line, indented, line
 from runtime.logs.terminal_text import clean
 
@@ -74,8 +75,8 @@ def _value_json(value: FieldValue) -> dict[str, Any]:
     return {**shown, "confidence": value.confidence}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result(RunResult):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AcquisitionResult(RunResult):
     """The result of an acquisition run."""
 
     profile: str
@@ -100,6 +101,10 @@ class Result(RunResult):
         """The paths of the required fields without a value."""
         return tuple(each.path for each in self.fields if each.spec.required and each.value is None)
 
+    def facts(self) -> tuple[str, ...]:
+        """Return how many fields have a value."""
+        return (f"{sum(each.value is not None for each in self.fields)} of {counted(len(self.fields), 'field')}",)
+
     def details(self) -> Mapping[str, Any]:
         """Return the keys that `--json` prints for acquisition runs, in addition to those of every run."""
         return {
@@ -115,12 +120,12 @@ class Result(RunResult):
         }
 
 
-def result_of(view: RunView) -> Result:
+def result_of(view: RunView) -> AcquisitionResult:
     """Return the result of a run."""
     state: State = view.state
     with_inbox = view.with_inbox
     planner = state.planner
-    return Result(
+    return AcquisitionResult(
         **result_fields(view, state.run, with_inbox.run, price_known=state.config.price is not None),
         profile=state.config.profile.name,
         goal=state.goal,
@@ -183,7 +188,7 @@ def value_text(value: FieldValue) -> str:
     return amount(value.value, value.low, value.high, value.unit)
 
 
-def outcome_lines(result: Result, program: str = "replan") -> list[Line]:
+def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Line]:
     """Return the whole report; `program` is how the user calls this program."""
     rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
     rows += [*question_lines(result, program), *message_lines(result)]
@@ -198,7 +203,7 @@ def outcome_lines(result: Result, program: str = "replan") -> list[Line]:
     return rows
 
 
-def _next(result: Result, program: str) -> Iterator[str]:
+def _next(result: AcquisitionResult, program: str) -> Iterator[str]:
     common = advice(result, program)
     if common:
         yield common
@@ -262,7 +267,7 @@ def calculation_lines(calculation: LatestCalculation) -> Iterator[Line]:
         yield indented(f"{error.result or 'precondition'}: {error.message}", "red")
 
 
-def markdown(result: Result) -> str:
+def markdown(result: AcquisitionResult) -> str:
     """Return the report; texts of documents, users and models stand in it as data."""
     rows = [
         f"# {_text(result.goal)}",
@@ -280,7 +285,7 @@ def markdown(result: Result) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _calculation(result: Result) -> Iterator[str]:
+def _calculation(result: AcquisitionResult) -> Iterator[str]:
     if not result.calculation.steps:
         return
     yield from ("", "## Calculation", "")
@@ -298,7 +303,7 @@ def _row(field: FilledField) -> str:
     return f"| {label} | {_cell(value_text(field.value))} | {_cell(source)} | {sure} |"
 
 
-def _quotes(result: Result) -> Iterator[str]:
+def _quotes(result: AcquisitionResult) -> Iterator[str]:
     quoted = [
         (each.path, value)
         for each in result.fields

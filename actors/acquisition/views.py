@@ -15,7 +15,7 @@ from actors.acquisition.events import (
 )
 from actors.acquisition.graph import END, START, AcquisitionGraph
 from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.result import Result, outcome_lines, result_of, value_text
+from actors.acquisition.result import AcquisitionResult, outcome_lines, result_of, value_text
 from actors.acquisition.state import State
 from actors.acquisition.table import graph_for
 from actors.run import records
@@ -91,7 +91,7 @@ def _shape(node: str) -> str:
     return f"{_id(node)}{_STADIUM.get(node, f'[{node}]')}"
 
 
-def path_flow(state: State, result: Result) -> Flow:
+def path_flow(state: State, result: AcquisitionResult) -> Flow:
     """Return the graph of a run's profile with the run's path."""
     graph = graph_for(state.config.profile)
     order = {name: place for place, name in enumerate((START, *graph.nodes, END))}
@@ -167,13 +167,13 @@ def _progress(state: State, now: float) -> Line:
     return budget_line(state, now, price_known=known, working=bool(state.run.calls.open or state.run.tools))
 
 
-def _report(_: State, result: Result, __: str) -> RunDocument:
+def _report(_: State, result: AcquisitionResult, __: str) -> RunDocument:
     from actors.acquisition.result import markdown  # noqa: PLC0415 -- most commands show none
 
     return RunDocument(text=markdown(result))
 
 
-def _graph(state: State, _: Result, __: str) -> RunDocument:
+def _graph(state: State, _: AcquisitionResult, __: str) -> RunDocument:
     from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
     from actors.acquisition.views import graph_mermaid  # noqa: PLC0415 -- as above
 

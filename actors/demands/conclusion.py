@@ -16,6 +16,25 @@ ESCALATIONS_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """What the guard of an accepted plan has measured."""
+
+    level: str = ""
+    """The level at which it is proved: `minimal`, `medium` or `expansive`; empty for a guard that states none."""
+    assurance: str = ""
+    """How sure success is over all failures, such as `strong`; empty below `expansive`."""
+    escalations: tuple[str, ...] = ()
+    """The steps that may hand over to a person."""
+
+
+def proof_of(facts: Mapping[str, Any]) -> Proof:
+    """Return the proof in the facts of a verdict; a guard of the user may state anything there."""
+    stated = facts.get("escalations")
+    escalations = tuple(map(str, stated)) if isinstance(stated, list | tuple) else ()
+    return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), escalations)
+
+
+@dataclass(frozen=True, slots=True)
 class Conclusion:
     """What is known of an accepted plan."""
 
@@ -25,29 +44,25 @@ class Conclusion:
     """The same in words, without a full stop."""
 
 
-def conclusion(
-    facts: Mapping[str, Any], table: DemandTable | None, *, reads_text: bool = True, guard: str = ""
-) -> Conclusion:
+def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
     """Return what may be said of a plan.
 
-    `facts` are those of the verdict that accepted it, `table` the demands of the user, or None where another run
+    `proof` is that of the verdict that accepted it, `table` the demands of the user, or None where another run
     compares them; `reads_text` says whether the author reads the text, and `guard` names what accepted the plan where
-    its facts state no level.
+    its proof states no level.
     """
-    level = facts.get("level")
-    known = f"level {level}" if level is not None else f"accepted by {guard or 'its guard'}"
-    if facts.get("assurance") is not None:
-        known += f", assurance {facts['assurance']}"
-    escalations = [str(step) for step in facts.get("escalations", ())]
-    if escalations:
-        known += f"; {', '.join(escalations[:ESCALATIONS_MAX])} may hand over to a person"
+    known = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
+    if proof.assurance:
+        known += f", assurance {proof.assurance}"
+    if proof.escalations:
+        known += f"; {', '.join(proof.escalations[:ESCALATIONS_MAX])} may hand over to a person"
     assumed = 0 if table is None else sum(bool(row.assumed) for row in table.rows)
     if assumed:
         known += f"; what {counted(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
     reason = _reason(table, reads_text=reads_text)
     if reason:
         return Conclusion(False, f"Consistent, but {reason} ({known})")
-    if level is None:
+    if not proof.level:
         return Conclusion(False, f"{known[0].upper()}{known[1:]}")
     return Conclusion(True, f"Proved at {known}") if table is not None else Conclusion(False, f"Consistent at {known}")
 

@@ -28,6 +28,7 @@ from actors.plans.nominal import orphans
 from actors.plans.plan import Plan
 from actors.values.format import counted, shortened
 from actors.values.lines import Line, Style, indented, line
+from actors.values.notebook import html_of, markdown_of
 from actors.values.question_form import one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource
 
@@ -86,7 +87,7 @@ class TableRow:
         return value | {"assumed": self.assumed} if self.assumed else value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DemandTable:
     """What a plan does about all demands."""
 
@@ -94,6 +95,15 @@ class DemandTable:
     """One row for each demand, in the order of the texts; then the requirements that `demand_table` adds."""
     unread: tuple[str, ...] = ()
     """Sentences about the parts of the texts that were not read; what they demand is in no row."""
+
+    def __repr__(self) -> str:
+        return f"<DemandTable: {counted(len(self.rows), 'demand')}, {len(self.in_no_step)} in no step>"
+
+    def _repr_html_(self) -> str:
+        return html_of(table_lines(self))
+
+    def _repr_markdown_(self) -> str:
+        return markdown_of(table_lines(self))
 
     def to_json(self) -> dict[str, Any]:
         """Return the table as the keys `demands` and `unread` of plain data."""

@@ -32,7 +32,7 @@ from actors.values.format import counted
 from actors.values.requirements import Requirement, requirement_to_json
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ExecutionResult(RunResult):
     """The result of an execution."""
 
@@ -92,6 +92,10 @@ class ExecutionResult(RunResult):
     def achieved(self) -> tuple[ShownGoal, ...]:
         """The goals that are achieved."""
         return tuple(goal for goal in self.goals if goal.status is GoalStatus.ACHIEVED)
+
+    def facts(self) -> tuple[str, ...]:
+        """Return how many goals are achieved."""
+        return (f"{len(self.achieved)} of {counted(len(self.goals), 'goal')}",)
 
     def remarks(self) -> Sequence[str]:
         """Return a line for each requirement that a step has violated."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from actors.demands.conclusion import Conclusion, conclusion
+from actors.demands.conclusion import Conclusion, Proof, conclusion
 from actors.demands.table import DemandTable, demand_table
 from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig, ReadyPlan
@@ -254,5 +254,5 @@ def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, ta
 
     A plan that states its basis comes from a template, whichever run or file brought it.
     """
-    facts = {"level": config.level.removeprefix("plan_"), "assurance": assurance}
-    return conclusion(facts, table if table is not None else DemandTable(), reads_text=not plan.basis)
+    proof = Proof(config.level.removeprefix("plan_"), assurance or "")
+    return conclusion(proof, table if table is not None else DemandTable(), reads_text=not plan.basis)

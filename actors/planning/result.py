@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from actors.config.model_spec import reads_text
-from actors.demands.conclusion import Conclusion, conclusion
+from actors.demands.conclusion import Conclusion, Proof, conclusion, proof_of
 from actors.demands.table import DemandTable, demand_table, table_texts
 from actors.demands.user_texts import UserTexts, user_texts
 from actors.guards.recon import normalised
@@ -14,11 +14,12 @@ from actors.guards.requirements_covered import with_stated
 from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
-from actors.planning.tree_attempts import TreeAttempt, tree_of
+from actors.planning.tree_attempts import AttemptTree, TreeAttempt, tree_of
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
+from actors.values.format import counted
 from runtime.models.replies import Parsed
 
 
@@ -40,7 +41,7 @@ class PathStep:
     """Whether no other artifact on the path builds on it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Result(RunResult):
     """The result of a planning run."""
 
@@ -52,10 +53,10 @@ class Result(RunResult):
     """The accepted artifacts in order: the winning path, or the best that was validated."""
     findings: tuple[Finding, ...]
     """The findings of the last rejection, or the warnings on the plan."""
-    tree: tuple[TreeAttempt, ...] = field(default=(), repr=False)
+    tree: AttemptTree = field(default_factory=AttemptTree)
     """The whole search tree: every attempt in the order in which it was made, linked by `parents`."""
-    proof: Mapping[str, Any] = field(default_factory=dict)
-    """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
+    proof: Proof = field(default_factory=Proof)
+    """What the guard has measured of the plan."""
     needed: NeededAnswer | None = None
     """The question that the run needed an answer to and may not ask, since its parent asks for it; else None."""
     user: UserTexts | None = None
@@ -69,6 +70,12 @@ class Result(RunResult):
     def succeeded(self) -> bool:
         """Whether every guard passed. Then there is a proved plan, unless the workflow has no plan step."""
         return self.outcome == "success"
+
+    def facts(self) -> tuple[str, ...]:
+        """Return whether it is proved, and how many steps its plan has."""
+        if self.plan is None:
+            return ()
+        return ("proved" if self.proved else "not proved", counted(len(self.plan.steps), "step"))
 
     def attempts_at(self, step: str) -> tuple[TreeAttempt, ...]:
         """Return all attempts at a step in the order in which they were made; none where it was never tried (S91)."""
@@ -134,7 +141,7 @@ def result_of(view: RunView) -> Result:
         **fields,
         revision=state.revision,
         plan_json=_value(plans[-1]) if won and plans else None,
-        proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
+        proof=proof_of(plans[-1].verdict.facts) if won and plans and plans[-1].verdict else Proof(),
         path=tuple(_path_steps(path)),
         tree=tree_of(state),
         findings=_findings(state, path, won=won),

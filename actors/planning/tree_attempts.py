@@ -1,10 +1,14 @@
 """The search tree of a planning run as data: all its attempts, and what followed from each. Pure."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from actors.planning.state import Node, State
 from actors.values.findings import Finding
+from actors.values.format import counted
+from actors.values.lines import Line, Style, StyledSpan, line
+from actors.values.notebook import html_of, markdown_of
 from runtime.models.replies import Parsed
 
 
@@ -42,9 +46,46 @@ class TreeAttempt:
     """The row of the policy, or `belief`, that decided so; empty where nothing was decided."""
 
 
-def tree_of(state: State) -> tuple[TreeAttempt, ...]:
-    """Return all attempts of a run in the order in which they were made; `parents` link them to a tree."""
-    return tuple(map(_attempt, state.nodes.values()))
+class AttemptTree(tuple[TreeAttempt, ...]):
+    """All attempts of a run in the order in which they were made; `parents` link them to a tree."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        rejected = sum(attempt.status == "rejected" for attempt in self)
+        return f"<AttemptTree: {counted(len(self), 'attempt')}, {rejected} rejected>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.lines())
+
+    def _repr_markdown_(self) -> str:
+        return markdown_of(self.lines())
+
+    def lines(self) -> Iterator[Line]:
+        """Yield a line for each attempt, indented below the ones that it builds on, with its first finding."""
+        depths: dict[str, int] = {}
+        for attempt in self:
+            depth = depths[attempt.node] = 1 + max((depths.get(parent, 0) for parent in attempt.parents), default=-1)
+            indent, style = "   " * depth, _STYLES.get(attempt.status, "dim")
+            yield (
+                Line((StyledSpan(indent),))
+                + line(attempt.node)
+                + Line((StyledSpan("  "),))
+                + line(attempt.status, style)
+            )
+            for finding in attempt.findings[: attempt.status == "rejected"]:
+                yield Line((StyledSpan(f"{indent}   "),)) + line(f"{finding.code}: {finding.message}", "red")
+            if attempt.level:
+                goes = f"{attempt.level} to {', '.join(attempt.targets)}, by {attempt.rule}"
+                yield Line((StyledSpan(f"{indent}   => "),)) + line(goes, "cyan")
+
+
+_STYLES: dict[str, Style] = {"accepted": "green", "rejected": "red"}
+
+
+def tree_of(state: State) -> AttemptTree:
+    """Return all attempts of a run."""
+    return AttemptTree(map(_attempt, state.nodes.values()))
 
 
 def _attempt(node: Node) -> TreeAttempt:

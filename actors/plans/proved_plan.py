@@ -7,10 +7,13 @@ from typing import Any
 
 from actors.plans.plan import PLAN_ID_DEFAULT, Plan
 from actors.plans.reader import read_draft
+from actors.values.format import counted
+from actors.values.lines import BLANK, line
+from actors.values.notebook import html_of
 from runtime.core.errors import UsageProblem
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProvedPlan(Plan):
     """A plan as a run returns it. Two are equal if their typed fields are."""
 
@@ -21,6 +24,18 @@ class ProvedPlan(Plan):
     """What the run says of it, such as `Proved at level medium`; empty where no run has accepted it."""
     demands: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """What it does about each demand of the user, a line each."""
+
+    def __repr__(self) -> str:
+        return f"<ProvedPlan {self.plan_id}: {counted(len(self.steps), 'step')}>"
+
+    def _repr_html_(self) -> str:
+        from actors.plans.plan_lines import plan_lines  # noqa: PLC0415 -- most callers take the plan as data
+
+        note = [line(f"{self.conclusion}.", "bold"), *map(line, self.demands)] if self.conclusion else []
+        return html_of([*plan_lines(self.source), BLANK, *note])
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a copy of the JSON object, as its author wrote it; `replan.check` and `replan check` read it."""

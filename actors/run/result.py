@@ -1,7 +1,7 @@
 """The result and the status row of a run of any kind: what `--json` prints, and lines for a terminal. Pure."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ from actors.run.open_question import (
 from actors.run.state import RunState
 from actors.values.format import counted, money, spent
 from actors.values.lines import BLANK, Line, indented, line
+from actors.values.notebook import html_of, markdown_of
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
 from runtime.core.machine import Summary
 from runtime.models.port import Fault
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from actors.demands.table import DemandTable
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """A run as its user sees it. A kind that shows more than this defines a subclass."""
+    """A run as its user sees it; in a notebook, as `replan show` prints it. A kind that shows more has a subclass."""
 
     run_id: str
     """The run's id, which `show`, `answer` and `resume` take."""
@@ -63,6 +64,26 @@ class RunResult:
     """When a host tries again, where the provider is waited for (UTC seconds since 1970)."""
     reopened_by: ReopenedBy | Literal[""] = ""
     """What lets a finished run go on; empty until it has finished."""
+    lines_of: "Callable[[Any], Sequence[Line]] | None" = field(default=None, compare=False)
+    """How its kind shows it to people; None where only its common fields are shown."""
+
+    def __repr__(self) -> str:
+        facts = [self.outcome or self.status, *self.facts(), counted(self.calls, "call")]
+        return f"<{type(self).__name__} {self.run_id}: {', '.join(facts)}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.lines())
+
+    def _repr_markdown_(self) -> str:
+        return markdown_of(self.lines())
+
+    def lines(self) -> Sequence[Line]:
+        """Return what the run came to, for people, as `replan show` prints it."""
+        return common_lines(self, "replan") if self.lines_of is None else self.lines_of(self)
+
+    def facts(self) -> Sequence[str]:
+        """Return what `repr` says of the run beside its outcome."""
+        return ()
 
     @property
     def succeeded(self) -> bool:
@@ -129,6 +150,8 @@ class RunView:
     """The state as it will be once the messages in the inbox are recorded."""
     program: str = "replan"
     """How the user calls this program, for hints."""
+    lines_of: "Callable[[Any], Sequence[Line]] | None" = None
+    """How the kind shows the result to people."""
 
 
 def result_fields(
@@ -161,6 +184,7 @@ def result_fields(
         "question": question_json(view.run_id, questions[0]) if questions else None,
         "open_questions": tuple(question_name(view.run_id, question) for question in questions),
         "messages": with_inbox.messages,
+        "lines_of": view.lines_of,
     }
 
 

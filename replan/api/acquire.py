@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
-from actors.acquisition.result import Result as AcquisitionResult
+from actors.acquisition.result import AcquisitionResult
 from actors.guards.port import AnyGuard
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult

@@ -230,7 +230,7 @@ def _of_result(result: Result) -> PlanToExecute:
     """Return the plan of a result, whose run may be gone. Raises `UsageProblem` for a result without a plan."""
     if not isinstance(result.plan_json, Mapping):
         raise UsageProblem(f"the result of run {result.run_id} has no proved plan", place="plan")
-    level = str(result.proof.get("level") or "expansive")
+    level = result.proof.level or "expansive"
     return PlanToExecute(result.plan_json, "plan", level=level, plan_of=result.run_id)
 
 

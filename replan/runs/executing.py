@@ -111,7 +111,7 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
     return PlanToExecute(
         plan=result.plan_json,
         place=run,
-        level=str(result.proof.get("level") or workflow.target_guard_level),
+        level=result.proof.level or workflow.target_guard_level,
         assurance=workflow.assurance,
         r_max=workflow.r_max,
         problem=state.specification,

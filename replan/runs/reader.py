@@ -4,6 +4,7 @@ A short command reads a row or one run, so what folding a run needs is imported 
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from replan.runs.run_ids import ALL
@@ -74,7 +75,9 @@ class RunReader:
         """Return what a run in a state has come to; `with_inbox` is the state after the messages of its inbox."""
         from actors.run.result import RunView  # noqa: PLC0415 -- as the module says
 
-        return kind.views.result(RunView(run, status, state, state if with_inbox is None else with_inbox, program()))
+        common = state if with_inbox is None else with_inbox
+        shown = partial(kind.views.lines, program=program(), full=False)
+        return kind.views.result(RunView(run, status, state, common, program(), shown))
 
     async def hosted(self, kind: str, format: int) -> bool:
         """Tell whether a host serves this home now that drives runs of a kind in a format. Asking wakes nobody."""

@@ -78,4 +78,4 @@ def test_a_result_has_the_whole_tree_and_the_attempts_at_each_step():
     ]
     assert all(attempt.level and attempt.rule for attempt in tried[:-1])
     assert result.attempts_at("no_such_step") == ()
-    assert "tree=" not in repr(result)
+    assert len(repr(result)) < 200

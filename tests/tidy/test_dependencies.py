@@ -23,6 +23,7 @@ EXTRAS = {
     "actors/tools/mcp_": "mcp",
     "replan/experiments/": "experiments",
     "replan/mcp/": "mcp",
+    "replan/pytest_plugin.py": "pytest",
     "replan/telemetry/": "otel",
     "replan/web/": "web",
     "runtime/dispatch/": "worker",

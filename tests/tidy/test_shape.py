@@ -10,7 +10,7 @@ MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
 
-ONE_CONCEPT = frozenset({"State", "Result", "RunConfig", "RunFinished", "RequestReissued"})
+ONE_CONCEPT = frozenset({"State", "RunConfig", "RunFinished", "RequestReissued"})
 """Classes that each kind of agent has of its own, under one name."""
 
 

@@ -145,11 +145,11 @@ def _check_report(report: str | None) -> None:
 
 
 def _write_report(result: RunResult, *, report: str) -> None:
-    from actors.acquisition.result import Result, markdown
+    from actors.acquisition.result import AcquisitionResult, markdown
     from replan.cli.terminal.console import notice
 
     later = f"`{program()} export {result.run_id} -o {report}`"
-    if result.status != "finished" or not isinstance(result, Result):
+    if result.status != "finished" or not isinstance(result, AcquisitionResult):
         notice(f"the report is not written, since the run has not ended; {later} writes it then")
         return
     try:

@@ -1,0 +1,67 @@
+"""The pytest plug-in, in a pytest of its own: what its fixtures, its marker and its assertion give a user's tests."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from replan.pytest_plugin import assert_plan
+from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, write_script
+
+TESTS = f"""
+import pytest
+import replan
+from replan.pytest_plugin import assert_plan
+
+SCRIPT = {BACKTRACKS!r}
+
+def test_a_script_plans_in_a_home_of_the_test(replan_home, replan_script):
+    result = replan.solve({PROBLEM!r}, model=replan_script(SCRIPT))
+    assert_plan(result.plan, level="medium")
+    assert [run.run_id for run in replan.runs(home=replan_home)] == [result.run_id]
+
+@pytest.mark.replan_recording("replies.yaml")
+def test_recorded(replan_home):
+    assert replan.solve({PROBLEM!r}).calls == 8
+    assert len(replan.runs()) == 1
+
+@pytest.mark.replan_recording("missing.yaml")
+def test_missing():
+    pass
+
+@pytest.mark.replan_recording()
+def test_no_file():
+    pass
+
+def test_nothing_is_asked_for(monkeypatch):
+    import os
+    assert "REPLAN_HOME" not in os.environ
+"""
+
+
+def run_pytest(folder, *arguments, **environment):
+    hidden = {"REPLAN_HOME", "REPLAN_MODEL", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS"}
+    known = {name: value for name, value in os.environ.items() if name not in hidden and "XDIST" not in name}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments]
+    known |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "replan.pytest_plugin", **environment}
+    return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, check=False)
+
+
+def test_a_recording_is_made_with_a_model_once_and_replayed_without_it(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    (tmp_path / "test_plans.py").write_text(TESTS)
+    model = write_script(tmp_path, BACKTRACKS)
+    recorded = run_pytest(tmp_path, "--replan-record", "-k", "recorded", REPLAN_MODEL=model)
+    assert "1 passed" in recorded.stdout, recorded.stdout + recorded.stderr
+    (tmp_path / "script.yaml").unlink()
+    replayed = run_pytest(tmp_path)
+    assert "3 passed, 2 errors" in replayed.stdout, replayed.stdout + replayed.stderr
+    assert f"there are no recorded replies in {tmp_path / 'missing.yaml'}" in replayed.stdout
+    assert "replan_recording takes one argument, the file of the replies" in replayed.stdout
+
+
+def test_a_plan_that_is_not_proved_fails_with_its_findings():
+    assert_plan(PLAN)
+    with pytest.raises(pytest.fail.Exception, match=r"plan\.precondition_unsatisfied at"):
+        assert_plan(LOST)
