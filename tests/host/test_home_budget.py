@@ -142,14 +142,14 @@ async def test_an_open_call_of_a_dead_driver_waits_for_the_next_day(autojump_clo
 
 
 async def test_many_hosts_together_never_exceed_the_budgets_of_home_and_runs(autojump_clock):
-    """Eight hosts with eight runs each, in one process."""
+    """Four hosts with six runs each, in one process."""
     home = FakeHome(seconds=3.0)
     async with trio.open_nursery() as nursery:
-        for number in range(8):
+        for number in range(4):
             nursery.start_soon(_one_host, home, number)
-    assert [home.store.days[day].calls for day in sorted(home.store.days)] == [64, 64]
-    assert len(home.calls) == 128
-    assert sum(at < MINUTE for at in home.calls) == 64
+    assert [home.store.days[day].calls for day in sorted(home.store.days)] == [24, 24]
+    assert len(home.calls) == 48
+    assert sum(at < MINUTE for at in home.calls) == 24
     for held in home.store.runs.values():
         assert (held.head.summary.status, held.head.summary.detail) == ("finished", "budget_exhausted")
         assert held.head.account.total.calls == 2
@@ -164,8 +164,8 @@ async def _reserved():
 
 
 async def _one_host(home, number):
-    async with home.engine(budget=HomeBudget(calls=64)) as engine, home.hosting(engine):
-        for place in range(8):
+    async with home.engine(budget=HomeBudget(calls=24)) as engine, home.hosting(engine):
+        for place in range(6):
             await engine.admit(run_request("a", "b", "c", calls=2), run=f"r{number}{place}")
         await trio.sleep(5 * MINUTE)
 

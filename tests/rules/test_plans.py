@@ -11,6 +11,7 @@ from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from actors.rules.plan import template_plan
 from actors.values.artifacts import Artifact, Context
+from tests.support.examples import examples
 
 from .author import GUARDS, PROBLEMS, RULES, ask, judged, pipeline, read
 
@@ -50,6 +51,7 @@ def accepted(plan, specification):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@examples(20)
 @given(data=st.data())
 def test_every_template_gives_accepted_plans_for_any_problem(kind, data):
     """Every template, with and without investigation, after rejections and critiques, for many texts."""

@@ -6,6 +6,7 @@ A bug is a variant of the supervisor, of the machine or of the host, or a patch 
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from unittest.mock import patch
 
 from actors.planning import actors as handler_actors
@@ -57,8 +58,14 @@ class Bug:
                     break
         else:
             return None
-        world_of(seed).play()
+        _check_without_a_bug(seed)
         return seed, message
+
+
+@cache
+def _check_without_a_bug(seed):
+    """Play a world as it is, once for all bugs that it finds."""
+    world_of(seed).play()
 
 
 def _first(error):

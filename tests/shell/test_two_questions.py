@@ -1,6 +1,6 @@
 """Two open questions, killed drivers, and answers in reverse order from another process, one of them twice.
 
-Sixty seeded schedules; `REPLAN_SHELL_SEEDS=20000` runs more, as `make soak` does; `REPLAN_SHELL_SEED=N` runs one.
+Forty seeded schedules; `REPLAN_SHELL_SEEDS=20000` runs more, as `make soak` does; `REPLAN_SHELL_SEED=N` runs one.
 """
 
 import json
@@ -15,7 +15,7 @@ from runtime.core.ledger import Limits
 from tests.shell.world import World
 from tests.support.worlds import passed, pinned, rejected
 
-SEEDS = max(60, int(os.environ.get("REPLAN_SHELL_SEEDS", "60")))
+SEEDS = max(40, int(os.environ.get("REPLAN_SHELL_SEEDS", "40")))
 BATCHES = 3
 
 
@@ -73,9 +73,9 @@ def test_each_answer_reaches_its_question_once_and_the_run_succeeds(batch):
 def test_the_schedules_kill_drivers_between_question_and_answer():
     """In at least half of the schedules another process than the one that asked consumes the answer."""
     changed = 0
-    for seed in range(40):
+    for seed in range(20):
         world = TwoQuestions(seed)
         world.play()
         epochs = {record.event.kind: record.epoch for record in world.records}
         changed += epochs["clarification_requested"] != epochs["clarification_answered"]
-    assert changed >= 20
+    assert changed >= 10

@@ -27,7 +27,7 @@ from tests.tidy.source import ROOT
 from tests.web.world import ASKS
 
 FORM = r'action="(/questions/[^"]+)".*?name="version" value="(\w+)"'
-SECONDS = float(os.environ.get("REPLAN_WEB_SECONDS", "4"))
+SECONDS = float(os.environ.get("REPLAN_WEB_SECONDS", "3"))
 """How long people use the server."""
 PEOPLE = 4
 PAUSE_SECONDS = 0.05
