@@ -97,6 +97,8 @@ def rendered(state: State, branch: Branch, step: str, context: Context | None = 
 
 def rejected_for(state: State, branch: Branch, step: str) -> frozenset[str]:
     """Return the codes of the errors for which attempts at a step were rejected, whatever the window shows of them."""
+    if step not in branch.attempts:
+        return frozenset()
     return next((node.rejected_for for node in state.attempts_at(branch, step) if node.rejection_text), frozenset())
 
 
