@@ -74,46 +74,56 @@ def misplaced_option(option: str, command: str) -> str:
     return f"{option} belongs to a command and stands after it, as in `{command} COMMAND {option}{value}`"
 
 
-_COMMANDS = {
-    "run": "Plan a problem.",
-    "execute": "Execute a plan with your tools.",
-    "do": "Plan a problem, and execute the plan.",
-    "resume": "Go on with a run.",
-    "runs": "List the runs.",
-    "show": "Show the state and the result of a run.",
-    "export": "Write the plan of a run to a file.",
-    "log": "Print the records of a run.",
-    "questions": "List the open questions.",
-    "answer": "Answer a question.",
-    "tell": "Tell a run something, at any time.",
-    "cancel": "Cancel a run.",
-    "delete": "Delete a run for good.",
-    "prune": "Delete old runs that never go on.",
-    "archive": "Move finished runs into compressed files.",
-    "restore": "Bring archived runs back.",
-    "host": "Drive all runs of the home (the folder with runs and settings).",
-    "worker": "Drive runs of a journal in Postgres, on any number of machines.",
-    "mcp": "Serve the runs to a program that speaks MCP, and drive them.",
-    "serve": "Serve the runs to a browser on this machine, and drive them.",
-    "token": "Make and revoke tokens for the HTTP API and for MCP over HTTP.",
-    "acquire": "Fill a schema by searching, asking and calculating.",
-    "check": "Check plans without a model.",
-    "experiment": "Compare ways to plan, with their uncertainty.",
-    "tune": "Find the settings that suit your problems and your model.",
-    "workflow": "Look at workflows and what they can cost.",
-    "policy": "Look at policies: how far back a failure goes.",
-    "journal": "Check, copy and upgrade journals.",
-    "telemetry": "Send traces that the OpenTelemetry collector has not taken yet.",
-    "doctor": "Show what this installation uses, and what is wrong with it.",
-    "explain": "Explain a term that this program prints.",
-    "completion": "Print the script that makes your shell complete commands.",
-    "version": "Print the version.",
+_GROUPS = {
+    "Plan and execute": {
+        "init": "Write settings, a tools file for this repository, and a first problem.",
+        "run": "Plan a problem.",
+        "execute": "Execute a plan with your tools.",
+        "do": "Plan a problem, and execute the plan.",
+        "acquire": "Fill a schema by searching, asking and calculating.",
+        "check": "Check plans without a model.",
+        "export": "Write the plan of a run to a file.",
+    },
+    "Watch and answer": {
+        "runs": "List the runs.",
+        "show": "Show the state and the result of a run.",
+        "log": "Print the records of a run.",
+        "questions": "List the open questions.",
+        "answer": "Answer a question.",
+        "tell": "Tell a run something, at any time.",
+        "resume": "Go on with a run.",
+        "cancel": "Cancel a run.",
+    },
+    "Operate": {
+        "host": "Drive all runs of the home (the folder with runs and settings).",
+        "worker": "Drive runs of a journal in Postgres, on any number of machines.",
+        "serve": "Serve the runs to a browser on this machine, and drive them.",
+        "mcp": "Serve the runs to a program that speaks MCP, and drive them.",
+        "token": "Make and revoke tokens for the HTTP API and for MCP over HTTP.",
+        "journal": "Check, copy and upgrade journals.",
+        "telemetry": "Send traces that the OpenTelemetry collector has not taken yet.",
+        "archive": "Move finished runs into compressed files.",
+        "restore": "Bring archived runs back.",
+        "delete": "Delete a run for good.",
+        "prune": "Delete old runs that never go on.",
+        "doctor": "Show what this installation uses, and what is wrong with it.",
+    },
+    "Develop": {
+        "workflow": "Look at workflows and what they can cost.",
+        "policy": "Look at policies: how far back a failure goes.",
+        "experiment": "Compare ways to plan, with their uncertainty.",
+        "tune": "Find the settings that suit your problems and your model.",
+        "explain": "Explain a term that this program prints.",
+        "completion": "Print the script that makes your shell complete commands.",
+        "version": "Print the version.",
+    },
 }
-"""The commands, each with its line in `replan --help`.
+"""The commands in their groups, each with its line in `replan --help`.
 
 The command NAME is the function `NAME` in `replan/cli/commands/NAME.py`. The module is imported when the command is
 used, and imports what is heavy when the command is called: help loads nothing heavy.
 """
+_COMMANDS = {name: text for commands in _GROUPS.values() for name, text in commands.items()}
 
 
 click.Context.formatter_class = HelpFormatter  # For the commands of groups within this group, too.
@@ -139,7 +149,7 @@ class App(click.Group):
     """The group of commands. Each is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        """Return the commands in the order of their use."""
+        """Return the commands, group by group."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -173,9 +183,11 @@ class App(click.Group):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the list of commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        """Write the lists of commands."""
+        width = max(map(len, _COMMANDS))
+        for group, commands in _GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(f"{name:<{width}}", text) for name, text in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the exit codes, and examples."""

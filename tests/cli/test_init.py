@@ -1,0 +1,68 @@
+"""`replan init`: a first problem, settings, and tools that the files of a project name; what is there is kept."""
+
+import json
+
+import pytest
+import yaml
+
+from replan.setup.starter import found_programs
+
+PROJECTS = [
+    ({"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n"}, {"tests": "pytest -q", "lint": "ruff check"}),
+    ({"tests/test_a.py": "", "ruff.toml": ""}, {"tests": "pytest -q", "lint": "ruff check"}),
+    ({"package.json": '{"scripts": {"test": "x", "lint": "y"}}'}, {"tests": "npm test", "lint": "npm run lint"}),
+    ({"Cargo.toml": ""}, {"tests": "cargo test", "lint": "cargo clippy"}),
+    ({"go.mod": ""}, {"tests": "go test ./...", "lint": "go vet ./..."}),
+    ({"Makefile": "lint:\n\tx\ntest: a\n\ty\n"}, {"tests": "make test", "lint": "make lint"}),
+    ({"go.mod": "", "Makefile": "test:\n"}, {"tests": "go test ./...", "lint": "go vet ./..."}),
+    ({"package.json": "[" * 5000}, {}),
+    ({"package.json": '{"scripts": []}', "Makefile": "tests:\n"}, {}),
+]
+
+
+def project(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(("files", "programs"), PROJECTS)
+def test_the_tools_of_a_project_are_found_by_its_files(tmp_path, files, programs):
+    found = found_programs(project(tmp_path, files))
+    assert {each.role: " ".join(each.words) for each in found} == programs
+
+
+@pytest.mark.parametrize("files", [{"pyproject.toml": "[tool.pytest]\n"}, {}])
+def test_its_files_are_read_by_the_commands_that_they_are_for(replan, home, tmp_path, files):
+    folder = project(tmp_path / "shop", files or {"README": ""})
+    result = replan("init", folder)
+    assert result.exit_code == 0, result.stderr
+    assert yaml.safe_load((home / "config.yaml").read_text()) == {"model": "rules"}
+    checks = json.loads(replan("doctor", "--json").stdout)["checks"]
+    assert {check["name"]: check["ok"] for check in checks if check["name"] in ("config", "tools")} == {
+        "config": True,
+        "tools": True,
+    }
+    planned = replan("do", folder / "problem.md", "--workspace", folder, "-m", "rules", "--dry-run", "--json")
+    assert planned.exit_code == 0, planned.stderr
+    assert json.loads(planned.stdout)
+
+
+def test_what_is_there_is_kept(replan, home, tmp_path):
+    (tmp_path / "problem.md").write_text("mine")
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text("model: rules\n")
+    result = replan("init", tmp_path)
+    assert f"kept {tmp_path / 'problem.md'}" in result.stderr
+    assert f"wrote {home / 'tools.yaml'}" in result.stderr
+    assert (tmp_path / "problem.md").read_text() == "mine"
+    assert (home / "config.yaml").read_text() == "model: rules\n"
+
+
+def test_a_folder_that_is_not_there_is_one_line(replan, home):
+    result = replan("init", "nowhere")
+    assert result.exit_code == 2
+    assert result.stderr == "replan: nowhere: there is no such folder (name the folder of a project)\n"
+    assert not home.exists()
