@@ -1,7 +1,7 @@
 """Four workers, runs with questions, and everything that can end or delay a worker: nothing is lost or doubled.
 
 `REPLAN_WORKER_ROUNDS=11` does eleven rounds of 200 runs and up to 200 kills, 2,000 in all; by default there is one of
-a quarter of that.
+30 runs and up to 30 kills.
 """
 
 import os
@@ -19,7 +19,7 @@ from tests.support.openai_server import serve
 from tests.support.tcp_proxy import Fault, running_proxy
 
 ROUNDS = int(os.environ.get("REPLAN_WORKER_ROUNDS", "1"))
-RUNS = KILLS = 200 if "REPLAN_WORKER_ROUNDS" in os.environ else 50
+RUNS = KILLS = 200 if "REPLAN_WORKER_ROUNDS" in os.environ else 30
 WORKERS = 4
 CAPPED, HOME = RUNS // 2, 100 * RUNS
 """Daily budgets in calls: that of a tenant with a third of the runs, which need three calls each, and that of all."""

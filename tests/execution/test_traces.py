@@ -7,7 +7,7 @@ import pytest
 from tests.execution.random_plans import drawn
 from tests.execution.world import World
 
-SEEDS = int(os.environ.get("REPLAN_TRACES", "300"))
+SEEDS = int(os.environ.get("REPLAN_TRACES", "150"))
 CHUNKS = 10
 
 
