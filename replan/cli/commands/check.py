@@ -22,6 +22,7 @@ _CHECK = examples(
     "replan check plan.json",
     "replan check plan.json --level expansive --json",
     "replan check plans/*.json more.jsonl --jsonl | jq -c 'select(.valid | not)'",
+    "replan check plans/*.json --format sarif > replan.sarif",
     "replan run problem.md --json | jq .plan | replan check -",
 )
 
@@ -48,6 +49,14 @@ _CHECK = examples(
     metavar="NAME",
     help="A guard name that steps may use beside the 17 default ones.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "jsonl", "github", "sarif", "junit"]),
+    default="text",
+    show_default=True,
+    help="Also annotations of GitHub Actions, SARIF, JUnit's XML.",
+)
 @click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
 @common
@@ -60,6 +69,7 @@ def check(
     assurance: str | None,
     r_max: int,
     guards: tuple[str, ...],
+    form: str,
     as_json: bool,
     as_jsonl: bool,
 ) -> int:
@@ -68,38 +78,31 @@ def check(
     A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line.
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
     """
-    if as_json and as_jsonl:
-        raise UsageProblem("both --json and --jsonl are given", place="--jsonl", hint="leave one out")
+    flags = {"json": as_json, "jsonl": as_jsonl}
+    named = [name for name, given in flags.items() if given] + [form] * (form != "text")
+    if len(set(named)) > 1:
+        raise UsageProblem("more than one form is named", place="--format", hint="leave --json or --jsonl out")
     if assurance is not None and level != "expansive":
         hint = "add --level expansive"
         raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
-    from replan.cli.terminal.console import notice, show
-    from replan.cli.terminal.plain import JsonArray, print_json
+    from replan.cli.check_output import output_of
+    from replan.cli.terminal.console import notice
     from replan.service.checking import Standard, judged
-    from replan.views.check_report import report_lines
     from replan.views.errors import line_of_error
 
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
-    form = "json" if as_json else "jsonl" if as_jsonl else "text"
-    worst, single, array = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl"), JsonArray()
+    worst, single = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl")
+    output = output_of(named[0] if named else "text", single=single)
     for name in files:
         try:
             for case in _cases(name):
                 verdict, report, catalog = judged(case, standard)
                 worst = _worse(worst, _exit_of(verdict))
-                if form == "json" and single:
-                    print_json(report)
-                elif form == "json":
-                    array.add(report)
-                elif form == "jsonl":
-                    print_json(report, indent=None)
-                else:
-                    show(report_lines(report, catalog))
+                output.add(report, catalog, case.text)
         except UsageProblem as problem:
             notice(line_of_error(problem))
             worst = Exit.USAGE
-    if form == "json" and not single:
-        array.end()
+    output.end()
     return worst
 
 
