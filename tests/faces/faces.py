@@ -17,6 +17,7 @@ import replan
 from replan.cli.app import app
 from replan.cli.exits import Exit
 from replan.runs.orders import Offer, Order
+from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
 from tests.cli.samples import PROBLEM
@@ -83,15 +84,18 @@ class Http:
         "limit": lambda run, name, value: (f"runs/{run}/limits", {name: value}),
     }
 
-    def __init__(self, web):
-        self.web, self.headers, self.count = web, web.token("control"), 0
+    def __init__(self, web, name="control"):
+        self.web, self.headers, self.count = web, web.token("control", name), 0
 
-    async def call(self, path, body):
+    async def start(self, *, key="", **order):
+        return await self.call("runs", {"problem": PROBLEM, **order}, key)
+
+    async def call(self, path, body, key=""):
         self.count += 1
-        headers = {**self.headers, "idempotency-key": f"k{self.count}"}
+        headers = {**self.headers, "idempotency-key": key or f"k{self.count}"}
         done = await self.web.client.post(f"/api/{path}", json=body, headers=headers)
         if done.is_success:
-            return done.json().get("result", "accepted"), ""
+            return done.json().get("result", "accepted"), done.json().get("run_id", "")
         return MISSING if done.status_code == 404 else REFUSED, done.json()["error"]["message"]
 
     async def questions(self):
@@ -112,12 +116,16 @@ class Page:
     def __init__(self, web):
         self.web = web
 
+    async def start(self, **order):
+        return await self.call("/runs", {"problem": PROBLEM, **{name: str(value) for name, value in order.items()}})
+
     async def call(self, path, fields):
         shown = await self.web.browser.get(path) if "do" in fields else None
         version = re.search(r'name="version" value="(\w+)"', shown.text) if shown else None
         done = await self.web.post(path, {**fields, "version": version[1] if version else ""})
         if done.status_code == 303:
-            return "duplicate" if done.headers["location"].endswith("duplicate") else "accepted", ""
+            to = done.headers["location"]
+            return "duplicate" if to.endswith("duplicate") else "accepted", to.removeprefix("/runs/").partition("?")[0]
         return MISSING if done.status_code == 404 else REFUSED, html.unescape(done.text)
 
     async def questions(self):
@@ -143,7 +151,12 @@ class Mcp:
     def __init__(self, client):
         self.client = client
 
+    async def start(self, *, key="", **order):
+        result, text = await self.call("plan", {"problem": PROBLEM, "idempotency_key": key or None, **order})
+        return result, text if result == REFUSED else json.loads(text)["run_id"]
+
     async def call(self, tool, arguments):
+        arguments = {name: value for name, value in arguments.items() if value is not None}
         done = await self.client.call_tool(tool, arguments)
         text = done.content[0].text
         if done.is_error:
@@ -170,6 +183,10 @@ class House:
         run = await self.engine.admit(offer.prepare(Order(PROBLEM, **order), self.engine.registry).request)
         await self.engine.resume(run)
         return run
+
+    async def rows(self):
+        """Return the rows of all runs."""
+        return [row for row, _ in await self.engine.rows(ALL)]
 
     async def do(self, operation, run, *values):
         """Do something with a run; return what has become of it, and the text."""

@@ -96,8 +96,6 @@ async def test_names_are_never_paths_addresses_or_models_of_the_clients_own(tmp_
     async with served(tmp_path, monkeypatch, hosts=False, allow_execute=True) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
         for name in NAMES:
-            await refused(client, "plan", problem=PROBLEM, model=name)
-            await refused(client, "plan", problem=PROBLEM, workflow=name)
             await refused(client, "acquire", profile=name, goal="x")
             await refused(client, "acquire", profile="market_size", goal="x", documents=name)
             await refused(client, "execute", id=run, tools=name)
@@ -107,33 +105,6 @@ async def test_names_are_never_paths_addresses_or_models_of_the_clients_own(tmp_
             await refused(client, "plan", problem=PROBLEM, attachments=[{"name": path, "text": "x"}])
         rows = await home.engine.rows(ALL)
         assert [row.run for row, _ in rows] == [run]
-
-
-async def test_a_client_lowers_limits_and_never_raises_them(tmp_path, monkeypatch):
-    limits = {"max_calls": 20, "max_tokens": 1000, "max_cost": 1, "active_time": 60}
-    async with served(tmp_path, monkeypatch, hosts=False, **limits) as home, home.client() as client:
-        for name, most in limits.items():
-            text = await refused(client, "plan", problem=PROBLEM, model="plans", **{name: most * 2})
-            assert text.startswith(f"{name}: the most that clients may ask for is")
-            await refused(client, "acquire", profile="market_size", goal="x", **{name: most * 2})
-        await refused(client, "plan", problem=PROBLEM, model="plans", max_calls=-1)
-        run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
-        state, _ = await home.engine.load(run)
-        assert state.run.ledger.limits.calls <= 20
-        assert state.run.ledger.limits.tokens == 1000
-        order = {"profile": "market_size", "goal": "x", "model": "rules"}
-        state, _ = await home.engine.load((await called(client, "acquire", **order))["run_id"])
-        assert state.run.ledger.limits.calls == 20
-
-
-async def test_the_settings_name_the_tenant_and_no_client_chooses_it(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch, hosts=False, tenant="research") as home, home.client() as client:
-        order = {"problem": PROBLEM, "model": "plans"}
-        await refused(client, "plan", **order, tenant="sales")
-        await refused(client, "plan", **order, priority=100)
-        run = (await called(client, "plan", **order))["run_id"]
-        placement = (await home.engine.journal.row(run)).placement
-        assert (placement.tenant, placement.priority) == ("research", 0)
 
 
 async def test_texts_that_are_too_long_are_refused_by_the_argument(tmp_path, monkeypatch):

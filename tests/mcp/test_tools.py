@@ -237,18 +237,6 @@ async def test_only_a_person_answers_a_review_and_a_form_never_shows_it(tmp_path
             assert "only a person" in await refused(client, "answer", question=question["id"], answer="approve")
 
 
-async def test_a_repeated_key_starts_one_run_and_another_order_with_it_is_refused(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
-        order = {"problem": PROBLEM, "model": "plans", "idempotency_key": "first"}
-        one, again = await called(client, "plan", **order), await called(client, "plan", **order)
-        assert (one["result"], again["result"]) == ("accepted", "duplicate")
-        assert one["run_id"] == again["run_id"]
-        assert "idempotency key" in await refused(client, "plan", **{**order, "problem": "Another one."})
-        note = {"id": one["run_id"], "text": "Only 3.12.", "idempotency_key": "n"}
-        assert (await called(client, "tell", **note))["result"] == "accepted"
-        assert (await called(client, "tell", **note))["result"] == "duplicate"
-
-
 async def test_without_a_host_status_says_that_nobody_drives_the_run(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
@@ -257,19 +245,6 @@ async def test_without_a_host_status_says_that_nobody_drives_the_run(tmp_path, m
         assert "nobody drives this run" in state["next"]
         assert (await called(client, "cancel", id=run))["cancelled"] is True
         assert (await called(client, "status", id=run))["outcome"] == "cancelled"
-
-
-async def test_a_client_has_a_daily_cap_and_as_many_runs_at_once_as_the_settings_say(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch, hosts=False, runs_at_once=2, runs_per_day=3) as home:
-        async with home.client() as client:
-            first = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
-            await called(client, "plan", problem=PROBLEM, model="plans")
-            assert "under way" in await refused(client, "plan", problem=PROBLEM, model="plans")
-            await called(client, "cancel", id=first)
-            await called(client, "plan", problem=PROBLEM, model="plans")
-            assert "within 24 hours" in await refused(client, "plan", problem=PROBLEM, model="plans")
-        async with home.client(name="other") as client:
-            await called(client, "plan", problem=PROBLEM, model="plans")
 
 
 async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp_path, monkeypatch):

@@ -80,16 +80,6 @@ async def api(folder, **extra):
         yield web, Program(web)
 
 
-async def test_runs_of_clients_are_accounted_to_the_tenant_of_the_settings(tmp_path):
-    async with api(tmp_path, tenant="research") as (web, program):
-        refused = await program.post("/api/runs", {"problem": PROBLEM, "model": "plans", "tenant": "sales"})
-        assert refused.status_code in (400, 422)
-        run = (await program.post("/api/runs", {"problem": PROBLEM, "model": "plans"}, key="another")).json()["run_id"]
-        await web.settled(run)
-        assert (await web.engine.journal.row(run)).placement.tenant == "research"
-        assert (await web.engine.journal.spent_today("research")).calls > 0
-
-
 async def test_a_run_is_started_asked_about_answered_and_read(tmp_path):
     async with api(tmp_path) as (web, program):
         file = {"name": "notes.md", "content": base64.b64encode(b"The store is slow.").decode()}

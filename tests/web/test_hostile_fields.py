@@ -133,11 +133,19 @@ async def test_programs_get_every_field_as_json_that_no_browser_takes_for_a_page
             assert seen == [f"{filled.run}:{number + 1}" for number in range(last)]
 
 
+async def details_of(web, run):
+    """Return the addresses of the records and of an attempt or two of a run."""
+    linked = pages_of(run, (await web.browser.get(f"/runs/{run}")).text)
+    attempts = [path for path in linked if "/attempts/" in path and "&" not in path]
+    return [f"/runs/{run}/records", *[path for path in attempts if (await web.browser.get(path)).is_success][:2]]
+
+
 async def test_no_field_runs_a_script_in_a_real_browser(tmp_path, browser):
     async with served(tmp_path, hosts=False) as web:
         page = await signed_in(browser, web)
         filled = await fill(web)
-        for path in ("/", "/runs", *(f"/runs/{each.run}" for each in filled[::2])):
+        details = [path for each in filled[::9] for path in await details_of(web, each.run)]
+        for path in ("/", "/runs", *(f"/runs/{each.run}" for each in filled[::2]), *details):
             await page.go(f"{web.address}{path}")
             assert await page.evaluate("window.evil === undefined && !document.querySelector('[data-evil]')"), path
         check_quiet(page, web)
