@@ -1,6 +1,6 @@
 """The faces of a home as the same operations. What a face says of one is `accepted`, `duplicate`, `refused`, `missing`.
 
-`house(...)` serves a home in this process, without a host, to one of the faces.
+`house(...)` serves a home in this process to one of the faces.
 """
 
 import html
@@ -81,6 +81,7 @@ class Http:
         "decline": lambda run: (f"questions/{run}/q1", {"decline": True}),
         "tell": lambda run, text, kind="note": (f"runs/{run}/messages", {"text": text, "kind": kind}),
         "cancel": lambda run: (f"runs/{run}/cancel", {}),
+        "resume": lambda run: (f"runs/{run}/resume", {}),
         "limit": lambda run, name, value: (f"runs/{run}/limits", {name: value}),
     }
 
@@ -110,6 +111,7 @@ class Page:
         "decline": lambda run: (f"/questions/{run}/q1", {"do": "decline", "typed": ""}),
         "tell": lambda run, text, kind="note": (f"/runs/{run}/tell", {"text": text, "as": kind}),
         "cancel": lambda run: (f"/runs/{run}/cancel", {"sure": "yes"}),
+        "resume": lambda run: (f"/runs/{run}/resume", {}),
         "limit": lambda run, name, value: (f"/runs/{run}/limits", {name: str(value)}),
     }
 
@@ -145,6 +147,7 @@ class Mcp:
         "decline": lambda run: ("answer", {"question": f"{run}/q1", "decline": True}),
         "tell": lambda run, text, kind="note": ("tell", {"id": run, "text": text, "kind": kind}),
         "cancel": lambda run: ("cancel", {"id": run}),
+        "resume": lambda run: ("resume", {"id": run}),
         "limit": lambda run, name, value: ("limits", {"id": run, name: value}),
     }
 
@@ -176,13 +179,18 @@ class House:
     def __init__(self, face, engine):
         self.face, self.engine = face, engine
 
-    async def run(self, **order):
-        """Start a run, and return its id when it waits or has ended."""
+    async def run(self, options=None, **order):
+        """Start a run, and return its id when it waits, is parked or has ended."""
         home = locate_home()
         offer = Offer(read_user_config(home.config), home.folder, self.engine.root)
-        run = await self.engine.admit(offer.prepare(Order(PROBLEM, **order), self.engine.registry).request)
-        await self.engine.resume(run)
-        return run
+        request = offer.prepare(Order(PROBLEM, **order), self.engine.registry).request
+        return (await self.engine.begin(request, *([options] if options else []))).run_id
+
+    async def settled(self, run, outcome):
+        """Return once a run has an outcome."""
+        with trio.fail_after(60):
+            while (await self.engine.result(run)).outcome != outcome:  # noqa: ASYNC110 - polled
+                await trio.sleep(0.02)
 
     async def rows(self):
         """Return the rows of all runs."""
@@ -195,14 +203,14 @@ class House:
 
 
 @asynccontextmanager
-async def house(face, folder, monkeypatch, **settings):
+async def house(face, folder, monkeypatch, *, hosts=False, **settings):
     """Serve a home for the length of a block, to one of the faces."""
     if face == "MCP":
-        async with served_mcp(folder, monkeypatch, hosts=False, **settings) as home, home.client() as client:
+        async with served_mcp(folder, monkeypatch, hosts=hosts, **settings) as home, home.client() as client:
             yield House(Mcp(client), home.engine)
         return
     monkeypatch.setenv("REPLAN_HOME", str(folder / "home"))
-    async with served(folder, hosts=False, **settings) as web:
+    async with served(folder, hosts=hosts, **settings) as web:
         (folder / "home" / "config.yaml").write_text(web.config.model_dump_json(include={"clients"}))
         make = {"command line": lambda _: CommandLine(), "Python": lambda _: Python(), "HTTP": Http, "page": Page}[face]
         yield House(make(web), web.engine)

@@ -10,6 +10,8 @@ from actors.run.ids import child_run
 from actors.run.inbox import MESSAGE_MAX
 from actors.values.answers import ANSWER_MAX
 from replan.cli.app import app
+from replan.runs.options import DriveOptions
+from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.faces.faces import FACES, MISSING, REFUSED, house
 from tests.web.test_hostile_texts import REVIEWED
@@ -168,3 +170,16 @@ async def test_a_child_run_is_read_by_its_own_id_and_goes_on_with_its_parent(tmp
             assert (done.exit_code, shown in done.output) == (0, True), done.output
         rows = json.loads((await home.face.call("runs"))[1])["runs"]
         assert [row["run_id"] for row in rows] == [run]
+
+
+@pytest.mark.parametrize("face", ["HTTP", "page", "MCP"])
+async def test_a_parked_run_and_one_that_is_spent_go_on_when_a_client_says_so(face, tmp_path, monkeypatch, settings):
+    stop = Stop()
+    stop.requested.set()
+    async with house(face, tmp_path, monkeypatch, hosts=True, **settings) as home:
+        parked = await home.run(DriveOptions(stop), model="plans")
+        spent = await home.run(model="spent", workflow="single", limits={"max_calls": 1})
+        assert (await home.engine.result(parked)).status == "parked"
+        assert (await home.do("resume", parked))[0] == (await home.do("limit", spent, "max_calls", 9))[0] == OK
+        for run in (parked, spent):
+            await home.settled(run, "success")
