@@ -189,15 +189,6 @@ async def test_without_a_host_the_page_says_that_nobody_drives_the_run(tmp_path)
         assert (await web.post(f"/runs/{run}/resume")).status_code == 409
 
 
-async def test_a_parked_run_goes_on_when_a_person_says_so(tmp_path):
-    async with served(tmp_path, hosts=False) as web:
-        run = await web.start("asks")
-        await web.engine.resume(run)
-        await web.engine.answer(f"{run}/q1", "3.12", via="cli")
-    async with served(tmp_path) as web:
-        assert (await web.settled(run, "finished")).outcome == "success"
-
-
 async def test_unknown_runs_and_questions_are_not_found(tmp_path):
     async with served(tmp_path) as web:
         for path in ("/runs/nonesuch", "/runs/nonesuch/records", "/questions/nonesuch/q1", "/live?run=nonesuch"):
