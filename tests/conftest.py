@@ -119,6 +119,15 @@ def commands(clean_house, request):
         yield server
 
 
+@pytest.fixture(scope="session")
+def database_server(clean_house):
+    """The server of databases that all suites use; each has databases of its own on it."""
+    from tests.support.postgres import running_server
+
+    with running_server() as server:
+        yield server
+
+
 COMMANDS = pytest.StashKey[ExitStack]()
 
 

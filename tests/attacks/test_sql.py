@@ -6,7 +6,6 @@ from urllib.parse import quote
 import pytest
 
 from replan.web.api_openapi import addressed
-from tests.support.postgres import running_server
 from tests.web.world import served
 
 SQL = (
@@ -28,10 +27,9 @@ SQL = (
 
 
 @pytest.fixture(scope="module")
-def postgres():
-    with running_server() as server:
-        server.execute("postgres", "CREATE DATABASE attacked")
-        yield server.url("attacked")
+def postgres(database_server):
+    with database_server.new("attacked"):
+        return database_server.url("attacked")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -3,23 +3,19 @@
 import pytest
 
 from runtime.dispatch import tables
-from runtime.journal.postgres import connecting, schema
+from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import parse_address
 from tests.postgres.conftest import TABLES
-from tests.support.postgres import running_server
 
 DATABASE = "workers"
 
 
 @pytest.fixture(scope="session")
-def server():
-    with running_server() as server:
-        server.execute("postgres", f"CREATE DATABASE {DATABASE}")
-        connection = connecting.connect(parse_address(server.url(DATABASE)))
+def server(database_server):
+    with database_server.new(DATABASE) as connection:
         schema.check(connection, "tests")
         tables.make(connection, "tests")
-        connection.close()
-        yield server
+    return database_server
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
-from runtime.journal.postgres import connecting, schema
+from runtime.journal.postgres import schema
 from runtime.journal.postgres.address import parse_address
 from runtime.journal.postgres.journal import open_postgres
 from tests.contracts.toy_events import CODEC, ManualClock
-from tests.support.postgres import running_pooler, running_server
+from tests.support.postgres import running_pooler
 
 DATABASE = "journal"
 TABLES = (
@@ -28,13 +28,10 @@ TABLES = (
 
 
 @pytest.fixture(scope="session")
-def server():
-    with running_server() as server:
-        server.execute("postgres", f"CREATE DATABASE {DATABASE}")
-        connection = connecting.connect(parse_address(server.url(DATABASE)))
+def server(database_server):
+    with database_server.new(DATABASE) as connection:
         schema.check(connection, "tests")
-        connection.close()
-        yield server
+    return database_server
 
 
 @pytest.fixture(scope="session")

@@ -105,6 +105,19 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager
+    def new(self, database):
+        """Make a database anew, and give a connection to it."""
+        from runtime.journal.postgres import connecting
+        from runtime.journal.postgres.address import parse_address
+
+        self.execute("postgres", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", f"CREATE DATABASE {database}")
+        connection = connecting.connect(parse_address(self.url(database)))
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    @contextmanager
     def changed(self, database, statement):
         """Change a database for the length of a block, and restore its tables of records, texts, runs and totals."""
         tables = ("named_texts", "records", "inbox", "asked", "runs", "texts", "spending")
