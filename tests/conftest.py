@@ -133,7 +133,8 @@ COMMANDS = pytest.StashKey[ExitStack]()
 
 def pytest_configure(config):
     """Start the server of commands for all workers of a whole run, while they collect the tests."""
-    if getattr(config.option, "numprocesses", None) and config.args == config.getini("testpaths"):
+    whole = config.args == config.getini("testpaths") and not hasattr(config, "workerinput")
+    if whole and getattr(config.option, "numprocesses", None):
         with pytest.MonkeyPatch.context() as patch:
             for name in filter(_foreign, list(os.environ)):
                 patch.delenv(name)

@@ -3,6 +3,7 @@
 import html
 import re
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -13,6 +14,7 @@ from replan.cli.commands.explain import terms
 from tests.docs.blocks import FENCE, ROOT, Block, blocks, has_fence, pages, rendered
 from tests.docs.reader import RUN_ID, Reader, difference
 from tests.support.openai_server import Answer, by_step, serve
+from tests.support.postgres import required
 from tests.support.question_form import breaches_below
 
 FOLLOWED = [page for page in pages() if has_fence(page, "sh")]
@@ -21,13 +23,10 @@ TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-t
 LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
 ASKING = {"talk-to-a-run.md": 2, "fill-a-schema.md": 1}
 """The least number of questions that a page asks, which have the form; so the test sees them."""
-ELSEWHERE = {
-    "back-up.md": "tests/deploy/test_page.py: it needs a server",
-    "add-an-agent.md": "test_add_an_agent.py: it installs a package",
-    "run-workers.md": "tests/dispatch/test_page.py: it needs a server",
-    "use-postgres.md": "tests/postgres/test_page.py: it needs a server",
-}
-"""The pages that another test follows, and why."""
+SERVED = {"back-up.md": ("pg_dump", "pg_restore", "psql"), "run-workers.md": (), "use-postgres.md": ()}
+"""The pages that need a server of databases, with its programs that they use."""
+ELSEWHERE = {*SERVED, "add-an-agent.md"}
+"""The pages that other tests follow; `test_add_an_agent` installs a package."""
 
 MAKE = """#!/bin/sh
 case "$1" in
@@ -150,6 +149,19 @@ def test_a_page_can_be_followed_as_it_is_rendered(page, programs, empty, server)
     breaches, asked = breaches_below(empty)
     assert breaches == []
     assert asked >= ASKING.get(page.name, 0)
+
+
+@pytest.mark.parametrize("page", [page for page in FOLLOWED if page.name in SERVED], ids=name_of)
+def test_a_page_that_needs_a_server_of_databases_can_be_followed(page, database_server, empty, tmp_path, warm):
+    names = SERVED[page.name]
+    for name, path in (("replan", warm / "replan"), *zip(names, required(*names), strict=True)):
+        (tmp_path / name).symlink_to(path)
+    drops = [f"DROP DATABASE IF EXISTS {name}" for name in ("restored", "replan")]
+    database_server.execute("postgres", *drops, "CREATE DATABASE replan")
+    with Reader(empty, tmp_path) as reader:
+        for block in blocks(page):
+            body = block.body.replace("db.example.com:5432", f"127.0.0.1:{database_server.port}")
+            reader.follow(replace(block, body=body))
 
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=name_of)
