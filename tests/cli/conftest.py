@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from tests.cli.samples import PROBLEM, write_script
+from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, RECON, STRATEGY, write_script
 from tests.cli.terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +44,20 @@ def replan(home):
 def scripted(tmp_path):
     """Write a script, and return the model that replays it."""
     return lambda script: write_script(tmp_path, script)
+
+
+SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
+
+
+@pytest.fixture
+def planned(replan, problem, scripted):
+    """Plan, and return the run's id."""
+
+    def call(script=SCRIPT, *more):
+        replan("run", problem, "-m", scripted(script), "--no-input", *more)
+        return run_id(replan)
+
+    return call
 
 
 @pytest.fixture

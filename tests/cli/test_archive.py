@@ -6,10 +6,10 @@ import time
 import apsw
 import pytest
 
-from tests.cli.conftest import run_id
+from tests.cli.conftest import SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.cli.test_bad_input import assert_refused
-from tests.cli.test_delete import BELOW, PARENT, SCRIPT, counts, ids
+from tests.cli.test_delete import BELOW, PARENT, counts, ids
 
 VIEWS = [
     ["show"],
@@ -30,17 +30,6 @@ VIEWS = [
     ["export"],
     ["export", "--format", "json"],
 ]
-
-
-@pytest.fixture
-def planned(replan, problem, scripted):
-    """Plan, and return the run's id."""
-
-    def call(script=SCRIPT, *more):
-        replan("run", problem, "-m", scripted(script), "--no-input", *more)
-        return run_id(replan)
-
-    return call
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ import time
 import apsw
 import pytest
 
-from tests.cli.conftest import run_id
-from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, RECON, STRATEGY, distinct
+from tests.cli.conftest import SCRIPT, run_id
+from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.cli.test_bad_input import assert_refused
 
-SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
 PARENT = """
 name: parent
 max_total_calls: 16
@@ -23,17 +22,6 @@ max_total_calls: 4
 action_pairs:
   g_plan: {generator: model, guard: plan_medium, prompt: plan_direct}
 """
-
-
-@pytest.fixture
-def planned(replan, problem, scripted):
-    """Plan, and return the run's id."""
-
-    def call(script=SCRIPT, *more):
-        replan("run", problem, "-m", scripted(script), "--no-input", *more)
-        return run_id(replan)
-
-    return call
 
 
 def counts(home):

@@ -6,28 +6,14 @@ from actors.acquisition import events, planner_state, profile
 from actors.acquisition.config import RunConfig
 from actors.acquisition.planner_state import PlannerDecision, Writes
 from actors.acquisition.values import FieldValue
-from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import try_id
 from actors.run.tools import ToolOutcome
-from actors.values.question_form import Choice
-from runtime.core.ledger import Amount, Limits, Price, Usage
-from runtime.models.port import Fault, FaultKind
 from tests.journal.list_stored_names import Names, names_of_events, names_of_values, words_of
 
 NAMED = {
-    Amount: "amount",
-    Choice: "choice of a question",
-    Fault: "fault",
-    FaultKind: "fault kind",
     FieldValue: "field value",
-    Limits: "limits",
     PlannerDecision: "planner decision",
-    Price: "price",
-    PromptBook: "prompts",
-    PromptEntry: "prompt entry",
     RunConfig: "acquisition pinned",
-    Sections: "prompt sections",
-    Usage: "usage",
     Writes: "writes",
     planner_state.LatestCalculation: "calculation",
     planner_state.CalculationError: "calculation error",
@@ -43,16 +29,16 @@ NAMED = {
     profile.Profile: "acquisition profile",
     profile.ResultSpec: "result",
 }
-"""The classes of which a journal may hold values."""
+"""The classes of which a journal may hold values, beside those of all kinds."""
 WORDS: dict[type[Enum], str] = {ToolOutcome: "tool outcome"}
 """The closed sets whose words are stored."""
 
 
-def acquisition_names():
-    """Return the names that this release writes."""
+def acquisition_names(common):
+    """Return the names that this release writes; `common` names the classes of all kinds."""
     for model in (profile.FieldSpec, profile.Decomposition, profile.Profile, RunConfig, Writes):
         model.model_rebuild(force=True)
-    names = Names({**NAMED, **WORDS}, events.EVENTS)
+    names = Names({**common, **NAMED, **WORDS}, events.EVENTS)
     return {
         "events": names_of_events(events.EVENTS, names),
         "values": names_of_values([RunConfig], names),

@@ -15,43 +15,20 @@ from actors.execution.ids import (
     trouble_node,
 )
 from actors.execution.state import AttemptPhase
-from actors.planning.config import RunConfig
-from actors.policy.table import BacktrackLevel, Policy
-from actors.prompting.book import PromptBook
 from actors.run.ids import child_run, try_id
 from actors.run.tools import ToolOutcome
 from actors.tools.uses import ToolSet
-from actors.values.findings import Finding, ReasonTag, Verdict
-from actors.values.question_form import Choice
-from runtime.core.ledger import Amount, Limits, Price, Usage
-from runtime.models.port import Fault, FaultKind
 from tests.journal.list_stored_names import Names, keys_of, names_of_events, words_of
 
-NAMED = {
-    Amount: "amount",
-    BacktrackLevel: "backtrack level",
-    Choice: "choice of a question",
-    Fault: "fault",
-    FaultKind: "fault kind",
-    Finding: "finding",
-    Limits: "limits",
-    Policy: "policy",
-    Price: "price",
-    PromptBook: "prompts",
-    ReasonTag: "reason tag",
-    RunConfig: "pinned",
-    ToolSet: "tool set",
-    Usage: "usage",
-    Verdict: "verdict",
-}
-"""The classes that the main list names, and what a tools file is pinned as."""
+TOOL_SET = {ToolSet: "tool set"}
+"""What a tools file is pinned as."""
 WORDS: dict[type[Enum], str] = {TroubleCause: "cause", StepOutcome: "step outcome", ToolOutcome: "tool outcome"}
 """The closed sets whose words only executions store."""
 
 
-def execution_names():
-    """Return the names that this release writes."""
-    names = Names({**NAMED, **WORDS}, events.EVENTS)
+def execution_names(common):
+    """Return the names that this release writes; `common` names the classes of all kinds."""
+    names = Names({**common, **TOOL_SET, **WORDS}, events.EVENTS)
     attempt = attempt_node("s", 2, 1, 3)
     return {
         "events": names_of_events(events.EVENTS, names),

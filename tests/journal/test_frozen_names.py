@@ -184,7 +184,8 @@ async def tables():
 @cache
 def stored_names():
     """Return all names that this release writes."""
-    names = Names({**VALUES, **WORDS}, EVENTS)
+    named = {**VALUES, **WORDS}
+    names = Names(named, EVENTS)
     events = names_of_events(EVENTS, names)
     return {
         "events": events,
@@ -199,8 +200,8 @@ def stored_names():
         "ids": ids(),
         "messages": trio.run(messages),
         "file": trio.run(tables),
-        "executions": execution_names(),
-        "acquisitions": acquisition_names(),
+        "executions": execution_names(named),
+        "acquisitions": acquisition_names(named),
     }
 
 
