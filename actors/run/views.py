@@ -5,7 +5,7 @@ The faces (command line, web, MCP) render the data; none of them knows a kind.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from actors.demands.table import table_lines
 from actors.run import records
@@ -70,6 +70,10 @@ def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
 
 
+def _asked_nothing(_: Any) -> "Asked":
+    return Asked()
+
+
 def _lines(result: RunResult, program: str) -> list[Line]:
     step = advice(result, program)
     return [*common_lines(result, program), *([line(f"Next: {step}.", "cyan")] if step else [])]
@@ -109,10 +113,21 @@ def budget_line(state: Any, now: float, *, price_known: bool = True, working: bo
     return line(" · ".join(parts), "dim")
 
 
+class Asked(NamedTuple):
+    """What a run was asked for."""
+
+    text: str = ""
+    """The user's text; empty for a kind without one, and for a plan without a problem."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What it is carried out with, such as the workflow: names with values."""
+
+
 @dataclass(frozen=True)
 class Views(Generic[S, E]):
     """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
 
+    asked: Callable[[S], Asked] = _asked_nothing
+    """What a begun run was asked for."""
     result: Callable[[RunView], RunResult] = _result
     """The result of a run; its `to_json` is what `show --json` prints."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
@@ -162,4 +177,4 @@ class Views(Generic[S, E]):
         return lines if table is None else [*lines, BLANK, *table_lines(table, full=full)]
 
 
-__all__ = ["Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]
+__all__ = ["Asked", "Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]

@@ -7,7 +7,8 @@ from tests.web.world import served
 async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(tmp_path, second_browser):
     browser = second_browser
     async with served(tmp_path, signed_in=False) as web:
-        await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
+        await browser.go(f"{web.address}/sign-in")
+        await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")  # In the same tab, which loads nothing.
         await browser.sees("Nothing waits for you.")
         await work(browser, web, scripts=True)
         await browser.click("header .out summary")

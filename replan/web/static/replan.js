@@ -5,12 +5,18 @@
   "use strict";
 
   var form = document.getElementById("sign-in");
-  if (form && location.hash.length > 1) {
+
+  // The address with the token is opened, or pasted into the tab that asks for it, which loads nothing.
+  function signIn() {
+    if (!form || location.hash.length < 2) return false;
     form.elements.token.value = location.hash.slice(1);
     history.replaceState(null, "", location.pathname);
     form.submit();
-    return;
+    return true;
   }
+
+  if (form) window.addEventListener("hashchange", signIn);
+  if (signIn()) return;
 
   var address = document.body.dataset.live;
   if (!address || !window.EventSource || !window.htmx) return;
