@@ -21,7 +21,7 @@ from actors.acquisition.table import graph_for
 from actors.run import records
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import Marked, Traced, Tracing
-from actors.run.views import Asked, RunDocument, Tree, Views, budget_line
+from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from actors.values.format import counted
 from actors.values.lines import Line, LineTree, line
@@ -182,8 +182,8 @@ def _graph(state: State, _: AcquisitionResult, __: str) -> RunDocument:
     )
 
 
-def _asked(state: State) -> Asked:
-    return Asked(state.goal, (("profile", state.config.profile.name),))
+def _asked(state: State) -> AskedFor:
+    return AskedFor(state.goal, (("profile", state.config.profile.name),))
 
 
 VIEWS: Views[State, AcquisitionEvent] = Views(

@@ -33,7 +33,7 @@ from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.records import node_of_event
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested, ToolStarted
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
-from actors.run.views import Asked, RunDocument, Tree, Views, budget_line
+from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
 from actors.values.findings import Finding
 from actors.values.flow import Flow
 from actors.values.format import counted, shortened
@@ -245,8 +245,8 @@ def _begun(result: ExecutionResult, view: str, program: str) -> Any:
     raise UsageProblem(f"run {result.run_id} has not begun", place=f"--{view}", hint=hint)
 
 
-def _asked(state: State) -> Asked:
-    return Asked(state.config.problem, (("approval", str(state.config.approval)),))
+def _asked(state: State) -> AskedFor:
+    return AskedFor(state.config.problem, (("approval", str(state.config.approval)),))
 
 
 VIEWS: Views[State, ExecutionEvent] = Views(

@@ -34,7 +34,7 @@ from actors.run import records
 from actors.run.ids import step_of
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
-from actors.run.views import Asked, RunDocument, Tree, Views, budget_line
+from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
 from actors.values.flow import Flow
 from actors.values.format import counted
 from actors.values.lines import BLANK, Line
@@ -221,9 +221,9 @@ def _proved(state: State, result: Result, view: str, program: str) -> Any:
     raise UsageProblem(f"run {run} has no proved plan", place=f"--{view}", hint=hint)
 
 
-def _asked(state: State) -> Asked:
+def _asked(state: State) -> AskedFor:
     workflow = state.config.workflow
-    return Asked(state.specification, (("workflow", workflow.name), ("search", str(workflow.search))))
+    return AskedFor(state.specification, (("workflow", workflow.name), ("search", str(workflow.search))))
 
 
 VIEWS: Views[State, PlanningEvent] = Views(

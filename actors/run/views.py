@@ -70,8 +70,8 @@ def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
 
 
-def _asked_nothing(_: Any) -> "Asked":
-    return Asked()
+def _asked_nothing(_: Any) -> "AskedFor":
+    return AskedFor()
 
 
 def _lines(result: RunResult, program: str) -> list[Line]:
@@ -113,7 +113,7 @@ def budget_line(state: Any, now: float, *, price_known: bool = True, working: bo
     return line(" · ".join(parts), "dim")
 
 
-class Asked(NamedTuple):
+class AskedFor(NamedTuple):
     """What a run was asked for."""
 
     text: str = ""
@@ -126,7 +126,7 @@ class Asked(NamedTuple):
 class Views(Generic[S, E]):
     """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
 
-    asked: Callable[[S], Asked] = _asked_nothing
+    asked: Callable[[S], AskedFor] = _asked_nothing
     """What a begun run was asked for."""
     result: Callable[[RunView], RunResult] = _result
     """The result of a run; its `to_json` is what `show --json` prints."""
@@ -177,4 +177,4 @@ class Views(Generic[S, E]):
         return lines if table is None else [*lines, BLANK, *table_lines(table, full=full)]
 
 
-__all__ = ["Asked", "Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]
+__all__ = ["AskedFor", "Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]

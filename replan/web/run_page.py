@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.run.limits import LIMITS, LimitSpec, duration_text
-from actors.run.views import Asked
+from actors.run.views import AskedFor
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on
 from replan.service.access import Principal
@@ -46,7 +46,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     interrupted, over = shown.status == "parked", shown.status == "finished"
     begun = parts.flow is not None
     has_plan = begun and "plan" in views.documents
-    asked = views.asked(loaded.state) if loaded.started else Asked()
+    asked = views.asked(loaded.state) if loaded.started else AskedFor()
     model = loaded.kind.model(loaded.state) if loaded.started else None
     # Which file a script or a run is replayed from is the server's own business.
     facts = [*asked.facts, *([("model", model.partition(":")[0])] if model else [])]
