@@ -17,7 +17,7 @@ _NAME_CHARACTERS_MAX = 80
 
 
 class WorkspaceSnapshot(Value):
-    """What a call of `workspace:snapshot` brought."""
+    """The result of a call of `workspace:snapshot`."""
 
     id: str
     """A commit, or `listing:` and the hash of the names and contents of the files; empty where there are too many."""

@@ -56,7 +56,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Engine(RunReader):
-    """Everything that driving the runs of one journal needs."""
+    """Starts, resumes, reads and cancels the runs of one journal, with all that driving them needs."""
 
     journal: Journal[Any]
     """The journal, opened with `kinds.codecs`."""

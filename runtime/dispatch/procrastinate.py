@@ -120,7 +120,7 @@ class ProcrastinateDispatcher:
         await self._remove_stalled()
 
     async def fetch(self) -> Job | None:
-        """As `Dispatcher.fetch`."""
+        """Implement `Dispatcher.fetch`."""
         for queue in await self._thread.do(partial(in_transaction, _queues)):
             job = await self._jobs.fetch_job([queue], self._worker)
             if job is not None and job.id is not None and job.queueing_lock is not None:
@@ -128,16 +128,16 @@ class ProcrastinateDispatcher:
         return None
 
     async def finish(self, job: Job) -> None:
-        """As `Dispatcher.finish`; a job that is not there any more needs nothing."""
+        """Implement `Dispatcher.finish`; a job that is not there any more needs nothing."""
         await self._thread.do(partial(in_transaction, partial(_delete, job.id)))
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
-        """As `Dispatcher.sweep`."""
+        """Implement `Dispatcher.sweep`."""
         sweep = partial(_sweep, limit=limit, dead=dead, kinds=kinds, skip=list(skip))
         return await self._thread.do(partial(in_transaction, sweep))
 
     async def beat(self) -> None:
-        """As `Dispatcher.beat`."""
+        """Implement `Dispatcher.beat`."""
         await self._jobs.update_heartbeat(self._worker)
         if not await self._thread.do(partial(in_transaction, partial(_is_registered, self._worker))):
             await self.begin()  # Others took this worker for dead; what it held is only a hint.

@@ -116,7 +116,7 @@ class MemoryStore:
         return days
 
     def delete(self, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
-        """As `Journal.delete`."""
+        """Implement `Journal.delete`."""
         for run, last_seq in runs.items():
             rules.check_deletable(self.held(run).head, last_seq, now, dead)
         deleted = [self.runs.pop(run) for run in runs]
@@ -139,32 +139,32 @@ class MemoryReader(StoreReader):
         self._store, self.now = store, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """As `StoreReader.names`."""
+        """Implement `StoreReader.names`."""
         return [run for run, held in self._store.runs.items() if held.rows or not recorded]
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:  # noqa: ARG002 -- they are at hand
-        """As `StoreReader.head`."""
+        """Implement `StoreReader.head`."""
         return self._store.held(run).head
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
-        """As `StoreReader.part`; each row is taken for an append."""
+        """Implement `StoreReader.part`; each row is taken for an append."""
         stored = self._store.held(head.run).rows
         return part_of(head, stored, frozenset(row.seq for row in stored), after, rows)
 
     def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
-        """As `StoreReader.messages`."""
+        """Implement `StoreReader.messages`."""
         return self._store.held(run).posted[max(0, after) :][:limit]
 
     def text(self, digest: str) -> bytes | None:
-        """As `StoreReader.text`."""
+        """Implement `StoreReader.text`."""
         return self._store.texts.get(digest)
 
     def hosts(self) -> list[HostRow]:
-        """As `StoreReader.hosts`."""
+        """Implement `StoreReader.hosts`."""
         return [row for row in self._store.hosts.values() if row.until > self.now]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """As `StoreReader.spending`."""
+        """Implement `StoreReader.spending`."""
         return self._store.days
 
 
@@ -176,7 +176,7 @@ class MemorySlots:
     _commit: Callable[[str, Callable[[], Any]], Awaitable[Any]]
 
     async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
-        """As `CallSlots.take_slots`."""
+        """Implement `CallSlots.take_slots`."""
         check_text(provider, "provider")
         check_text(host, "host")
         now, store = self._clock.now(), self._store
@@ -202,7 +202,7 @@ class MemoryCursors:
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """As `Cursors.hold_cursor`."""
+        """Implement `Cursors.hold_cursor`."""
         check_text(name, "name")
         check_text(owner, "owner")
         now, store = self._clock.now(), self._store
@@ -221,7 +221,7 @@ class MemoryCursors:
         return bool(await self._commit("hold_cursor", commit))
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """As `Cursors.leave_cursor`."""
+        """Implement `Cursors.leave_cursor`."""
 
         def commit() -> None:
             held = self._store.cursors.get(name)
@@ -231,7 +231,7 @@ class MemoryCursors:
         await self._commit("leave_cursor", commit)
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """As `Cursors.move_cursor`."""
+        """Implement `Cursors.move_cursor`."""
 
         def commit() -> bool:
             held = self._store.cursors.get(name)
@@ -246,7 +246,7 @@ class MemoryCursors:
         return bool(await self._commit("move_cursor", commit))
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """As `Cursors.behind`."""
+        """Implement `Cursors.behind`."""
         await trio.lowlevel.checkpoint()
         cursor = self._store.cursors.get(name) or MemoryCursor()
         rows = [
@@ -256,7 +256,7 @@ class MemoryCursors:
         return [row for row in rows if row.number > beyond and row.last_seq > row.position][:limit]
 
     async def tally(self) -> list[Tally]:
-        """As `Cursors.tally`."""
+        """Implement `Cursors.tally`."""
         await trio.lowlevel.checkpoint()
         now, tallies = self._clock.now(), dict[tuple[str, str], Tally]()
         for head in (held.head for held in self._store.runs.values()):

@@ -56,17 +56,17 @@ class ReadOperations(Generic[E]):
         """Raise `JournalDamaged` if a run that ends so has lost records."""
 
     async def row(self, run: str) -> RunRow:
-        """As `Journal.row`."""
+        """Implement `Journal.row`."""
         check_known_run(run)
         return await self._look(lambda reader: reader.row(run))
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        """As `Journal.runs`."""
+        """Implement `Journal.runs`."""
         self._check_filter(which)
         return await self._look(lambda reader: reader.rows(which))
 
     async def totals(self, which: RunFilter) -> Totals:
-        """As `Journal.totals`."""
+        """Implement `Journal.totals`."""
         self._check_filter(which)
         return await self._look(lambda reader: reader.totals(which))
 
@@ -76,7 +76,7 @@ class ReadOperations(Generic[E]):
         self._checked(which.run_start, "run")
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """As `Journal.read`."""
+        """Implement `Journal.read`."""
         check_known_run(run)
 
         def read(reader: StoreReader) -> tuple[RunHead, list[Record[E]]]:
@@ -88,12 +88,12 @@ class ReadOperations(Generic[E]):
         return found
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """As `Journal.inbox`."""
+        """Implement `Journal.inbox`."""
         check_known_run(run)
         return await self._look(lambda reader: reader.inbox(run, after))
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """As `Journal.hosts`."""
+        """Implement `Journal.hosts`."""
         present = await self._look(lambda reader: reader.hosts())
         return [row for row in present if not dead(row.owner)]
 
@@ -111,7 +111,7 @@ class Operations(ReadOperations[E]):
 
     @abstractmethod
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
-        """As `Journal.delete`, for ids that a run may have."""
+        """Implement `Journal.delete`, for ids that a run may have."""
 
     async def create(
         self,
@@ -127,7 +127,7 @@ class Operations(ReadOperations[E]):
         overdraw: bool = False,
         placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        """As `Journal.create`."""
+        """Implement `Journal.create`."""
         check_new(run, title, kind, format, owner=owner, placement=placement)
         self._checked(owner or "", "owner")
         self._check_summary(summary)
@@ -147,7 +147,7 @@ class Operations(ReadOperations[E]):
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
     ) -> int:
-        """As `Journal.claim`."""
+        """Implement `Journal.claim`."""
         check_known_run(run)
         self._checked(owner, "owner")
         work = RunOperation("claim", run, lambda locked: rules.claim(locked, owner, ttl, dead, kinds), resumes=True)
@@ -156,12 +156,12 @@ class Operations(ReadOperations[E]):
         return head.epoch
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        """As `Journal.renew`."""
+        """Implement `Journal.renew`."""
         check_known_run(run)
         await self._write(RunOperation("renew", run, lambda locked: rules.renew(locked, epoch, ttl)))
 
     async def release(self, run: str, epoch: int) -> None:
-        """As `Journal.release`."""
+        """Implement `Journal.release`."""
         check_known_run(run)
         await self._write(RunOperation("release", run, lambda locked: rules.release(locked, epoch)))
         self._kinds.pop(run, None)
@@ -176,7 +176,7 @@ class Operations(ReadOperations[E]):
         summary: Summary,
         overdraw: bool = False,
     ) -> list[Record[E]]:
-        """As `Journal.append`."""
+        """Implement `Journal.append`."""
         check_known_run(run)
         self._check_summary(summary)
         entries = encode_facts(await self._codec(run), facts) if facts else []
@@ -189,24 +189,24 @@ class Operations(ReadOperations[E]):
         return records(run, entries, await self._write(work))
 
     async def post(self, run: str, key: str, body: str) -> Posted:
-        """As `Journal.post`."""
+        """Implement `Journal.post`."""
         check_known_run(run)
         check_text(key, "key")
         check_text(body, "body")
         return await self._write(RunOperation("post", run, lambda locked: rules.post(locked, key, body), key=key))
 
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
-        """As `Journal.delete`."""
+        """Implement `Journal.delete`."""
         for run in runs:
             check_known_run(run)
         return await self._delete(runs, dead)
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        """As `Journal.due`."""
+        """Implement `Journal.due`."""
         return await self._look(lambda reader: reader.due(max(0, limit), dead, kinds))
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
-        """As `Journal.spent_today`."""
+        """Implement `Journal.spent_today`."""
         return await self._look(lambda reader: reader.spent(tenant, day_of(reader.now)))
 
     async def _codec(self, run: str) -> Codec[E]:

@@ -209,27 +209,27 @@ class Readable(Protocol[E]):
     """The half of the port that reads; see `Journal`."""
 
     async def row(self, run: str) -> RunRow:
-        """As `Journal.row`."""
+        """Implement `Journal.row`."""
         ...
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        """As `Journal.runs`."""
+        """Implement `Journal.runs`."""
         ...
 
     async def totals(self, which: RunFilter) -> Totals:
-        """As `Journal.totals`."""
+        """Implement `Journal.totals`."""
         ...
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """As `Journal.read`."""
+        """Implement `Journal.read`."""
         ...
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """As `Journal.inbox`."""
+        """Implement `Journal.inbox`."""
         ...
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """As `Journal.hosts`."""
+        """Implement `Journal.hosts`."""
         ...
 
 

@@ -78,13 +78,13 @@ class StoreReader(ABC):
         """Return a run's row; with `asks` its open questions, too. Raises `RunNotFound`, `JournalDamaged`."""
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        """As `Journal.runs`."""
+        """Implement `Journal.runs`."""
         found = [head for run in reversed(self.names()) if _matches(which, head := self.head(run))]
         begin = max(0, which.begin)
         return [head.listed(self.now, asks=which.asks) for head in found[begin : begin + max(0, which.limit)]]
 
     def totals(self, which: RunFilter) -> Totals:
-        """As `Journal.totals`."""
+        """Implement `Journal.totals`."""
         rows = self.rows(replace(which, begin=0, limit=sys.maxsize))
         return Totals(len(rows), sum(row.last_seq for row in rows), sum(row.owner is not None for row in rows))
 
@@ -104,7 +104,7 @@ class StoreReader(ABC):
         """Return the bytes of the text with this hash, in hex."""
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
-        """As `Journal.due`."""
+        """Implement `Journal.due`."""
         return rules.due(map(self.head, self.names()), limit, self.now, dead, kinds)
 
     def hosts(self) -> list[HostRow]:
@@ -124,11 +124,11 @@ class StoreReader(ABC):
         return self.copy(run).size
 
     def row(self, run: str) -> RunRow:
-        """As `Journal.row`; the last thing that is read from a snapshot."""
+        """Implement `Journal.row`; the last thing that is read from a snapshot."""
         return self.head(run, asks=True).listed(self.now)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:
-        """As `Journal.inbox`; the last thing that is read from a snapshot."""
+        """Implement `Journal.inbox`; the last thing that is read from a snapshot."""
         return self.messages(run, after)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:  # noqa: ARG002 -- a store may read them all at once

@@ -61,7 +61,7 @@ class Beam:
         return Open(best.branch, "one more way on from here")
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """No branch begins a layer before all have finished the layer above."""
+        """Return whether all branches have finished the layer above."""
         if self.width == self.branching == 1:
             return True
         last = branch.waiting or branch.layer <= min((other.layer for other in tree.front), default=0)

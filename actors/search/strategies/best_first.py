@@ -50,7 +50,7 @@ class BestFirst:
         return prune_stuck(tree)
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
-        """The branch with the lowest estimate continues, once the last attempt has been judged."""
+        """Return whether the last attempt has been judged, and the branch has the lowest estimate."""
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
         candidates = tree.front or tree.live  # A branch that waits for a person may have other steps to continue with.

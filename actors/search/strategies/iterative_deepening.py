@@ -59,7 +59,7 @@ class IterativeDeepening:
         return None
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
-        """An iteration makes attempts until its cap is used up."""
+        """Return whether the cap of the iteration is not used up."""
         caps = self._caps
         return branch.branch >= len(caps) or branch.calls < caps[branch.branch]
 

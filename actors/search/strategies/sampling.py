@@ -34,7 +34,7 @@ class _Samples:
         return self.samples * self.linear_calls
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
-        """Every sample may make attempts at any time."""
+        """Return True: every sample may make attempts at any time."""
         return True
 
 

@@ -33,7 +33,7 @@ class OneBranch:
         return None
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
-        """The branch may make attempts at any time."""
+        """Return True: the branch may make attempts at any time."""
         return True
 
     def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 - the protocol's signature

@@ -55,7 +55,7 @@ class PostgresSlots:
     _alone: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
 
     async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
-        """As `CallSlots.take_slots`."""
+        """Implement `CallSlots.take_slots`."""
         check_text(provider, "provider")
         check_text(host, "host")
 
@@ -101,7 +101,7 @@ class PostgresCursors:
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """As `Cursors.hold_cursor`."""
+        """Implement `Cursors.hold_cursor`."""
         check_text(name, "name")
         check_text(owner, "owner")
 
@@ -120,7 +120,7 @@ class PostgresCursors:
         return await self._alone(work)
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """As `Cursors.leave_cursor`."""
+        """Implement `Cursors.leave_cursor`."""
 
         def work(cursor: Cursor, _: float) -> None:
             cursor.execute("UPDATE replan.cursors SET owner = NULL WHERE name = %s AND owner = %s", (name, owner))
@@ -128,7 +128,7 @@ class PostgresCursors:
         await self._alone(work)
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """As `Cursors.move_cursor`."""
+        """Implement `Cursors.move_cursor`."""
 
         def work(cursor: Cursor, _: float) -> bool:
             statement = "SELECT 1 FROM replan.cursors WHERE name = %s AND owner = %s FOR UPDATE"
@@ -141,7 +141,7 @@ class PostgresCursors:
         return await self._alone(work)
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """As `Cursors.behind`."""
+        """Implement `Cursors.behind`."""
 
         def work(cursor: Cursor, _: float) -> list[Behind]:
             return [Behind(*row) for row in cursor.execute(_BEHIND, (name, beyond, limit)).fetchall()]
@@ -149,7 +149,7 @@ class PostgresCursors:
         return await self._snapshot(work)
 
     async def tally(self) -> list[Tally]:
-        """As `Cursors.tally`."""
+        """Implement `Cursors.tally`."""
 
         def work(cursor: Cursor, now: float) -> list[Tally]:
             return [Tally(*row) for row in cursor.execute(_TALLY, (now, now)).fetchall()]

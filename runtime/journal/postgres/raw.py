@@ -101,12 +101,12 @@ class PostgresRaw(RawStore):
 
     @contextmanager
     def look(self) -> Iterator[PostgresReader]:
-        """As `RawStore.look`."""
+        """Implement `RawStore.look`."""
         with snapshot(self._link) as (cursor, now):
             yield PostgresReader(cursor, now, self._texts)
 
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """As `RawStore.carry_out`."""
+        """Implement `RawStore.carry_out`."""
         errors = [outcome.error for outcome in self._committer.commit(self._link, works)]
         for error in errors:
             if error is not None and not isinstance(error, JournalError):
@@ -114,11 +114,11 @@ class PostgresRaw(RawStore):
         return [error if isinstance(error, JournalError) else None for error in errors]
 
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """As `RawStore.add`."""
+        """Implement `RawStore.add`."""
         return self._alone(lambda cursor, _: _add(cursor, copies, source))
 
     def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
-        """As `RawStore.remove`."""
+        """Implement `RawStore.remove`."""
         return self._alone(lambda cursor, now: _remove(cursor, heads, now, dead))
 
     def close(self) -> None:

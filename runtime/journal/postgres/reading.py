@@ -107,67 +107,67 @@ class PostgresReader(StoreReader):
         self._cursor, self.now, self._texts = cursor, now, texts or Texts()
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """As `StoreReader.names`."""
+        """Implement `StoreReader.names`."""
         return [
             run for (run,) in self._all("SELECT run FROM replan.runs WHERE last_seq >= %s ORDER BY id", int(recorded))
         ]
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """As `StoreReader.head`."""
+        """Implement `StoreReader.head`."""
         for values in self._all(_HEADS_ASKS, [run]) if asks else self._all(_HEAD, run):
             return checked(read_head(values[1:], values[0]) if asks else read_head(values))
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        """As `StoreReader.rows`."""
+        """Implement `StoreReader.rows`."""
         asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
         return list(map(RunRow._make, self._cursor.execute(_ROWS, asked)))
 
     def totals(self, which: RunFilter) -> Totals:
-        """As `StoreReader.totals`."""
+        """Implement `StoreReader.totals`."""
         (totals,) = self._cursor.execute(_TOTALS, {**asdict(which), "now": self.now})
         return Totals._make(totals)
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
-        """As `StoreReader.part`."""
+        """Implement `StoreReader.part`."""
         start = head.start
         for seq, digest in self._all(_BEFORE, head.id, after) if after > 0 else ():
             start = Tip(seq, bytes(digest))
         return _part(start, self._all(f"{_RECORDS} LIMIT %s", head.id, start.seq, rows))
 
     def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
-        """As `StoreReader.messages`."""
+        """Implement `StoreReader.messages`."""
         found = self._all(f"{_MESSAGES} LIMIT %s", run, after, limit)
         if not found:
             self.head(run)
         return [message(run, row) for row in found]
 
     def text(self, digest: str) -> bytes | None:
-        """As `StoreReader.text`."""
+        """Implement `StoreReader.text`."""
         found = self._all("SELECT text FROM replan.texts WHERE hash = %s", bytes.fromhex(digest))
         return next((bytes(text) for (text,) in found), None)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:
-        """As `StoreReader.texts_of`, in one statement."""
+        """Implement `StoreReader.texts_of`, in one statement."""
         self._texts.read(self._cursor, named_texts(row.body for row in rows))
         known = self._texts.known
         return lambda digest: known.get(bytes.fromhex(digest))
 
     def row(self, run: str) -> RunRow:
-        """As `StoreReader.row`, in one message with the end of the snapshot."""
+        """Implement `StoreReader.row`, in one message with the end of the snapshot."""
         for values in self._last((_HEADS_ASKS, [[run]]))[0].rows:
             return read_head(values[1:], values[0]).listed(self.now)
         raise RunNotFound(run)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:
-        """As `StoreReader.inbox`, in one message with the end of the snapshot."""
+        """Implement `StoreReader.inbox`, in one message with the end of the snapshot."""
         there, found = self._last(("SELECT 1 FROM replan.runs WHERE run = %s", [run]), (_MESSAGES, [run, after]))
         if not there.rows:
             raise RunNotFound(run)
         return [message(run, row) for row in found.rows]
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
-        """As `StoreReader.due`, in two messages with the end of the snapshot."""
+        """Implement `StoreReader.due`, in two messages with the end of the snapshot."""
         values = asked(self._cursor, self.now, dead, kinds)
         runs, unread, following = self._last((_DUE, {**values, "limit": limit}), (_UNREAD, values), (_NEXT, values))
         return Due(
@@ -177,7 +177,7 @@ class PostgresReader(StoreReader):
         )
 
     def hosts(self) -> list[HostRow]:
-        """As `StoreReader.hosts`."""
+        """Implement `StoreReader.hosts`."""
         found = self._all("SELECT id, owner, until, kinds FROM replan.hosts WHERE until > %s ORDER BY id", self.now)
         return [
             HostRow(host, owner, until, None if kinds is None else json.loads(kinds))
@@ -185,24 +185,24 @@ class PostgresReader(StoreReader):
         ]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """As `StoreReader.spending`."""
+        """Implement `StoreReader.spending`."""
         rows = self._all("SELECT tenant, day, calls, micro_usd FROM replan.spending")
         return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def spent(self, tenant: str, day: int) -> Amount:
-        """As `StoreReader.spent`."""
+        """Implement `StoreReader.spent`."""
         statement = "SELECT calls, micro_usd FROM replan.spending WHERE tenant = %s AND day = %s"
         for calls, micro_usd in self._all(statement, tenant, day):
             return Amount(calls=calls, micro_usd=micro_usd)
         return ZERO
 
     def size(self, run: str) -> int:
-        """As `StoreReader.size`; 0 for a run that is not there."""
+        """Implement `StoreReader.size`; 0 for a run that is not there."""
         ((size,),) = self._all(_SIZE, run) or [(0,)]
         return int(size)
 
     def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
-        """As `StoreReader.copies`, `READ_AT_ONCE` runs in one message and their texts in another."""
+        """Implement `StoreReader.copies`, `READ_AT_ONCE` runs in one message and their texts in another."""
         for begin in range(0, len(runs), READ_AT_ONCE):
             some = [*runs[begin : begin + READ_AT_ONCE]]
             batch = StatementBatch(self._cursor.connection)

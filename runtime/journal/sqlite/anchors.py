@@ -39,7 +39,7 @@ _MESSAGE_OFFSET = 112
 
 
 class Anchor(NamedTuple):
-    """The slot of a run."""
+    """The last record and the last posted message of a run, as they are noted beside the journal."""
 
     run: str
     """The run's id."""

@@ -50,7 +50,7 @@ class SqliteSlots:
     _writing: SqliteWriter
 
     async def take_slots(self, provider: str, host: str, *, using: int, wanted: int, most: int, ttl: float) -> int:
-        """As `CallSlots.take_slots`."""
+        """Implement `CallSlots.take_slots`."""
         check_text(provider, "provider")
         check_text(host, "host")
         now = self._clock.now()
@@ -96,7 +96,7 @@ class SqliteCursors:
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """As `Cursors.hold_cursor`."""
+        """Implement `Cursors.hold_cursor`."""
         check_text(name, "name")
         check_text(owner, "owner")
         now = self._clock.now()
@@ -115,7 +115,7 @@ class SqliteCursors:
         return await self._writing.do(work)
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """As `Cursors.leave_cursor`."""
+        """Implement `Cursors.leave_cursor`."""
         statement = "UPDATE cursors SET owner = NULL WHERE name = ? AND owner = ?"
 
         def work(connection: apsw.Connection) -> None:
@@ -124,7 +124,7 @@ class SqliteCursors:
         await self._writing.do(work)
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """As `Cursors.move_cursor`."""
+        """Implement `Cursors.move_cursor`."""
 
         def work(connection: apsw.Connection) -> bool:
             if not [*connection.execute("SELECT 1 FROM cursors WHERE name = ? AND owner = ?", (name, owner))]:
@@ -136,7 +136,7 @@ class SqliteCursors:
         return await self._writing.do(work)
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """As `Cursors.behind`."""
+        """Implement `Cursors.behind`."""
 
         def work(connection: apsw.Connection) -> list[Behind]:
             return [Behind(*row) for row in connection.execute(_BEHIND, (name, beyond, limit))]
@@ -144,7 +144,7 @@ class SqliteCursors:
         return await self._reading.do(work)
 
     async def tally(self) -> list[Tally]:
-        """As `Cursors.tally`."""
+        """Implement `Cursors.tally`."""
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> list[Tally]:

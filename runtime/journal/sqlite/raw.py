@@ -125,7 +125,7 @@ class SqliteRaw(RawStore):
 
     @contextmanager
     def look(self) -> Iterator[SqliteReader]:
-        """As `RawStore.look`."""
+        """Implement `RawStore.look`."""
         self._connection.execute("BEGIN")
         try:
             yield SqliteReader(self._connection, self._now)
@@ -133,7 +133,7 @@ class SqliteRaw(RawStore):
             self._connection.execute("ROLLBACK")
 
     def head(self, run: str) -> RunHead:
-        """As `RawStore.head`, checked by its anchor."""
+        """Implement `RawStore.head`, checked by its anchor."""
         head = super().head(run)
         anchor = self._anchors.get(head.id, run)
         if anchors.is_ahead(anchor, head.tip):  # A driver may have written more since then.
@@ -142,7 +142,7 @@ class SqliteRaw(RawStore):
         return head
 
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """As `RawStore.carry_out`."""
+        """Implement `RawStore.carry_out`."""
         with transaction(self._connection):
             return [self._carried_out(work) for work in works]
 
@@ -154,7 +154,7 @@ class SqliteRaw(RawStore):
         return None
 
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """As `RawStore.add`."""
+        """Implement `RawStore.add`."""
         results, added = list[bool | Refused](), list[RunHead]()
         with transaction(self._connection):
             for copy, spent in copies:
@@ -206,7 +206,7 @@ class SqliteRaw(RawStore):
         return head
 
     def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
-        """As `RawStore.remove`."""
+        """Implement `RawStore.remove`."""
         runs = {head.run: head.tip.seq for head in heads}
         with self.look():  # Other processes write meanwhile.
             surveyed = survey(self._connection, runs)
@@ -271,14 +271,14 @@ class Noted(NamedTuple):
         return anchor if anchor is not None and anchor.run == head.run else None
 
     def check_end(self, head: RunHead, rows: Sequence[Stored]) -> None:
-        """As `Inspection.check_end`, by the run's anchor."""
+        """Implement `Inspection.check_end`, by the run's anchor."""
         anchor = self.of(head)
         anchors.check(head.run, anchor, head.tip)
         if anchor is not None and 0 < anchor.tip.seq <= len(rows):
             anchors.check(head.run, anchor, anchor.tip._replace(hash=rows[anchor.tip.seq - 1].hash))
 
     def last_posted(self, head: RunHead) -> int:
-        """As `Inspection.last_posted`, by the run's row and its anchor."""
+        """Implement `Inspection.last_posted`, by the run's row and its anchor."""
         anchor = self.of(head)
         return max(head.last_posted, 0 if anchor is None else anchor.inbox)
 

@@ -107,15 +107,15 @@ class SqliteReader(StoreReader):
         self._connection, self.now = connection, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
-        """As `StoreReader.names`."""
+        """Implement `StoreReader.names`."""
         return self._values("SELECT run FROM runs WHERE last_seq > 0 OR NOT :all ORDER BY id", {"all": recorded})
 
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """As `StoreReader.head`."""
+        """Implement `StoreReader.head`."""
         return checked(self._read(run, asks=asks))
 
     def row(self, run: str) -> RunRow:
-        """As `StoreReader.row`, also of a damaged row."""
+        """Implement `StoreReader.row`, also of a damaged row."""
         return self._read(run, asks=True).listed(self.now)
 
     def _read(self, run: str, *, asks: bool) -> RunHead:
@@ -125,17 +125,17 @@ class SqliteReader(StoreReader):
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        """As `StoreReader.rows`."""
+        """Implement `StoreReader.rows`."""
         asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
         return list(map(RunRow._make, self._connection.execute(ROWS, asked)))
 
     def totals(self, which: RunFilter) -> Totals:
-        """As `StoreReader.totals`."""
+        """Implement `StoreReader.totals`."""
         (totals,) = self._connection.execute(_TOTALS, {**asdict(which), "now": self.now})
         return Totals._make(totals)
 
     def part(self, head: RunHead, after: int, rows: int | None = None) -> Part:
-        """As `StoreReader.part`."""
+        """Implement `StoreReader.part`."""
         start = head.start
         for place, digest in self._connection.execute(_ENDS, (head.id, after)) if after > 0 else ():
             start = Tip(place, digest)
@@ -144,7 +144,7 @@ class SqliteReader(StoreReader):
         return Part(start, unpack(head.run, start, packed), frozenset(row.seq for row in packed))
 
     def messages(self, run: str, after: int, limit: int | None = None) -> list[InboxItem]:
-        """As `StoreReader.messages`."""
+        """Implement `StoreReader.messages`."""
         bindings = (self.head(run).id, after, -1 if limit is None else limit)
         rows = self._connection.execute(f"{_MESSAGE} AND id > ? ORDER BY id LIMIT ?", bindings)
         return [_item(run, row) for row in rows]
@@ -166,12 +166,12 @@ class SqliteReader(StoreReader):
         return {each: bool(free) for each, free in found}
 
     def text(self, digest: str) -> bytes | None:
-        """As `StoreReader.text`."""
+        """Implement `StoreReader.text`."""
         found = self._connection.execute("SELECT text FROM texts WHERE hash = ?", (bytes.fromhex(digest),))
         return next((bytes(content) for (content,) in found), None)
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
-        """As `StoreReader.due`."""
+        """Implement `StoreReader.due`."""
         owners = "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?"
         gone = json.dumps([owner for (owner,) in self._connection.execute(owners, (self.now,)) if dead(str(owner))])
         drivable = None if kinds is None else json.dumps(dict(kinds))
@@ -180,7 +180,7 @@ class SqliteReader(StoreReader):
         return Due(tuple(runs), frozenset(unread), following[0] if following else None)
 
     def hosts(self) -> list[HostRow]:
-        """As `StoreReader.hosts`."""
+        """Implement `StoreReader.hosts`."""
         statement = "SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id"
         return [
             HostRow(host, owner, until, None if kinds is None else _kinds(kinds))
@@ -188,19 +188,19 @@ class SqliteReader(StoreReader):
         ]
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """As `StoreReader.spending`."""
+        """Implement `StoreReader.spending`."""
         rows = self._connection.execute("SELECT tenant, day, calls, micro_usd FROM spending")
         return {(tenant, day): Amount(calls=calls, micro_usd=micro_usd) for tenant, day, calls, micro_usd in rows}
 
     def spent(self, tenant: str, day: int) -> Amount:
-        """As `StoreReader.spent`."""
+        """Implement `StoreReader.spent`."""
         statement = "SELECT calls, micro_usd FROM spending WHERE tenant = ? AND day = ?"
         for calls, micro_usd in self._connection.execute(statement, (tenant, day)):
             return Amount(calls=calls, micro_usd=micro_usd)
         return ZERO
 
     def size(self, run: str) -> int:
-        """As `StoreReader.size`."""
+        """Implement `StoreReader.size`."""
         connection, number, total, named = self._connection, self.head(run).id, 0, set[bytes]()
         for (body,) in connection.execute("SELECT body FROM events WHERE run = ?", (number,)):
             total += len(body)
