@@ -127,12 +127,12 @@ def record(name, count):
 
 def test_a_belief_is_written_and_decides_and_is_estimated_from_there_on(replan, folder):
     """The same runs suggest little more to the policy that was tuned with them."""
-    record("r", 80)
+    record("r", 60)
     result = replan("tune", "belief", "--out", "mine.yaml")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert re.fullmatch(r"\d+ runs and 50 pseudo-runs estimate, \d+ held-out runs of \d+ problems judge\.", lines[0])
-    assert sum(map(int, re.findall(r"(\d+) (?:held-out )?runs", lines[0]))) == 80
+    assert sum(map(int, re.findall(r"(\d+) (?:held-out )?runs", lines[0]))) == 60
     assert float(re.search(r"plan 18.4% -> ([\d.]+)%", lines[1])[1]) > 30
     score = r"The log score .* changes by ([-+.\d]+), .* more than two standard errors better\."
     [gain] = [float(found[1]) for line in lines if (found := re.match(score, line))]

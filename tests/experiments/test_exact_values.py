@@ -11,7 +11,7 @@ from scipy.stats import beta, binomtest
 
 from actors.simulated.profile import LEVELS
 
-TRIALS = int(os.environ.get("REPLAN_TRIALS", "100"))
+TRIALS = int(os.environ.get("REPLAN_TRIALS", "50"))
 """Trials in each comparison; `make soak` has a thousand."""
 
 

@@ -30,7 +30,7 @@ PIPELINES = (
     ("search", "restart", {}),
     ("search", "best_of", {}),
 )
-TRIALS = int(os.environ.get("REPLAN_TRIALS", "4"))
+TRIALS = int(os.environ.get("REPLAN_TRIALS", "2"))
 """Trials of each pipeline; `make soak` has a thousand."""
 
 

@@ -229,8 +229,8 @@ def test_shifted_shares_are_found():
 
 
 def test_the_shipped_shares_are_not_replaced():
-    found = estimated(shifted=False, count=160)
-    assert (found.used + found.held_out, found.convincing) == (160, False)
+    found = estimated(shifted=False, count=100)
+    assert (found.used + found.held_out, found.convincing) == (100, False)
 
 
 def test_too_few_problems_convince_nobody():
