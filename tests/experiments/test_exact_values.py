@@ -6,8 +6,6 @@ from functools import partial
 from math import log
 
 import pytest
-from scipy.integrate import quad
-from scipy.stats import beta, binomtest
 
 from actors.simulated.profile import LEVELS
 
@@ -17,6 +15,9 @@ TRIALS = int(os.environ.get("REPLAN_TRIALS", "50"))
 
 def mean(profile, value):
     """Return the mean of a function of the difficulty, integrated over its logarithm, where it is smooth."""
+    from scipy.integrate import quad
+    from scipy.stats import beta
+
     difficulty = beta(profile.odds.alpha, profile.odds.beta)
     return quad(
         lambda at: (
@@ -89,5 +90,7 @@ def test_success_is_the_exact_value(prepared, case):
     profile = arm.profile.model_copy(update={"malformed": 0.0})
     arm = replace(arm, profile=profile)
     hits = sum(arm.lab_trial(experiment.problems[0], seed).solved for seed in range(TRIALS))
+    from scipy.stats import binomtest
+
     low, high = binomtest(hits, TRIALS).proportion_ci(0.99, "wilson")
     assert low < exact(profile) < high, (hits / TRIALS, exact(profile))

@@ -26,21 +26,22 @@ def numbered(start, template, end, count):
 
 
 SHAPES = {
-    "numbers as steps": filled('{"steps":[', "1", "]}"),
-    "a third of it": filled('{"steps":[', "1", "]}", SIZE // 3),
-    "lists as steps": filled('{"steps":[', "[]", "]}"),
-    "objects as steps": filled('{"steps":[', "{}", "]}"),
-    "bare steps": numbered('{"steps":[', '{"step_id":"sN"}', "]}", 180_000),
-    "numbers as tokens": filled('{"steps":[{"step_id":"a","effects":[', "1", "]}]}"),
-    "many tokens": numbered('{"steps":[{"step_id":"a","effects":[', '"tN"', "]}]}", 300_000),
-    "many keys": numbered("{", '"kN":1', ',"steps":[{"step_id":"a"}]}', 300_000),
-    "many keys of a step": numbered('{"steps":[{"step_id":"a",', '"kN":1', "}]}", 300_000),
-    "many invariants": filled('{"steps":[{"step_id":"a"}],"invariants":[', "1", "]}"),
-    "many questions": filled('{"steps":[{"step_id":"a"}],"open_questions":[', '"q"', "]}"),
-    "a long name": '{"steps":[{"step_id":"' + "a" * (SIZE - 100) + '"}]}',
-    "a long token": '{"steps":[{"step_id":"a","effects":["' + "a" * (SIZE - 100) + '"]}]}',
-    "Python literals": filled("{'steps':[", "'a'", "]}"),
+    "numbers as steps": lambda: filled('{"steps":[', "1", "]}"),
+    "a third of it": lambda: filled('{"steps":[', "1", "]}", SIZE // 3),
+    "lists as steps": lambda: filled('{"steps":[', "[]", "]}"),
+    "objects as steps": lambda: filled('{"steps":[', "{}", "]}"),
+    "bare steps": lambda: numbered('{"steps":[', '{"step_id":"sN"}', "]}", 180_000),
+    "numbers as tokens": lambda: filled('{"steps":[{"step_id":"a","effects":[', "1", "]}]}"),
+    "many tokens": lambda: numbered('{"steps":[{"step_id":"a","effects":[', '"tN"', "]}]}", 300_000),
+    "many keys": lambda: numbered("{", '"kN":1', ',"steps":[{"step_id":"a"}]}', 300_000),
+    "many keys of a step": lambda: numbered('{"steps":[{"step_id":"a",', '"kN":1', "}]}", 300_000),
+    "many invariants": lambda: filled('{"steps":[{"step_id":"a"}],"invariants":[', "1", "]}"),
+    "many questions": lambda: filled('{"steps":[{"step_id":"a"}],"open_questions":[', '"q"', "]}"),
+    "a long name": lambda: '{"steps":[{"step_id":"' + "a" * (SIZE - 100) + '"}]}',
+    "a long token": lambda: '{"steps":[{"step_id":"a","effects":["' + "a" * (SIZE - 100) + '"]}]}',
+    "Python literals": lambda: filled("{'steps':[", "'a'", "]}"),
 }
+"""Texts of nearly 4 MiB, made when a test needs one."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -50,7 +51,7 @@ def test_a_large_reply_of_any_shape_is_rejected_with_a_small_verdict(guard, shap
 
     The expansive level judges by all that the lower ones do.
     """
-    artifact = Artifact(artifact_id="a1", step="g", content=SHAPES[shape])
+    artifact = Artifact(artifact_id="a1", step="g", content=SHAPES[shape]())
     verdict = BUILT_IN[guard]({})(artifact, Context(specification="A text."))
     assert not verdict.passed
     assert len(verdict.findings) <= FINDINGS_MAX + 1
@@ -67,7 +68,7 @@ def test_what_is_too_large_has_a_code_of_its_own():
     assert [(finding.code, finding.where) for finding in judge("minimal", plan(wide)).errors] == [
         (Code.PLAN_TOO_LARGE, "steps[0].effects")
     ]
-    assert [finding.code for finding in judge("minimal", SHAPES["numbers as steps"]).errors] == [ReplyCode.TOO_LARGE]
+    assert [finding.code for finding in judge("minimal", SHAPES["numbers as steps"]()).errors] == [ReplyCode.TOO_LARGE]
 
 
 def test_the_last_finding_counts_those_that_are_left_out():
