@@ -9,6 +9,7 @@ from runtime.core.clock import Clock
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
+from runtime.core.extras import install_command
 from runtime.dispatch.port import Dispatcher
 from runtime.host.wakeup import WakeUp
 from runtime.journal.folder import USE_ANOTHER
@@ -72,7 +73,7 @@ def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatc
     Raises `UsageProblem`; entering raises as `runtime.dispatch.procrastinate.open_dispatcher` does.
     """
     if find_spec("procrastinate") is None:
-        raise UsageProblem("workers need the extra worker", hint="pip install 'replan[worker]'")
+        raise UsageProblem("workers need the extra worker", hint=install_command("worker"))
     from runtime.dispatch import procrastinate  # noqa: PLC0415 -- an optional extra, and slow to load
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415
 
@@ -102,5 +103,5 @@ def check_extra() -> None:
     try:
         import psycopg  # noqa: F401, PLC0415 -- an optional extra, and slow to load
     except ImportError:
-        hint = "pip install 'replan[postgres]'"
+        hint = install_command("postgres")
         raise UsageProblem("a journal in Postgres needs the extra postgres", hint=hint) from None

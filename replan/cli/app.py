@@ -48,6 +48,13 @@ OTHER_WORDS = {
     "help": "--help",
 }
 """Words that other tools have for commands, which no spelling leads to; by each word the command."""
+ELSEWHERE = {
+    ("execute", "--last"): "name the run, as `{program} runs` lists them",
+    ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
+    ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
+    ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
+}
+"""What to do about options of other commands, by the command that lacks them."""
 
 
 def meant_as_problem(arguments: Sequence[str]) -> str:
@@ -300,6 +307,11 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     explanation = shortened(" ".join(error.format_message().split()).rstrip("."))
     if isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
         explanation = misplaced_option(error.option_name, command) or explanation
+    elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None:
+        advice = ELSEWHERE.get((error.ctx.info_name or "", error.option_name))
+        explanation = (
+            f"{command} has no {error.option_name}: {advice.format(program=program())}" if advice else explanation
+        )
     text = f"{explanation} (`{command} --help` explains)"
     if invocation.json:
         _print_error({"error": {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}})

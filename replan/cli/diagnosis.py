@@ -36,7 +36,7 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import problems
 from replan.setup.settings import HomeBudgetEntry, choose_model, read_user_config
 from replan.setup.version import release
-from replan.telemetry.running import INSTALL, is_installed
+from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError, UsageProblem
@@ -258,7 +258,7 @@ def _telemetry(environment: Mapping[str, str]) -> str:
     if settings.problems:
         raise UsageProblem("; ".join(settings.problems))
     if settings.wanted and not is_installed():
-        raise UsageProblem("OpenTelemetry is asked for, and its packages are not here", hint=INSTALL)
+        raise UsageProblem("OpenTelemetry is asked for, and its packages are not here", hint=how_to_install())
     names = [name for name, on in (("traces", settings.traces), ("metrics", settings.metrics)) if on]
     content = " with prompts and replies" if settings.traces and settings.content else ""
     return (" and ".join(names) or "off") + content

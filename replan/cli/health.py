@@ -6,6 +6,7 @@ import trio
 
 from replan.runs.engine import Engine
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
 
@@ -22,7 +23,7 @@ def watched(
     if port is None:
         return report
     if find_spec("starlette") is None or find_spec("hypercorn") is None:
-        hint = "pip install 'replan[web]'"
+        hint = install_command("web")
         raise UsageProblem("the health endpoints need the extra `web`", place="--health-port", hint=hint)
     from replan.web.health import Health, serve_health
     from replan.web.server import bound

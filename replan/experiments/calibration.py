@@ -20,6 +20,7 @@ from actors.simulated.profile import AuthorOdds, Critic
 from actors.simulated.seeded import DIFFICULTIES, difficulties, draw
 from replan.experiments.tables import Interval, Row, Table, mean_interval, rounded
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
     from replan.experiments.likelihood import InstanceResult
@@ -221,7 +222,7 @@ def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
     try:
         from replan.experiments import likelihood  # noqa: PLC0415 - optional
     except ImportError:
-        hint = "pip install 'replan[experiments]'"
+        hint = install_command("experiments")
         raise UsageProblem("numpy and scipy are not installed", place="--calibrate", hint=hint) from None
     fits, tests = list[Row](), list[Row]()
     rows: tuple[Dialogue | Trials, ...] = (*calibration.dialogues, *calibration.trials)

@@ -15,6 +15,7 @@ from replan.experiments.definition import Experiment
 from replan.experiments.results import Trial
 from replan.experiments.tables import Row, Table, is_success, mean_cells, mean_interval, rounded, share_cells
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 
 CAPTIONS: Mapping[str, str] = {
     "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
@@ -169,7 +170,7 @@ def _exact_p(gained: int, lost: int) -> float:
     try:
         from scipy.stats import binomtest  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError:
-        hint = "pip install 'replan[experiments]'"
+        hint = install_command("experiments")
         raise UsageProblem("scipy is not installed", place="caps", hint=hint) from None
     return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
 

@@ -21,6 +21,7 @@ from actors.simulated.world import World, strategy_for
 from replan.experiments.problems import ExperimentProblem
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
+from runtime.core.extras import install_command
 from runtime.models.replies import Parsed
 
 RESULTS = "results.jsonl"
@@ -247,7 +248,7 @@ def read_frame(folder: Path) -> Any:
     try:
         import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError:
-        hint = "pip install 'replan[experiments]'"
+        hint = install_command("experiments")
         raise UsageProblem("pandas is not installed", place="read_frame", hint=hint) from None
     return pd.DataFrame([dict(_columns(trial)) for trial in read_results(folder)])
 

@@ -194,14 +194,14 @@ def prepare_to_execute(
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
-    choice = choose_model(model, environment, config)
-    clock, root = SystemClock(), data_root()
-    now = clock.now()
-    setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
     _check(options)
     wanted = checked_limits(options.limits)
     workspace = check_workspace(options.workspace, home.folder)
     tools, remarks = tools_of(options.tools, home, workspace, environment)
+    choice = choose_model(model, environment, config)
+    clock, root = SystemClock(), data_root()
+    now = clock.now()
+    setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
     _check_writer(source, tools, choice)
     planning = planning_for(source, options.workflow, wanted, setup, tools)
     request = ExecutionInput(

@@ -11,6 +11,7 @@ import trio
 from replan.runs.engine import Engine
 from replan.telemetry.settings import TelemetrySettings, telemetry_settings
 from runtime.core.errors import UsageProblem, root_cause
+from runtime.core.extras import install_command
 from runtime.logs import log
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ FLUSH_SECONDS = 2.0
 """How long a process that is about to end may wait for the collector. What is left over is sent by the next one."""
 AWAY_SECONDS = 0.5
 """The same where the collector did not take the last spans."""
-INSTALL = "install it: pip install 'replan[otel]'"
+
+
+def how_to_install() -> str:
+    """Return the next step where the packages are not here."""
+    return f"install it: {install_command('otel')}"
 
 
 @asynccontextmanager
@@ -37,7 +42,7 @@ async def exporting(
     for problem in settings.problems:
         notice(f"telemetry: {problem}")
     if settings.wanted and not is_installed():
-        notice(f"telemetry: OpenTelemetry is asked for, and its packages are not here; {INSTALL}")
+        notice(f"telemetry: OpenTelemetry is asked for, and its packages are not here; {how_to_install()}")
         settings = TelemetrySettings()
     made = None
     if settings.wanted:
@@ -75,7 +80,9 @@ async def export_once(engine: Engine, environment: Mapping[str, str], *, again: 
     if not settings.traces:
         raise UsageProblem(problem, place="OTEL_EXPORTER_OTLP_ENDPOINT", hint="set it to your collector's address")
     if not is_installed():
-        raise UsageProblem("the packages of OpenTelemetry are not here", place="replan telemetry", hint=INSTALL)
+        raise UsageProblem(
+            "the packages of OpenTelemetry are not here", place="replan telemetry", hint=how_to_install()
+        )
     exporter, _ = _made(engine, TelemetrySettings(traces=True, content=settings.content), environment)
     try:
         if again:

@@ -6,6 +6,8 @@ import pytest
 import yaml
 
 from replan.setup.starter import found_programs
+from runtime.core.extras import install_command
+from tests.cli.samples import PLAN
 
 PROJECTS = [
     ({"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n"}, {"tests": "pytest -q", "lint": "ruff check"}),
@@ -66,3 +68,46 @@ def test_a_folder_that_is_not_there_is_one_line(replan, home):
     assert result.exit_code == 2
     assert result.stderr == "replan: nowhere: there is no such folder (name the folder of a project)\n"
     assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("direct", "command"),
+    [
+        (None, "pip install 'replan[web]'"),
+        ("{}", "pip install 'replan[web]'"),
+        ("no json", "pip install 'replan[web]'"),
+        ('{"url": "file:///srv/my%20shop/replan", "dir_info": {}}', "pip install '/srv/my shop/replan[web]'"),
+        ('{"url": "https://x.example/r.whl"}', "pip install 'replan[web] @ https://x.example/r.whl'"),
+    ],
+)
+def test_an_extra_is_added_from_where_the_program_came(monkeypatch, direct, command):
+    """The name on an index may belong to somebody else."""
+
+    class Installed:
+        def read_text(self, name):
+            assert name == "direct_url.json"
+            return direct
+
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: Installed())
+    assert install_command("web") == command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("execute", "--last"), "execute has no --last: name the run, as `replan runs` lists them"),
+        (("do", "--last"), "do has no --last: it plans anew"),
+        (("run", "p.md", "-o", "plan.md"), "run has no -o: `replan export --last -o FILE` writes the plan afterwards"),
+        (("execute", "plan.json", "--tools", "nope.yaml"), "nope.yaml: no such file"),
+    ],
+)
+def test_a_mistake_names_the_next_step(replan, tmp_path, monkeypatch, arguments, says):
+    """The tools file is looked at before the model, whose key is set without a name here."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    (tmp_path / "work" / "plan.json").write_text(json.dumps(PLAN))
+    result = replan(*arguments)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1

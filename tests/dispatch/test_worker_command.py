@@ -85,7 +85,7 @@ def test_a_journal_in_a_file_has_no_workers(home, monkeypatch):
 
 def test_without_the_extra_the_command_says_what_to_install(home, monkeypatch):
     monkeypatch.setattr("runtime.open_journal.find_spec", lambda _: None)
-    assert "replan[worker]" in call("worker", code=2).stderr
+    assert "[worker]'" in call("worker", code=2).stderr
 
 
 def test_a_role_that_may_not_make_the_tables_is_told_who_has_to(server, home, monkeypatch, url):

@@ -22,6 +22,7 @@ from replan.service.access import without_token
 from replan.service.store import Store
 from replan.web.guarding import START_BODY_MAX
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from tests.cli.samples import PROBLEM
 from tests.mcp.world import House, at_rest, called, refused, served
 
@@ -256,7 +257,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatc
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     result = CliRunner().invoke(mcp, [], obj=Invocation())
     assert isinstance(result.exception, UsageProblem)
-    assert "pip install 'replan[mcp]'" in str(result.exception)
+    assert install_command("mcp") in str(result.exception)
     assert not (tmp_path / "home").exists()
 
 

@@ -13,6 +13,7 @@ from replan.service.access import SESSIONS_MAX, Sessions
 from replan.service.store import Store, WebState
 from replan.web import rendering
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from tests.web.world import served
 
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
@@ -126,7 +127,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(monkeypatch):
     done = CliRunner().invoke(app, ["serve"])
     assert isinstance(done.exception, SystemExit)
     assert done.exit_code == 2
-    assert "pip install 'replan[web]'" in done.stderr
+    assert install_command("web") in done.stderr
     assert len(done.stderr.splitlines()) <= 2
 
 

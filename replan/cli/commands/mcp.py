@@ -13,6 +13,7 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, plugins_option
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
     from replan.mcp.serving import Wish
@@ -51,7 +52,7 @@ def mcp(
         raise UsageProblem("only HTTP has a port", place="--port", hint="add --http")
     missing = [name for name in ("mcp", "starlette", "hypercorn") if find_spec(name) is None]
     if missing:
-        hint = "pip install 'replan[mcp]'"
+        hint = install_command("mcp")
         raise UsageProblem(f"this needs the extra `mcp`, and {missing[0]} is missing", place="mcp", hint=hint)
     import trio
 

@@ -13,6 +13,7 @@ import click
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
     from replan.setup.proxy import ProxyEntry
@@ -59,7 +60,7 @@ def serve(
 
     missing = [name for name in ("starlette", "hypercorn", "jinja2", "python_multipart") if find_spec(name) is None]
     if missing:
-        hint = "pip install 'replan[web]'"
+        hint = install_command("web")
         raise UsageProblem(f"the web page needs the extra `web`, and {missing[0]} is missing", place="serve", hint=hint)
     import trio
 
