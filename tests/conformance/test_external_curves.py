@@ -8,7 +8,6 @@ import yaml
 
 from actors.simulated.profile import AuthorOdds, load_profile
 from replan.experiments.calibration import calibrate, judge_curves, load_calibration
-from replan.experiments.likelihood import InstanceResult, held_out_p, posterior_draws
 from replan.setup.data_files import data_root
 from tests.support.external import FOLDER
 
@@ -49,6 +48,8 @@ def test_the_held_out_half_does_not_reject_the_model_of_the_base_profile():
 
 def test_a_model_that_the_held_out_half_contradicts_is_rejected():
     """Fitted to instances that are solved at once, and held against instances that are not."""
+    from replan.experiments.likelihood import InstanceResult, held_out_p, posterior_draws  # It loads scipy.
+
     easy, hard = [InstanceResult(1, solved=True)] * 25, [InstanceResult(15, solved=False)] * 25
     draws = posterior_draws(easy, 20, seed=1)
     assert held_out_p(draws, hard, seed=2) < 0.01
