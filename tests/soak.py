@@ -46,6 +46,8 @@ SUITES = {
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
 EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
+SEARCHED_MIN = 50
+"""The worlds of a search in `make test`; a test wants some with a plan and some without."""
 LEAST = {"REPLAN_PLANS": 300, "REPLAN_REPLIES": 250, "REPLAN_TRIALS": 20}
 """The least counts, for any share. A test checks that its random plans are of every kind; fewer may lack one."""
 PLANTED_FROM = 0.1
@@ -63,7 +65,7 @@ def run(name, share, folder):
     counts = {key: max(scaled(number, share), LEAST.get(key, 1)) for key, number in counts.items()}
     if name == "generated":
         counts |= {"REPLAN_SIM_SEEDS": scaled(SIMULATED, share), "REPLAN_EXAMPLES": scaled(EXAMPLES, share)}
-        counts["REPLAN_SEARCH_WORLDS"] = scaled(SEARCHED, share)
+        counts["REPLAN_SEARCH_WORLDS"] = max(SEARCHED_MIN, scaled(SEARCHED, share))
     report, output_file = folder / f"{name}.xml", folder / f"{name}.txt"
     # Tests record properties, such as the memory of a server. Only this form of the report can contain them.
     form = ["-o", "junit_family=xunit1", f"--junit-xml={report}"]
