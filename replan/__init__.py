@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from replan.api.options import MEMORY
     from replan.api.runs import aresume, asolve, drive, resume, solve, start
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
-    from replan.runs.inbox import Heard
+    from replan.runs.inbox import AnswerReceipt
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
 
     __version__: str
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEMORY",
     "AcquisitionResult",
+    "AnswerReceipt",
     "Artifact",
     "AttemptTree",
     "Context",
@@ -49,7 +50,6 @@ __all__ = [
     "Done",
     "ExecutionResult",
     "Finding",
-    "Heard",
     "Held",
     "OpenQuestion",
     "Plan",
@@ -104,6 +104,7 @@ __all__ = [
 _HOMES = {
     "MEMORY": "replan.api.options",
     "AcquisitionResult": "replan.api.acquire",
+    "AnswerReceipt": "replan.runs.inbox",
     "Artifact": "actors.values.artifacts",
     "AttemptTree": "actors.planning.tree_attempts",
     "Context": "actors.values.artifacts",
@@ -111,7 +112,6 @@ _HOMES = {
     "Done": "replan.api.executing",
     "ExecutionResult": "actors.execution.result",
     "Finding": "actors.values.findings",
-    "Heard": "replan.runs.inbox",
     "Held": "runtime.core.errors",
     "OpenQuestion": "actors.run.open_question",
     "Plan": "actors.plans.plan",

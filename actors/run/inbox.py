@@ -126,7 +126,7 @@ def accept_mail(
     never_strict: str,
     finished: bool = False,
 ) -> InboxEvent:
-    """Return the fact that a person's message is: what they said, or that it could not be taken and why."""
+    """Return the event that follows from a person's message: what they said, or why it cannot be taken."""
     try:
         body = _body(message.body)
         match body.get("kind"):

@@ -52,7 +52,7 @@ ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested |
 
 
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
-    """Return the fact that a message of the shell is, or None for a duplicate.
+    """Return the event that follows from a message of the shell, or None for a duplicate.
 
     A run whose end is final takes none; but it is taken over while a tool of it may be at work.
     """
@@ -106,7 +106,7 @@ def _resumed(message: Resumed) -> RunResumed:
 
 
 def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
-    """Return what a fault is: of a call, of the provider that is waited for, or of a child run that waits for its."""
+    """Return the event that follows from a fault: of a call, of the provider, or of a child run that waits for it."""
     if message.request_id == waits.PROVIDER or message.until is not None:
         return outage.still_down(run, message) if run.finished is None else None
     return calls.accept_fault(run.calls, run.ledger, message)

@@ -9,7 +9,7 @@ from replan.api.loops import blocking, named_limits, same_parameters
 from replan.api.options import Home, at_home
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
-from replan.runs.inbox import Heard
+from replan.runs.inbox import AnswerReceipt
 from replan.runs.run_ids import run_named
 
 __all__ = ["aanswer", "adecline", "answer", "atell", "decline", "tell"]
@@ -27,7 +27,7 @@ async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) 
     await at_home(home, lambda engine: engine.tell(run, text, kind))
 
 
-async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
+async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
     """Answer the question `RUN/ID`.
 
     The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`, and
@@ -36,8 +36,8 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
     return await at_home(home, lambda engine: engine.answer(question, text, via="python"))
 
 
-async def adecline(question: str, *, home: Home = None) -> Heard:
-    """Decline a question; `Heard.otherwise` says what happens without an answer. Raises as `aanswer` does."""
+async def adecline(question: str, *, home: Home = None) -> AnswerReceipt:
+    """Decline a question; `AnswerReceipt.otherwise` says what happens without an answer. Raises as `aanswer` does."""
     return await at_home(home, lambda engine: engine.decline(question, via="python"))
 
 
@@ -46,12 +46,12 @@ def tell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None
     blocking("tell", partial(atell, run, text, kind=kind, home=home))
 
 
-def answer(question: str, text: str, *, home: Home = None) -> Heard:
+def answer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
     """Answer a question, as `aanswer` does, outside of a trio or asyncio program."""
     return blocking("answer", partial(aanswer, question, text, home=home))
 
 
-def decline(question: str, *, home: Home = None) -> Heard:
+def decline(question: str, *, home: Home = None) -> AnswerReceipt:
     """Decline a question, as `adecline` does, outside of a trio or asyncio program."""
     return blocking("decline", partial(adecline, question, home=home))
 

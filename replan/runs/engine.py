@@ -22,7 +22,7 @@ from actors.run.waits import WaitRequested
 from replan.runs import inbox
 from replan.runs.cached import CachedReader
 from replan.runs.families import check_own
-from replan.runs.inbox import Heard
+from replan.runs.inbox import AnswerReceipt
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
@@ -157,7 +157,7 @@ class Engine(RunReader):
             result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
 
-    async def answer(self, question: str, text: str, *, via: Via = "") -> Heard:
+    async def answer(self, question: str, text: str, *, via: Via = "") -> AnswerReceipt:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns. `via` is how it came.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
@@ -166,11 +166,11 @@ class Engine(RunReader):
         """
         return await self._post(question, partial(inbox.post_answer, text=text, via=via))
 
-    async def decline(self, question: str, *, via: Via = "") -> Heard:
+    async def decline(self, question: str, *, via: Via = "") -> AnswerReceipt:
         """Post that a question will not be answered; the receipt says what happens then. Raises as `answer` does."""
         return await self._post(question, partial(inbox.post_decline, via=via))
 
-    async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
+    async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:
         run, name = inbox.split(question)
         await check_own(self, run, "questions RUN")
         return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))

@@ -37,7 +37,7 @@ Common = RunState[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class AnswerReceipt:
     """The receipt for an answer, or for a decline, of a question."""
 
     result: Literal["accepted", "duplicate", "conflict"]
@@ -53,10 +53,13 @@ class Heard:
         return value | {"otherwise": self.otherwise} if self.otherwise else value
 
 
-async def post_answer(journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "") -> Heard:
-    """Post an answer, which came `via` a face.
+async def post_answer(
+    journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = ""
+) -> AnswerReceipt:
+    """Post an answer that came through the face `via`.
 
-    Raises `UsageProblem` for one that cannot be accepted, as `ForPeopleOnly` for a program's.
+    Raises `UsageProblem` for an answer that cannot be accepted, and `ForPeopleOnly` for that of a program where a
+    person has to answer.
     """
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
@@ -75,7 +78,7 @@ async def post_answer(journal: Journal[Any], common: Common, run: str, name: str
     return await _post_once(journal, run, body, via, common)
 
 
-async def post_decline(journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "") -> Heard:
+async def post_decline(journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "") -> AnswerReceipt:
     """Post that a question will not be answered. Raises `UsageProblem` where it cannot be declined."""
     question = None if common is None else common.questions.get(name)
     if question is None or question.status not in CLOSED_BY_PEOPLE:
@@ -146,7 +149,9 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
     return await journal.post(run, key, json.dumps(body))
 
 
-async def _post_once(journal: Journal[Any], run: str, body: Mapping[str, Any], via: Via, common: Common) -> Heard:
+async def _post_once(
+    journal: Journal[Any], run: str, body: Mapping[str, Any], via: Via, common: Common
+) -> AnswerReceipt:
     """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
     name = body["question"]
     posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if via else body)
@@ -155,7 +160,7 @@ async def _post_once(journal: Journal[Any], run: str, body: Mapping[str, Any], v
     result = "duplicate" if posted.result == "conflict" and same else posted.result
     answer = stands.get("answer")
     question = None if answer is not None or common is None else common.questions.get(name)
-    return Heard(result, answer, "" if question is None else question.request.otherwise)
+    return AnswerReceipt(result, answer, "" if question is None else question.request.otherwise)
 
 
 def _unfinished(run: str, common: Common) -> RunState[Any]:
@@ -237,7 +242,7 @@ async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]
         raise JournalDamaged(f"run {row.run!r}", "the questions of its status row cannot be read") from None
 
 
-def check_heard(receipt: "Heard", question: str) -> None:
+def check_receipt(receipt: "AnswerReceipt", question: str) -> None:
     """Raise `UsageProblem` where another answer stands."""
     if receipt.result == "conflict":
         first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])

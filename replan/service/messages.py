@@ -7,7 +7,7 @@ from actors.run.inbox import ForPeopleOnly
 from actors.run.questions import Via
 from replan.runs import cancelling
 from replan.runs.changes import Changes, post_changes
-from replan.runs.inbox import Heard
+from replan.runs.inbox import AnswerReceipt
 from replan.runs.status import goes_on
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
@@ -30,7 +30,7 @@ def hashed_key(key: str, who: Principal, action: str, *, place: str) -> str:
     return hashlib.sha256(f"{who.client}\n{action}\n{key}".encode()).hexdigest()
 
 
-async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> Heard:
+async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> AnswerReceipt:
     """Post a program's answer to the question `RUN/ID`, or a decline for None; `via` is how it came.
 
     Raises `RequestRefused` for a question that only a person may answer, and where another answer stands; else as

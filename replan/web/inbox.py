@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.inbox import all_questions, check_heard, questions_of
+from replan.runs.inbox import all_questions, check_receipt, questions_of
 from replan.runs.run_ids import ALL
 from replan.service.access import Principal
 from replan.views.errors import line_of_error
@@ -69,7 +69,7 @@ async def answer(site: Site, request: Request, who: Principal, form: FormFields)
         else:
             text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
             receipt = await site.engine.answer(full, text, via="web")
-        check_heard(receipt, full)
+        check_receipt(receipt, full)
     except UsageProblem as error:
         if question is None:
             raise

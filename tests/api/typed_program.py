@@ -18,7 +18,7 @@ async def right() -> None:
         plan: replan.ProvedPlan | None = (await run.result()).plan
     for row in await replan.aruns(status="waiting"):
         shown: replan.RunResult = await replan.ashow(row.run_id)
-        heard: replan.Heard = await replan.aanswer(row.question or "", "x")
+        heard: replan.AnswerReceipt = await replan.aanswer(row.question or "", "x")
     version: str = replan.__version__
 
 

@@ -67,7 +67,7 @@ class Python:
             return MISSING, str(error)
         except replan.UsageProblem as error:
             return REFUSED, str(error)
-        if not isinstance(done, replan.Heard):
+        if not isinstance(done, replan.AnswerReceipt):
             return "accepted", ""
         result, counts, *_ = astuple(done)
         return (REFUSED, f"another answer was given before: {counts}") if result == "conflict" else (result, "")

@@ -60,7 +60,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
     from replan.cli.home import opened
     from replan.cli.reading import named_or_newest, run_named
     from replan.cli.terminal.console import print_json
-    from replan.runs.inbox import check_heard, questions_of, split
+    from replan.runs.inbox import check_receipt, questions_of, split
 
     async with opened(invocation) as engine:
         if last:
@@ -71,7 +71,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
             run = await run_named(engine, prefix)
         full = f"{run}/{name}"
         receipt = await (engine.decline(full, via="cli") if text is None else engine.answer(full, text, via="cli"))
-        check_heard(receipt, full)
+        check_receipt(receipt, full)
         row = await engine.journal.row(run)
         hosted = await engine.hosted(row.kind, row.format)
         open_count = len(await questions_of(engine, run))
