@@ -11,7 +11,7 @@ import pytest
 from runtime.models.port import Reply
 from tests.simulation.driver import Run
 
-SEEDS = int(os.environ.get("REPLAN_SIM_SEEDS", "75"))
+SEEDS = max(75, int(os.environ.get("REPLAN_SIM_SEEDS", "75")))
 BATCHES = 3
 
 
