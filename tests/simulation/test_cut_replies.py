@@ -1,6 +1,6 @@
 """Simulated runs whose replies are cut or filtered now and then: every promise holds, and a person can always go on.
 
-`REPLAN_SIM_SEEDS=20000` plays more, as `make soak` does.
+`REPLAN_SIM_SEEDS=20000` plays a tenth of as many, as `make soak` does.
 """
 
 import os
@@ -11,7 +11,7 @@ import pytest
 from runtime.models.port import Reply
 from tests.simulation.driver import Run
 
-SEEDS = max(75, int(os.environ.get("REPLAN_SIM_SEEDS", "75")))
+SEEDS = max(75, int(os.environ.get("REPLAN_SIM_SEEDS", "0")) // 10)
 BATCHES = 3
 
 
