@@ -39,8 +39,10 @@ def test_the_tools_of_a_project_are_found_by_its_files(tmp_path, files, programs
 @pytest.mark.parametrize("files", [{"pyproject.toml": "[tool.pytest]\n"}, {}])
 def test_its_files_are_read_by_the_commands_that_they_are_for(replan, home, tmp_path, files):
     folder = project(tmp_path / "shop", files or {"README": ""})
-    result = replan("init", folder)
+    result = replan("init", folder, "--json")
     assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert (len(told["written"]), told["kept"], len(told["programs"])) == (3, [], len(files))
     assert yaml.safe_load((home / "config.yaml").read_text()) == {"model": "rules"}
     checks = json.loads(replan("doctor", "--json").stdout)["checks"]
     assert {check["name"]: check["ok"] for check in checks if check["name"] in ("config", "tools")} == {
