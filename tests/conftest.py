@@ -183,8 +183,8 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Use one worker more than there are cores, since many tests wait for processes and servers of their own."""
-    return (os.cpu_count() or 1) + 1
+    """Use two workers for each core, since many tests wait for processes and servers of their own."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_runtest_logreport(report):
