@@ -173,7 +173,7 @@ def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> A
     """Return the most that a call can cost, from the bytes of its messages and schema and its limit of a reply."""
     # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
     sent = sent_bytes + FRAMING_TOKENS
-    return Amount(1, sent + output_tokens_max, 0 if price is None else price.micro_usd(sent, output_tokens_max))
+    return Amount(1, sent + output_tokens_max, 0 if price is None else price.micro_usd_at_most(sent, output_tokens_max))
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
@@ -250,7 +250,10 @@ def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
     name, tries = event.request_id, calls.tries
     if tries:
         tries = without(tries, (call_of(name),))
-    return Calls(without(calls.open, (name,)), tries), ledger.settle(name, event.used)
+    settled = ledger.settle(name, event.used)
+    if event.usage is not None and event.usage.cache_read_tokens:
+        settled = changed(settled, cached_tokens=settled.cached_tokens + event.usage.cache_read_tokens)
+    return Calls(without(calls.open, (name,)), tries), settled
 
 
 def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:

@@ -48,6 +48,8 @@ class RunResult:
     """Tokens that are charged, input and output together."""
     cost_usd: float | None
     """The charge in dollars; None where the price is unknown."""
+    cached_tokens: int = 0
+    """The part of the tokens that the provider read from its prompt cache."""
     unknown: Amount = ZERO
     """The part of calls, tokens and cost that is charged for calls whose bill is not known."""
     question: OpenQuestion | None = None
@@ -125,6 +127,8 @@ class RunResult:
         if self.status == "finished" or self.why:
             shown["why"] = self.why
         shown |= {"calls": self.calls, "tokens": self.tokens, "cost_usd": self.cost_usd, **self.details()}
+        if self.cached_tokens:
+            shown["cached_tokens"] = self.cached_tokens
         if self.demands is not None:
             shown |= {**self.demands.to_json(), "proved": self.proved}
         if self.question is not None:
@@ -179,6 +183,7 @@ def result_fields(
         "reopened_by": finished.reopened_by if finished else "",
         "calls": charged.calls,
         "tokens": charged.tokens,
+        "cached_tokens": ledger.cached_tokens,
         "cost_usd": charged.micro_usd / MICRO if price_known else None,
         "unknown": charged - ledger.spent,
         "question": question_json(view.run_id, questions[0]) if questions else None,
@@ -234,7 +239,8 @@ def message_lines(result: RunResult) -> list[Line]:
 def used(result: RunResult) -> Line:
     """Return the run's id and what is charged for it."""
     calls, tokens = counted(result.calls, "model call"), counted(result.tokens, "token")
-    text = f"Run {result.run_id}: {calls}, {tokens}, {money(result.cost_usd)}"
+    cached = f" ({result.cached_tokens:,} from the prompt cache)" if result.cached_tokens else ""
+    text = f"Run {result.run_id}: {calls}, {tokens}{cached}, {money(result.cost_usd)}"
     if result.unknown != ZERO:
         text += f"; charged as unknown: {spent(result.unknown, known=result.cost_usd is not None)}"
     return line(f"{text}.", "dim")

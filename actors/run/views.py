@@ -106,6 +106,10 @@ def budget_line(state: Any, now: float, *, price_known: bool = True, working: bo
     # Calls in flight count too, since the user waits for them.
     parts = [f"{ledger.committed.calls} of {counted(limits.calls, 'call')}"]
     parts.append(counted(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
+    if ledger.cached_tokens:
+        parts[-1] += f", {ledger.cached_tokens:,} of them from the prompt cache"
+        saved = 0.0 if state.config.price is None else state.config.price.cache_saving_usd(ledger.cached_tokens)
+        parts[-1] += f" (saved {money(saved)})" if saved > 0 else ""
     cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
     parts.append(money(used.micro_usd / MICRO if price_known else None) + cap)
     running = max(0.0, now - state.run.now) if working else 0.0

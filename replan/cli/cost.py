@@ -148,4 +148,4 @@ def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached:
         + schema_bytes(role)
         + FRAMING_TOKENS
     )
-    return price.micro_usd(size, output) / MICRO
+    return price.micro_usd_at_most(size, output) / MICRO

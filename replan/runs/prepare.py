@@ -122,10 +122,7 @@ def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str,
 def _price(
     choice: ModelChoice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path
 ) -> Price | None:
-    own = {
-        name: Price.per_mtok(entry.input_usd_per_mtok, entry.output_usd_per_mtok, "config.yaml")
-        for name, entry in config.prices.items()
-    }
+    own = {name: entry.price("config.yaml") for name, entry in config.prices.items()}
     if isinstance(choice.spec, SimulatedSpec):
         from actors.simulated.profile import load_profile  # noqa: PLC0415 - few runs need it
 

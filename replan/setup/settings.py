@@ -37,6 +37,20 @@ class PriceEntry(Config):
     """Dollars per million tokens of input."""
     output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
     """Dollars per million tokens of output."""
+    cache_read_usd_per_mtok: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Dollars per million tokens of input that come from the prompt cache; without it they cost what input costs."""
+    cache_write_usd_per_mtok: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Dollars per million tokens of input that are written into the prompt cache; likewise."""
+
+    def price(self, source: str) -> Price:
+        """Return the price, with the source of its numbers."""
+        return Price.per_mtok(
+            self.input_usd_per_mtok,
+            self.output_usd_per_mtok,
+            source,
+            cache_read_usd=self.cache_read_usd_per_mtok,
+            cache_write_usd=self.cache_write_usd_per_mtok,
+        )
 
 
 class HomeBudgetEntry(Config):

@@ -8,6 +8,8 @@ from actors.config.model_spec import Named, parse_model_spec
 from runtime.core.errors import UsageProblem
 
 AGENT_NAME = "gen_ai.agent.name"
+CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+CACHE_WRITE_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
 CONVERSATION_ID = "gen_ai.conversation.id"
 ERROR_TYPE = "error.type"
 EVALUATION_LABEL = "gen_ai.evaluation.score.label"
@@ -21,6 +23,7 @@ OUTPUT_MESSAGES = "gen_ai.output.messages"
 OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 OUTPUT_TYPE = "gen_ai.output.type"
 PROVIDER = "gen_ai.provider.name"
+REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens"
 REQUEST_MODEL = "gen_ai.request.model"
 RESPONSE_MODEL = "gen_ai.response.model"
 SYSTEM_INSTRUCTIONS = "gen_ai.system_instructions"

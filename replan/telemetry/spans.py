@@ -30,7 +30,7 @@ from replan.telemetry import conventions as names
 from replan.telemetry.conventions import model_label, provider_label
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
-from runtime.core.ledger import MICRO
+from runtime.core.ledger import MICRO, Usage
 from runtime.core.trace_ids import span_id, trace_id
 
 
@@ -98,6 +98,17 @@ class Span:
     """Whether it is a call to a server."""
     failed: bool = False
     """Whether it ended in an error; `error.type` says in which."""
+
+
+def _tokens(usage: Usage) -> dict[str, Scalar]:
+    """Return the attributes of a call's usage; parts that are zero are left out."""
+    parts = {
+        names.CACHE_READ_TOKENS: usage.cache_read_tokens,
+        names.CACHE_WRITE_TOKENS: usage.cache_write_tokens,
+        names.REASONING_TOKENS: usage.reasoning_tokens,
+    }
+    totals = {names.INPUT_TOKENS: usage.input_tokens, names.OUTPUT_TOKENS: usage.output_tokens}
+    return {**totals, **{name: count for name, count in parts.items() if count}}
 
 
 def nanoseconds(at: float) -> int:
@@ -270,7 +281,7 @@ class Trace:
         if event.model:
             more[names.RESPONSE_MODEL] = model_label(event.model)
         if event.usage is not None:
-            more |= {names.INPUT_TOKENS: event.usage.input_tokens, names.OUTPUT_TOKENS: event.usage.output_tokens}
+            more |= _tokens(event.usage)
         if self._content:
             more[names.OUTPUT_MESSAGES] = output_messages(event.content, event.finish_reason)
         self._close(event.request_id, name=names.CHAT, node=event.node, more=more)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -22,14 +22,33 @@ class Usage(Value):
     """The tokens of one call, as the provider reports them."""
 
     input_tokens: int = 0
-    """Tokens of the prompt."""
+    """Tokens of the prompt, those from the provider's prompt cache included."""
     output_tokens: int = 0
-    """Tokens that the model wrote."""
+    """Tokens that the model wrote, its reasoning included."""
+    cache_read_tokens: int = 0
+    """Input tokens that were read from the prompt cache."""
+    cache_write_tokens: int = 0
+    """Input tokens that were written into the prompt cache."""
+    cache_write_1h_tokens: int = 0
+    """The part of `cache_write_tokens` that is kept for an hour, which costs more."""
+    reasoning_tokens: int = 0
+    """Output tokens that are reasoning."""
+    contradictory: bool = False
+    """Whether the provider's numbers do not fit each other; the call is charged at the highest rates."""
 
     @property
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
+
+    @model_serializer(mode="wrap")
+    def _without_zeros(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the parts that are zero, which they are in most calls."""
+        plain: dict[str, Any] = serialize(self)
+        return {key: value for key, value in plain.items() if value or key in _TOTALS}
+
+
+_TOTALS = frozenset({"input_tokens", "output_tokens"})
 
 
 def micro_limit(usd: float) -> int:
@@ -37,29 +56,129 @@ def micro_limit(usd: float) -> int:
     return max(1, int(usd * MICRO))
 
 
-class Price(Value):
-    """US dollars per token, and the source of the numbers.
+Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""US dollars for one token, or for one request."""
 
-    Where a price depends on tiers or on the time of day, the highest one is used, so that a reservation is never too
-    small.
+
+class Rates(Value):
+    """US dollars per token of each kind; a kind without a rate costs what the kind that it is part of costs."""
+
+    input_per_token_usd: Rate
+    """Dollars for one token of the prompt."""
+    output_per_token_usd: Rate
+    """Dollars for one token of the reply."""
+    cache_read_per_token_usd: Rate | None = None
+    """Dollars for one token that is read from the prompt cache."""
+    cache_write_per_token_usd: Rate | None = None
+    """Dollars for one token that is written into the prompt cache."""
+    cache_write_1h_per_token_usd: Rate | None = None
+    """Dollars for one token that is written into the prompt cache for an hour."""
+    reasoning_per_token_usd: Rate | None = None
+    """Dollars for one token of reasoning."""
+
+    def usd(self, usage: Usage) -> float:
+        """Return the dollars for the tokens of a call."""
+        into, out = self.input_per_token_usd, self.output_per_token_usd
+        read, write = _or(self.cache_read_per_token_usd, into), _or(self.cache_write_per_token_usd, into)
+        write_1h = _or(self.cache_write_1h_per_token_usd, write)
+        thought = _or(self.reasoning_per_token_usd, out)
+        return (
+            (usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens) * into
+            + usage.cache_read_tokens * read
+            + (usage.cache_write_tokens - usage.cache_write_1h_tokens) * write
+            + usage.cache_write_1h_tokens * write_1h
+            + (usage.output_tokens - usage.reasoning_tokens) * out
+            + usage.reasoning_tokens * thought
+        )
+
+    def usd_at_most(self, input_tokens: int, output_tokens: int) -> float:
+        """Return the dollars for the tokens of a call, all at the highest rate for their direction."""
+        rates = (self.cache_read_per_token_usd, self.cache_write_per_token_usd, self.cache_write_1h_per_token_usd)
+        into = max(self.input_per_token_usd, *(_or(rate, 0) for rate in rates))
+        return input_tokens * into + output_tokens * max(
+            self.output_per_token_usd, _or(self.reasoning_per_token_usd, 0)
+        )
+
+
+class PriceTier(Rates):
+    """The rates for all tokens of a call whose prompt is long."""
+
+    above: int = Field(ge=0)
+    """The number of input tokens above which these rates hold."""
+
+
+class Price(Rates):
+    """What a model's calls cost, and the source of the numbers.
+
+    Where a rate depends on the time of day, the highest one is used, so that a reservation is never too small.
     """
 
-    input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
-    """Dollars for one token of the prompt."""
-    output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
-    """Dollars for one token of the reply."""
+    request_usd: Rate = 0.0
+    """Dollars for one request, whatever its tokens."""
+    tiers: tuple[PriceTier, ...] = ()
+    """The rates of longer prompts, in the order of `above`."""
     source: str = ""
     """Where the numbers come from, such as the name of a price list; may be empty."""
 
     @classmethod
-    def per_mtok(cls, input_usd: float, output_usd: float, source: str) -> "Price":
+    def per_mtok(
+        cls,
+        input_usd: float,
+        output_usd: float,
+        source: str,
+        *,
+        cache_read_usd: float | None = None,
+        cache_write_usd: float | None = None,
+    ) -> "Price":
         """Return a price from dollars per million tokens, as lists quote it."""
-        return cls(input_per_token_usd=input_usd / MTOK, output_per_token_usd=output_usd / MTOK, source=source)
+        return cls(
+            input_per_token_usd=input_usd / MTOK,
+            output_per_token_usd=output_usd / MTOK,
+            cache_read_per_token_usd=None if cache_read_usd is None else cache_read_usd / MTOK,
+            cache_write_per_token_usd=None if cache_write_usd is None else cache_write_usd / MTOK,
+            source=source,
+        )
 
-    def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the price of a call in whole micro-dollars, rounded up."""
-        usd = input_tokens * self.input_per_token_usd + output_tokens * self.output_per_token_usd
-        return math.ceil(round(usd * MICRO, 6))
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the kinds of tokens without a rate of their own."""
+        plain: dict[str, Any] = serialize(self)
+        return {key: value for key, value in plain.items() if value or key in _BASE}
+
+    def micro_usd(self, usage: Usage) -> int:
+        """Return what a call cost in whole micro-dollars, rounded up; contradictory usage at the highest rates."""
+        if usage.contradictory:
+            return self.micro_usd_at_most(usage.input_tokens, usage.output_tokens)
+        rates: Rates = self
+        for tier in self.tiers:
+            if usage.input_tokens > tier.above:
+                rates = tier
+        return _micro(rates.usd(usage) + self.request_usd)
+
+    def cache_saving_usd(self, cached_tokens: int) -> float:
+        """Return what reading so many tokens from the prompt cache saved in dollars, for prompts of the first tier."""
+        return cached_tokens * (self.input_per_token_usd - _or(self.cache_read_per_token_usd, self.input_per_token_usd))
+
+    def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
+        """Return the most that a call of so many tokens can cost in whole micro-dollars, however it is billed.
+
+        All input may be written into the cache, all output be reasoning, and fewer tokens may fall into a lower tier.
+        """
+        reached = [tier for tier in self.tiers if input_tokens > tier.above]
+        return _micro(
+            max(rates.usd_at_most(input_tokens, output_tokens) for rates in (self, *reached)) + self.request_usd
+        )
+
+
+_BASE = frozenset({"input_per_token_usd", "output_per_token_usd", "source"})
+
+
+def _or(rate: float | None, otherwise: float) -> float:
+    return otherwise if rate is None else rate
+
+
+def _micro(usd: float) -> int:
+    return math.ceil(round(usd * MICRO, 6))
 
 
 FREE = Price(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")
@@ -137,6 +256,8 @@ class Ledger:
     """The reservations of open requests, by request id."""
     forfeited: Mapping[str, Amount] = field(default_factory=dict)
     """The part of `unknown` that belongs to withdrawn requests whose late reply may still come, by request id."""
+    cached_tokens: int = 0
+    """The input tokens that the provider read from its prompt cache."""
     active: float = 0.0
     """The seconds in which any work was open, up to the time of the last message."""
 
@@ -224,5 +345,5 @@ def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
     """Return what a completed call cost: its reported usage, or its reservation where no valid usage was reported."""
     if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
         return reserved  # Negative usage would lower what the run has spent.
-    cost = 0 if price is None else price.micro_usd(usage.input_tokens, usage.output_tokens)
+    cost = 0 if price is None else price.micro_usd(usage)
     return Amount(calls=reserved.calls, tokens=usage.tokens, micro_usd=cost)

@@ -37,9 +37,12 @@ class _Choice(_Lenient):
     finish_reason: str | None = None
 
 
+_Count = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
+
+
 class _Usage(_Lenient):
-    prompt_tokens: Annotated[int, Field(ge=0, le=TOKENS_MAX)]
-    completion_tokens: Annotated[int, Field(ge=0, le=TOKENS_MAX)] = 0
+    prompt_tokens: _Count
+    completion_tokens: _Count = 0
 
 
 class _Completion(_Lenient):
@@ -139,7 +142,60 @@ def _usage(reported: Any) -> Usage | None:
         usage = _Usage.model_validate(reported)
     except ValidationError:
         return None
-    return Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
+    return usage_of(usage.prompt_tokens, usage.completion_tokens, reported)
+
+
+def usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:
+    """Return the usage of a call from its two totals and the parts that servers report in several places.
+
+    OpenAI counts cached and reasoning tokens within the totals. Some servers count them beside the totals; this is told
+    by the sum that they report, or by parts larger than the total. Numbers that fit neither way are contradictory.
+    """
+    prompt_parts, completion_parts = (
+        _fields(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
+    )
+    kept = _fields(reported.get("cache_creation"))
+    counts = (
+        _count(
+            prompt_parts.get("cached_tokens"),
+            reported.get("cache_read_input_tokens"),
+            reported.get("prompt_cache_hit_tokens"),
+        ),
+        _count(prompt_parts.get("cache_write_tokens"), reported.get("cache_creation_input_tokens")),
+        _count(kept.get("ephemeral_1h_input_tokens")),
+        _count(completion_parts.get("reasoning_tokens"), reported.get("reasoning_tokens")),
+    )
+    read, write, write_1h, thought = (count or 0 for count in counts)
+    unreadable, total = None in counts, reported.get("total_tokens")
+    if write_1h > write:
+        unreadable, write = True, write_1h
+    if thought > completion or (thought and total == prompt + completion + thought):
+        completion += thought
+    if read + write > prompt:  # Anthropic counts so. Where OpenAI's fields say it, it is a mistake: the dearest counts.
+        unreadable = unreadable or "cached_tokens" in prompt_parts
+        prompt += read + write
+    if unreadable:
+        return Usage(input_tokens=prompt, output_tokens=completion, contradictory=True)
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=completion,
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        cache_write_1h_tokens=write_1h,
+        reasoning_tokens=thought,
+    )
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(*places: Any) -> int | None:
+    """Return the largest count of some places, 0 where none has one; None where a place holds no count."""
+    there = [place for place in places if place is not None]
+    if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
+        return max(there, default=0)
+    return None
 
 
 def listed_models(body: bytes) -> frozenset[str]:

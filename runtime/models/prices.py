@@ -4,11 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from runtime.core.ledger import Price
+from runtime.core.ledger import MTOK, Price, PriceTier
 from runtime.models.base_url import OPENAI_URL
-
-PROMPT_TOKENS_MAX = 100_000
-"""Price tiers that begin above this number of input tokens are ignored: no prompt is that long."""
 
 
 def find_price(
@@ -17,36 +14,74 @@ def find_price(
     """Return the price of a model at a server, or None if it is unknown.
 
     `own` is the user's table by model name and goes first. `base_url` selects the provider (None: OpenAI), since the
-    same name has other prices elsewhere. `at` (UTC seconds since 1970) is the day whose prices count; tiers above
-    `PROMPT_TOKENS_MAX` do not. The list is the snapshot bundled with genai-prices; nothing is fetched.
+    same name has other prices elsewhere. `at` (UTC seconds since 1970) is the day whose prices count; where they
+    change with the hour, the highest does. The list is the snapshot bundled with genai-prices; nothing is fetched.
     """
     if own is not None and name in own:
         return own[name]
     # Lazy: the list takes tens of milliseconds to load, and most commands need no price.
     import genai_prices  # noqa: PLC0415
 
-    day = datetime.fromtimestamp(at, UTC)
     nothing = genai_prices.Usage(input_tokens=0, output_tokens=0)
     try:
         entry = genai_prices.calc_price(nothing, name, provider_api_url=base_url or OPENAI_URL)
     except LookupError:
         return None
-    lists = [entry.model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
-    inputs = [_dearest(prices.input_mtok) for prices in lists]
-    outputs = [_dearest(prices.output_mtok) for prices in lists]
-    into = max((price for price in inputs if price is not None), default=None)
-    out = max((price for price in outputs if price is not None), default=None)
-    if into is None or out is None:
-        return None
-    source = f"genai-prices {genai_prices.__version__}: {entry.provider.id}/{entry.model.id}"
-    return Price.per_mtok(into, out, source)
+    return price_in_list(entry.provider.id, entry.model, at)
 
 
-def _dearest(price: Any) -> float | None:
-    """Return a price per million tokens: the highest of the tiers that count."""
-    if price is None:
+def price_in_list(provider: str, model: Any, at: float) -> Price | None:
+    """Return the price of a model of the list at a day, or None if its text is not priced by tokens."""
+    day = datetime.fromtimestamp(at, UTC)
+    hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
+    lists = list({id(prices): prices for prices in hours}.values())
+    if any(prices.input_mtok is None or prices.output_mtok is None for prices in lists):
         return None
-    tiers = getattr(price, "tiers", None)
-    if tiers is None:
-        return float(price)
-    return float(max([price.base, *(tier.price for tier in tiers if tier.start <= PROMPT_TOKENS_MAX)]))
+    import genai_prices  # noqa: PLC0415 -- as above
+
+    source = f"genai-prices {genai_prices.__version__}: {provider}/{model.id}"
+    starts = sorted({tier.start for prices in lists for name in _RATES for tier in _tiers(prices, name)})
+    return Price(
+        **_rates(lists, 0),
+        request_usd=max(float(prices.requests_kcount or 0) / 1000 for prices in lists),
+        tiers=tuple(PriceTier(**_rates(lists, start + 1), above=start) for start in starts),
+        source=source,
+    )
+
+
+_RATES = {
+    "input": None,
+    "output": None,
+    "cache_read": "input",
+    "cache_write": "input",
+    "cache_write_1h": "cache_write",
+    "reasoning": "output",
+}
+"""The kinds of tokens that a call of text can have, each with the kind whose price it has in lists without its own."""
+_NAMES = {"reasoning": "output_reasoning"}
+
+
+def _tiers(prices: Any, kind: str) -> tuple[Any, ...]:
+    return tuple(getattr(getattr(prices, f"{_NAMES.get(kind, kind)}_mtok"), "tiers", ()))
+
+
+def _rates(lists: list[Any], input_tokens: int) -> dict[str, Any]:
+    """Return the rates for prompts of a length: the highest of the lists."""
+    kinds = [kind for kind in _RATES if any(_own_rate(prices, kind, input_tokens) is not None for prices in lists)]
+    return {
+        f"{kind}_per_token_usd": max(_rate(prices, kind, input_tokens) for prices in lists) / MTOK for kind in kinds
+    }
+
+
+def _rate(prices: Any, kind: str | None, input_tokens: int) -> float:
+    rate = None
+    while rate is None and kind is not None:
+        rate, kind = _own_rate(prices, kind, input_tokens), _RATES[kind]
+    return rate or 0.0
+
+
+def _own_rate(prices: Any, kind: str, input_tokens: int) -> float | None:
+    price = getattr(prices, f"{_NAMES.get(kind, kind)}_mtok")
+    if price is None or not hasattr(price, "tiers"):
+        return None if price is None else float(price)
+    return float(next((tier.price for tier in reversed(price.tiers) if input_tokens > tier.start), price.base))

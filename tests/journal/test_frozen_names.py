@@ -45,7 +45,7 @@ from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock
-from runtime.core.ledger import Amount, Limits, Price, Usage
+from runtime.core.ledger import Amount, Limits, Price, PriceTier, Usage
 from runtime.journal.memory import open_memory
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.models.port import Fault, FaultKind
@@ -72,6 +72,7 @@ VALUES = {
     RunConfig: "pinned",
     Policy: "policy",
     Price: "price",
+    PriceTier: "price tier",
     PromptBook: "prompts",
     PromptEntry: "prompt entry",
     Row: "policy row",

@@ -85,7 +85,9 @@ def test_money_is_exact(inputs, outputs, per_million_in, per_million_out):
     """Whole micro-dollars, rounded up from the exact product: a dollar per million tokens is one micro-dollar each."""
     price = Price(input_per_token_usd=float(per_million_in) / 1e6, output_per_token_usd=float(per_million_out) / 1e6)
     exact = Fraction(per_million_in) * inputs + Fraction(per_million_out) * outputs
-    assert price.micro_usd(inputs, outputs) == -(-exact.numerator // exact.denominator)
+    micro = -(-exact.numerator // exact.denominator)
+    assert price.micro_usd_at_most(inputs, outputs) == micro
+    assert price.micro_usd(Usage(input_tokens=inputs, output_tokens=outputs)) == micro
 
 
 @pytest.mark.parametrize(

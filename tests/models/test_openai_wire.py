@@ -219,6 +219,52 @@ async def test_a_refusal_is_the_reply():
     ("reported", "usage"),
     [
         ({"prompt_tokens": 3, "completion_tokens": 4}, Usage(input_tokens=3, output_tokens=4)),
+        (  # OpenAI
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 4,
+                "total_tokens": 13,
+                "prompt_tokens_details": {"cached_tokens": 6, "audio_tokens": 0},
+                "completion_tokens_details": {"reasoning_tokens": 3},
+            },
+            Usage(input_tokens=9, output_tokens=4, cache_read_tokens=6, reasoning_tokens=3),
+        ),
+        (  # A gateway to Anthropic that counts cached tokens within the prompt, and one that counts them beside it.
+            {"prompt_tokens": 9, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 3},
+            Usage(input_tokens=9, cache_read_tokens=5, cache_write_tokens=3),
+        ),
+        (
+            {
+                "prompt_tokens": 1,
+                "cache_read_input_tokens": 5,
+                "cache_creation_input_tokens": 3,
+                "cache_creation": {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 2},
+            },
+            Usage(input_tokens=9, cache_read_tokens=5, cache_write_tokens=3, cache_write_1h_tokens=2),
+        ),
+        (  # DeepSeek
+            {"prompt_tokens": 9, "prompt_cache_hit_tokens": 6, "prompt_cache_miss_tokens": 3},
+            Usage(input_tokens=9, cache_read_tokens=6),
+        ),
+        (  # xAI: reasoning beside the completion.
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 4,
+                "total_tokens": 16,
+                "completion_tokens_details": {"reasoning_tokens": 3},
+            },
+            Usage(input_tokens=9, output_tokens=7, reasoning_tokens=3),
+        ),
+        (
+            {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 5}},
+            Usage(input_tokens=8, contradictory=True),
+        ),
+        (
+            {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": -5}},
+            Usage(input_tokens=3, contradictory=True),
+        ),
+        ({"prompt_tokens": 3, "prompt_tokens_details": "none"}, Usage(input_tokens=3)),
+        ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": None}}, Usage(input_tokens=3)),
         ({"prompt_tokens": -3, "completion_tokens": 4}, None),
         ({"prompt_tokens": 2**63}, None),
         ({"prompt_tokens": None}, None),

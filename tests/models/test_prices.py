@@ -1,14 +1,20 @@
 """What a token costs, and that unknown is never zero."""
 
+import os
+import random
+
 import pytest
 from pydantic import ValidationError
 
 from actors.config.model_spec import Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec
-from replan.setup.settings import price_of
-from runtime.core.ledger import FREE, Price
+from replan.setup.settings import PriceEntry, price_of
+from runtime.core.ledger import FREE, Price, Usage
 from runtime.models.prices import find_price
+from tests.models.price_list import compare_with_list
 
 AT = 1_790_000_000.0
+USAGES = int(os.environ.get("REPLAN_PRICES", "4000"))
+"""The random usages that are priced; `make soak` prices a million."""
 
 
 def test_a_listed_model_has_a_price():
@@ -47,11 +53,40 @@ def test_the_dearest_hour_of_the_day_counts():
     assert prices[0].input_per_token_usd == pytest.approx(2.7e-7)
 
 
-def test_tiers_for_very_long_prompts_do_not_count():
-    """A price that holds from 272,000 tokens on would double every bill."""
+def test_a_tier_counts_for_prompts_that_reach_it():
+    """A price that holds above 272,000 tokens must not double every bill, and is not forgotten for long prompts."""
     price = find_price("gpt-5.4", at=AT)
     assert price is not None
     assert price.input_per_token_usd == pytest.approx(2.5e-6)
+    assert [tier.above for tier in price.tiers] == [272_000]
+    costs = [price.micro_usd(Usage(input_tokens=tokens)) / tokens for tokens in (272_000, 272_001)]
+    assert costs == pytest.approx([2.5, 5.0])
+
+
+def test_cached_input_costs_what_the_list_says():
+    """A read costs a tenth, a write 1.25 times, for an hour twice the input; a reservation takes the dearest."""
+    price = find_price("claude-sonnet-4-5", base_url="https://api.anthropic.com", at=AT)
+    assert price is not None
+    usage = Usage(input_tokens=1000, cache_read_tokens=500, cache_write_tokens=300, cache_write_1h_tokens=100)
+    assert price.micro_usd(usage) == 200 * 3 + 500 * 0.3 + 200 * 3.75 + 100 * 6
+    assert price.micro_usd_at_most(1000, 10) == 1000 * 6 + 10 * 15
+    assert price.cache_saving_usd(1_000_000) == pytest.approx(2.7)
+    assert price.micro_usd(Usage(input_tokens=1000, contradictory=True)) == 6000
+
+
+def test_costs_are_those_of_the_price_list():
+    """Issue 30: no reservation is too small, and no cost differs from the list's own function by more than rounding."""
+    counted = compare_with_list(random.Random(1), USAGES)
+    assert counted.models > 1500
+    assert (counted.under_reserved, counted.different) == ([], [])
+    assert counted.dearer_by_hour < counted.usages / 100
+
+
+def test_a_price_of_ones_own_may_have_cache_rates():
+    """What `config.yaml` says about the cache is used; without it, cached input costs what input costs."""
+    entry = PriceEntry(input_usd_per_mtok=1, output_usd_per_mtok=2, cache_read_usd_per_mtok=0.1)
+    usage = Usage(input_tokens=100, cache_read_tokens=50, cache_write_tokens=50)
+    assert entry.price("config.yaml").micro_usd(usage) == 5 + 50
 
 
 def test_an_unknown_model_has_no_price():
@@ -71,14 +106,14 @@ def test_the_users_own_table_goes_first():
 def test_what_runs_here_is_free(spec):
     """No provider, no bill."""
     assert price_of(spec, at=AT) == FREE
-    assert FREE.micro_usd(9, 9) == 0
+    assert FREE.micro_usd_at_most(9, 9) == 0
 
 
 def test_what_a_call_costs_and_can_cost():
     """A reservation takes every byte for a token, and the output for its cap."""
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=4e-6, source="test")
-    assert price.micro_usd(1000, 100) == 1400
-    assert price.micro_usd(4000, 500) == 6000
+    assert price.micro_usd(Usage(input_tokens=1000, output_tokens=100)) == 1400
+    assert price.micro_usd_at_most(4000, 500) == 6000
 
 
 @pytest.mark.parametrize("bad", [-1.0, float("inf"), float("nan")])

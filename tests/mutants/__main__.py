@@ -169,7 +169,7 @@ class Sample:
         """Add a mutant, and write the file."""
         with self._lock:
             self.value["rows"].append(row)
-            self.value["seconds"] += round(seconds)
+            self.value["seconds"] = self.value.get("seconds", 0) + round(seconds)
             self.count()
             self._all |= {"date": today(), "machine": machine()}
             self.out.write_text(json.dumps(self._all, indent=1) + "\n", encoding="utf-8")

@@ -23,6 +23,7 @@ from actors.policy.table import BacktrackLevel
 from actors.prompting.book import schema_bytes
 from actors.run.calls import Settled
 from actors.run.ids import call_of, node_of, step_of, try_id
+from actors.run.views import budget_line
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount, Limits, Price, Usage
 from runtime.core.messages import Parking, Resumed
@@ -195,6 +196,16 @@ def test_a_reply_that_reports_more_than_was_reserved_is_booked_and_the_run_stops
     state = world.run()
     assert (state.run.ledger.spent.tokens, state.run.finished.why) == (50_005, "no tokens left")
     assert world.calls.total() == 1
+
+
+def test_what_came_from_the_prompt_cache_is_counted_and_shown():
+    """Issue 30: a read costs its own rate, and people see what it saved."""
+    price = Price(input_per_token_usd=1e-4, output_per_token_usd=0, cache_read_per_token_usd=1e-5)
+    world = World(pinned({"a": {}}, price=price), judge=lambda *_: passed())
+    world.author = lambda *_: Reply("{}", Usage(input_tokens=900, cache_read_tokens=600), "toy")
+    state = world.run()
+    assert state.run.ledger.spent.micro_usd == 300 * 100 + 600 * 10
+    assert "900 tokens, 600 of them from the prompt cache (saved $0.0540) · $0.0360" in budget_line(state, 0.0).plain
 
 
 def test_the_time_of_a_run_never_goes_back():

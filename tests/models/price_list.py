@@ -1,0 +1,90 @@
+"""Random usages of random models, priced by this program and by the price list's own function."""
+
+import random
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import genai_prices
+from genai_prices.data_snapshot import get_snapshot
+
+from runtime.core.ledger import MICRO, Price, Usage
+from runtime.models.prices import price_in_list
+
+AT = 1_790_000_000.0
+ROUNDING = Decimal("1.000001")
+"""In micro-dollars: a cost is rounded up to a whole one."""
+
+
+@dataclass
+class Comparison:
+    """What a comparison counted."""
+
+    usages: int = 0
+    models: int = 0
+    dearer_by_hour: int = 0
+    """Usages that cost more here, since the model's price changes with the hour."""
+    under_reserved: list[Any] = field(default_factory=list)
+    different: list[Any] = field(default_factory=list)
+
+
+def compare_with_list(rng: random.Random, count: int) -> Comparison:
+    """Price `count` random usages over all models of the list that have a price of text."""
+    day = datetime.fromtimestamp(AT, UTC)
+    priced = [
+        (provider, model, price)
+        for provider in get_snapshot().providers
+        for model in provider.models
+        if (price := price_in_list(provider.id, model, AT)) is not None
+    ]
+    counted = Comparison(usages=count, models=len(priced))
+    for _ in range(count):
+        provider, model, price = rng.choice(priced)
+        usage, sent, output_max = random_usage(rng)
+        listed = model.get_prices(day).calc_price(listed_usage(usage))["total_price"] * MICRO
+        ours, about = price.micro_usd(usage), (provider.id, model.id, usage)
+        if ours > price.micro_usd_at_most(sent, output_max) or listed > price.micro_usd_at_most(sent, output_max):
+            counted.under_reserved.append(about)
+        if not 0 <= ours - listed + Decimal("0.000001") < ROUNDING:
+            if ours > listed and changes_by_hour(model, price):
+                counted.dearer_by_hour += 1
+            else:
+                counted.different.append((*about, ours, listed))
+    return counted
+
+
+def random_usage(rng: random.Random) -> tuple[Usage, int, int]:
+    """Return a usage, and the bytes and the output limit of a request that can lead to it."""
+    tokens = int(10 ** rng.uniform(0, 6))
+    output = int(10 ** rng.uniform(0, 5))
+    parts = sorted(rng.randint(0, tokens) for _ in range(2)) if rng.random() < 0.7 else [0, 0]
+    write = parts[1] - parts[0]
+    usage = Usage(
+        input_tokens=tokens,
+        output_tokens=output,
+        cache_read_tokens=parts[0],
+        cache_write_tokens=write,
+        cache_write_1h_tokens=rng.randint(0, write) if rng.random() < 0.5 else 0,
+        reasoning_tokens=rng.randint(0, output) if rng.random() < 0.5 else 0,
+    )
+    return usage, int(tokens * rng.uniform(1, 5)), output + rng.randint(0, 1000)
+
+
+def listed_usage(usage: Usage) -> genai_prices.Usage:
+    """Return a usage as the list's function takes it."""
+    return genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        cache_write_1h_tokens=usage.cache_write_1h_tokens,
+        output_reasoning_tokens=usage.reasoning_tokens,
+    )
+
+
+def changes_by_hour(model: Any, price: Price) -> bool:
+    """Tell whether a model has other prices at other hours of the day."""
+    day = datetime.fromtimestamp(AT, UTC)
+    assert price.source
+    return len({id(model.get_prices(day.replace(hour=hour, minute=30))) for hour in range(24)}) > 1
