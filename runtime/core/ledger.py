@@ -60,7 +60,7 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """US dollars for one token, or for one request."""
 
 
-class Rates(Value):
+class TokenRates(Value):
     """US dollars per token of each kind; a kind without a rate costs what the kind that it is part of costs."""
 
     input_per_token_usd: Rate
@@ -100,14 +100,14 @@ class Rates(Value):
         )
 
 
-class PriceTier(Rates):
+class PriceTier(TokenRates):
     """The rates for all tokens of a call whose prompt is long."""
 
     above: int = Field(ge=0)
     """The number of input tokens above which these rates hold."""
 
 
-class Price(Rates):
+class Price(TokenRates):
     """What a model's calls cost, and the source of the numbers.
 
     Where a rate depends on the time of day, the highest one is used, so that a reservation is never too small.
@@ -149,7 +149,7 @@ class Price(Rates):
         """Return what a call cost in whole micro-dollars, rounded up; contradictory usage at the highest rates."""
         if usage.contradictory:
             return self.micro_usd_at_most(usage.input_tokens, usage.output_tokens)
-        rates: Rates = self
+        rates: TokenRates = self
         for tier in self.tiers:
             if usage.input_tokens > tier.above:
                 rates = tier
