@@ -41,6 +41,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         () if parts.checklist is None else parts.checklist.items, place_of(request, "steps") or 0, ROWS_MAX
     )
     calls = row_page(parts.calls, place_of(request, "calls") or 0, ROWS_MAX)
+    bars = row_page(() if parts.timeline is None else parts.timeline.rows, place_of(request, "bars") or 0, ROWS_MAX)
     some_lines = row_page(lines, place_of(request, "lines") or 0, ROWS_MAX)
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
@@ -74,6 +75,9 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "steps_pages": _pages(run, "steps", steps),
         "flow_title": views.flow_title,
         "drawing": parts.drawing,
+        "timeline": parts.timeline,
+        "timeline_rows": bars,
+        "timeline_pages": _pages(run, "bars", bars),
         "tree_title": views.tree_title,
         "tree": actions,
         "tree_pages": _pages(run, "tree", actions),

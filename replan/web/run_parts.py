@@ -15,6 +15,7 @@ from replan.runs.cached import AT_ONCE_MAX
 from replan.runs.shown import ShownRun
 from replan.setup.command_name import program
 from replan.views.drawing import Drawing, draw
+from replan.views.timeline import Timeline, timeline
 
 RUNS_MAX = 8
 """Runs whose parts are kept; those of the run that was looked at least recently are dropped first."""
@@ -37,6 +38,8 @@ class RunParts:
     """What it carries out; None for a kind without."""
     calls: Sequence[str]
     """The nodes of its calls of models, where the tree names none."""
+    timeline: Timeline | None
+    """When its calls, tools, waits and questions began and ended; None before the first."""
     lines: Sequence[Line]
     """What it came to, without the table of demands."""
     demands: DemandTable | None
@@ -79,4 +82,6 @@ def _made(shown: ShownRun) -> RunParts:
     lines = views.lines(shown.result, program(), full=flow is not None, demands=False)
     named = any(child.key for child in tree.tree.children)
     calls = () if named else tuple(dict.fromkeys(call.node for _, call in calls_of(loaded.records)))
-    return RunParts(tree, flow, draw(flow), checklist, calls, lines, shown.result.demands)
+    outstanding = loaded.kind.machine.outstanding(loaded.state) if loaded.started else ()
+    bars = timeline(loaded.records, outstanding, price_known=shown.result.cost_usd is not None)
+    return RunParts(tree, flow, draw(flow), checklist, calls, bars, lines, shown.result.demands)

@@ -18,6 +18,44 @@
   if (form) window.addEventListener("hashchange", signIn);
   if (signIn()) return;
 
+  // The timeline is as wide as its window times this; what one looks at stays where it is.
+  var zoom = 1, left = 0;
+
+  function zoomed() {
+    var part = document.getElementById("timeline");
+    if (!part) return;
+    document.getElementById("zooms").hidden = false;
+    part.firstElementChild.style.width = 100 * zoom + "%";
+    part.scrollLeft = left;
+  }
+
+  function zoomBy(factor, at) {
+    var part = document.getElementById("timeline"), before = zoom;
+    zoom = factor ? Math.min(64, Math.max(1, zoom * factor)) : 1;
+    left = (part.scrollLeft + at) * zoom / before - at;
+    zoomed();
+  }
+
+  document.addEventListener("keydown", function (event) {
+    var factor = { "+": 2, "=": 2, "-": 0.5, "0": 0 }[event.key];
+    if (event.target.id !== "timeline" || factor === undefined || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    zoomBy(factor, event.target.clientWidth / 2);
+  });
+  document.addEventListener("click", function (event) {
+    var factor = event.target.dataset && event.target.dataset.zoom;
+    if (factor) zoomBy(Number(factor), document.getElementById("timeline").clientWidth / 2);
+  });
+  document.addEventListener("wheel", function (event) {
+    var part = event.target.closest && event.target.closest("#timeline");
+    if (!part || !event.ctrlKey) return;
+    event.preventDefault();
+    zoomBy(event.deltaY < 0 ? 1.25 : 0.8, event.clientX - part.getBoundingClientRect().left);
+  }, { passive: false });
+  document.addEventListener("scroll", function (event) { if (event.target.id === "timeline") left = event.target.scrollLeft; }, true);
+  document.addEventListener("htmx:afterSwap", zoomed);
+  zoomed();
+
   var address = document.body.dataset.live;
   if (!address || !window.EventSource || !window.htmx) return;
   var source = null, cursor = "", pending = false, busy = false, retry = 0;
@@ -46,6 +84,8 @@
     cursor = event.lastEventId;
     offline.hidden = true;
     retry = 0;
+    var notice = document.getElementById("notice");  // What was done is read for some seconds, and goes with the next event.
+    if (notice && event.type === "changed" && performance.now() > 4000) notice.remove();
     if (stale()) refresh();
   }
 

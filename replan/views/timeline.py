@@ -1,0 +1,228 @@
+"""The timeline of a run: a lane for each step or tool, with bars for calls, tools, waits and questions. Pure."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
+from actors.run.ending import RunFinished
+from actors.run.ids import node_of, step_of
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+)
+from actors.run.tools import ToolFinished, ToolReissued, ToolRequested
+from actors.run.waits import DEADLINE, WaitEnded, WaitRequested
+from actors.values.format import counted, money
+from runtime.core.events import Record
+from runtime.core.ledger import MICRO, ZERO, Amount
+from runtime.logs.terminal_text import clean
+
+LANES_MAX = 40
+"""Lanes that are drawn; the table has all bars."""
+WIDTH = 1000
+"""The length of a lane in the units of the drawing."""
+LEAST = 2
+"""The length of the shortest bar that is drawn; bars that are nearer to each other are drawn as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineBar:
+    """One call of a model or tool, wait or question."""
+
+    lane: str
+    """The step or the tool."""
+    kind: str
+    """`call`, `tool`, `wait` or `question`."""
+    name: str
+    """The node of a call, and what the others are about, in a few words."""
+    begin: float
+    """When it began, in UTC seconds since 1970."""
+    end: float | None = None
+    """When it ended; None while it is under way."""
+    how: str = ""
+    """How it ended, where that is no plain success."""
+    used: Amount = ZERO
+    """What it has cost."""
+    node: str = ""
+    """The node of a call, whose attempt can be shown; empty for the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """A bar in words."""
+
+    bar: TimelineBar
+    """The bar."""
+    after: str
+    """How long after the beginning of the run it began."""
+    took: str
+    """How long it took, or `under way`."""
+    cost: str
+    """Its tokens and cost; empty where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a lane that is drawn: a bar, or several that are near to each other."""
+
+    kind: str
+    """The kind of its bars."""
+    x: float
+    """Where it begins, from 0 to `WIDTH`."""
+    length: float
+    """Its length."""
+    title: str
+    """What it shows, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineLane:
+    """The bars of a step or a tool."""
+
+    name: str
+    """The step or the tool."""
+    text: str
+    """How many bars it has, how long they took together, and what they cost."""
+    stretches: tuple[Stretch, ...]
+    """What is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All bars of a run."""
+
+    lanes: tuple[TimelineLane, ...]
+    """The first `LANES_MAX` lanes."""
+    left_out: int
+    """How many lanes are not drawn."""
+    rows: tuple[TimelineRow, ...]
+    """All bars, in the order in which they began."""
+    ticks: tuple[str, ...]
+    """The times at the begin, the middle and the end of the lanes."""
+
+
+def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, price_known: bool) -> Timeline | None:
+    """Return the timeline of a run; None before there is a bar. Work that is not `outstanding` has ended."""
+    bars, begin, last = _bars(records, outstanding)
+    if not bars:
+        return None
+    rows = tuple(_row(bar, begin, price_known) for bar in bars)
+    lanes: dict[str, list[TimelineRow]] = {}
+    for row in rows:
+        lanes.setdefault(row.bar.lane, []).append(row)
+    drawn = [_lane(name, of, begin, last, price_known=price_known) for name, of in list(lanes.items())[:LANES_MAX]]
+    ticks = tuple(_seconds((last - begin) * part) for part in (0.0, 0.5, 1.0))
+    return Timeline(tuple(drawn), max(0, len(lanes) - LANES_MAX), rows, ticks)
+
+
+def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple[list[TimelineBar], float, float]:
+    """Return the bars, and when the run began and when its last record was written."""
+    bars: dict[str, TimelineBar] = {}
+    begin = last = None
+    for record in records:
+        at = last = max(record.at, last or record.at)
+        begin = at if begin is None else begin
+        match record.event:
+            case CallRequested() as call:
+                bars[call.request_id] = _call(call, at)
+            case CallReissued(replaces=old, again=call):
+                _end(bars, old, at, "broke off")
+                bars[call.request_id] = _call(call, at)
+            case Replied() as reply:
+                _end(bars, reply.request_id, at, "cut off" if reply.ended_early else "", reply.used)
+            case CallFailed() as failed:
+                _end(bars, failed.request_id, at, str(failed.fault.kind).replace("_", " "))
+            case Settled() as settled:
+                _end(bars, settled.request_id, at, "came too late", settled.used)
+            case ToolRequested() as tool:
+                bars[tool.request_id] = TimelineBar(tool.tool, "tool", tool.node, at)
+            case ToolReissued(replaces=old, again=tool):
+                _end(bars, old, at, "broke off")
+                bars[tool.request_id] = TimelineBar(tool.tool, "tool", tool.node, at)
+            case ToolFinished() as done:
+                _end(bars, done.request_id, at, "" if done.outcome == "succeeded" else str(done.outcome))
+            case ClarificationRequested() as asked:
+                bars[asked.question_id] = TimelineBar(asked.step, "question", asked.question_id, at)
+            case ClarificationAnswered() | ClarificationDeclined() | ClarificationExpired() | ClarificationWithdrawn():
+                _end(bars, record.event.question_id, at, record.event.kind.removeprefix("clarification_"))
+            case WaitRequested() as wait if wait.request_id != DEADLINE and not wait.request_id.startswith("expires:"):
+                lane = step_of(wait.node or node_of(wait.request_id.partition(":")[2])) or "the run"
+                bars[f"wait {wait.request_id}"] = TimelineBar(lane, "wait", clean(wait.why, one_line=True), at)
+            case WaitEnded() as ended:
+                _end(bars, f"wait {ended.request_id}", at, "")
+            case RunFinished():
+                for name in bars:
+                    _end(bars, name, at, "withdrawn")
+            case _:
+                pass
+    shown = []
+    for name, bar in bars.items():
+        gone = bar.end is None and name.removeprefix("wait ") not in outstanding
+        shown.append(replace(bar, end=bar.begin, how="withdrawn") if gone else bar)
+    return shown, begin or 0.0, last or 0.0
+
+
+def _call(call: CallRequested, at: float) -> TimelineBar:
+    return TimelineBar(call.step, "call", call.request_id, at, node=node_of(call.request_id))
+
+
+def _end(bars: dict[str, TimelineBar], name: str, at: float, how: str, used: Amount = ZERO) -> None:
+    bar = bars.get(name)
+    if bar is not None and bar.end is None:
+        bars[name] = replace(bar, end=at, how=how, used=used)
+
+
+def _row(bar: TimelineBar, begin: float, price_known: bool) -> TimelineRow:
+    took = "under way" if bar.end is None else _seconds(bar.end - bar.begin)
+    return TimelineRow(bar, _seconds(bar.begin - begin), took, _cost(bar.used, price_known))
+
+
+def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, price_known: bool) -> TimelineLane:
+    """Return a lane of a run that lasted from `begin` to `last`."""
+    scale = WIDTH / max(last - begin, 0.001)
+    kinds: dict[str, int] = {}
+    stretches: list[Stretch] = []
+    for row in rows:
+        bar = row.bar
+        kinds[bar.kind] = kinds.get(bar.kind, 0) + 1
+        end = last if bar.end is None else bar.end
+        length = max(LEAST, (end - bar.begin) * scale)
+        x = min((bar.begin - begin) * scale, WIDTH - length)
+        before = stretches[-1] if stretches else None
+        if (
+            before is not None
+            and before.kind == bar.kind
+            and x - before.x - before.length < LEAST
+            and length < WIDTH / 50
+        ):
+            length = max(before.length, x + length - before.x)
+            stretches[-1] = Stretch(bar.kind, before.x, round(length, 2), "several; the table has each")
+        else:
+            title = ", ".join(filter(None, (bar.kind, bar.name, row.took, bar.how, row.cost)))
+            stretches.append(Stretch(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
+    seconds = sum((last if row.bar.end is None else row.bar.end) - row.bar.begin for row in rows)
+    used = sum((row.bar.used for row in rows), Amount())
+    counts = [counted(number, kind) for kind, number in kinds.items()]
+    text = ", ".join(filter(None, (*counts, _seconds(seconds), _cost(used, price_known))))
+    return TimelineLane(name, text, tuple(stretches))
+
+
+def _cost(used: Amount, price_known: bool) -> str:
+    parts = [counted(used.tokens, "token")] if used.tokens else []
+    if price_known and used.micro_usd:
+        parts.append(money(used.micro_usd / MICRO))
+    return ", ".join(parts)
+
+
+def _seconds(seconds: float) -> str:
+    """Return a duration with as many digits as people read."""
+    if seconds < 1:
+        return f"{max(0, round(1000 * seconds))} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, left = divmod(round(seconds), 60)
+    return f"{minutes} min {left} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

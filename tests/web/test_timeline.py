@@ -1,0 +1,36 @@
+"""The timeline of a run's page: lanes with bars, zoomed by keys, mouse and buttons; a table without scripts."""
+
+from tests.cli.samples import BACKTRACKS, delayed_reply
+from tests.web.browsing import check_accessible, check_quiet, signed_in
+from tests.web.world import served
+
+SLOW = {step: [delayed_reply(reply, seconds=0.2) for reply in replies] for step, replies in BACKTRACKS.items()}
+ZOOM = "document.querySelector('.lanes').style.width"
+
+
+async def test_the_timeline_is_drawn_zoomed_and_read_as_a_table(tmp_path, browser):
+    async with served(tmp_path, scripts={"slow": SLOW}) as web:
+        run = await web.start("slow")
+        page = await signed_in(browser, web)
+        await page.go(f"{web.address}/runs/{run}")
+        await page.until("document.querySelectorAll('.lane').length === 4")  # Live: the lanes come with the calls.
+        await web.settled(run, "finished")
+        await page.sees("every guard passed")
+        assert await page.evaluate("document.querySelectorAll('.lane rect.call').length") == 8
+        await page.evaluate("document.querySelector('#timeline').focus()")
+        for key, width in (("+", "200%"), ("+", "400%"), ("-", "200%"), ("0", "100%")):
+            await page.evaluate(
+                f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))"
+            )
+            assert await page.evaluate(ZOOM) == width
+        await page.click("#zooms button")
+        assert await page.evaluate(ZOOM) == "200%"
+        await check_accessible(page)
+        check_quiet(page, web)
+
+        plain = await signed_in(browser, web, script=False, width=390)
+        await plain.go(f"{web.address}/runs/{run}")
+        shown = await plain.text()
+        for text in ("Timeline", "g_recon", "2 calls", "Each with its time and cost: 8"):
+            assert text in shown
+        assert "Whole run" not in shown
