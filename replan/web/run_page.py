@@ -1,5 +1,6 @@
 """The page of one run: its questions, plan, checklist, budget and search, and the forms that act on it."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -37,12 +38,6 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
     # A checklist says more than the lines do; with a question the page is about that.
     lines = () if questions or parts.checklist is not None else parts.lines
-    steps = row_page(
-        () if parts.checklist is None else parts.checklist.items, place_of(request, "steps") or 0, ROWS_MAX
-    )
-    calls = row_page(parts.calls, place_of(request, "calls") or 0, ROWS_MAX)
-    bars = row_page(() if parts.timeline is None else parts.timeline.rows, place_of(request, "bars") or 0, ROWS_MAX)
-    some_lines = row_page(lines, place_of(request, "lines") or 0, ROWS_MAX)
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
     begun = parts.flow is not None
@@ -71,22 +66,14 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "limits": None if common is None else common.ledger.limits,
         "limit_rows": [] if common is None else _limit_rows(common.ledger.limits),
         "checklist": parts.checklist,
-        "steps": steps,
-        "steps_pages": _pages(run, "steps", steps),
         "flow_title": views.flow_title,
         "drawing": parts.drawing,
         "timeline": parts.timeline,
-        "timeline_rows": bars,
-        "timeline_pages": _pages(run, "bars", bars),
         "tree_title": views.tree_title,
         "tree": actions,
         "tree_pages": _pages(run, "tree", actions),
-        "calls": calls,
-        "calls_pages": _pages(run, "calls", calls),
         "tree_lines": parts.tree.lines[:ROWS_MAX],
         "result_title": "Steps" if has_plan else "Result",
-        "lines": some_lines,
-        "lines_pages": _pages(run, "lines", some_lines),
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
@@ -100,7 +87,22 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "cursor": cursor_at(shown.row),
         "notice": request.query_params.get("done", ""),
     }
-    return page(site, who, "run.html", values)
+    rows = {
+        "steps": () if parts.checklist is None else parts.checklist.items,
+        "calls": parts.calls,
+        "times": () if parts.timeline is None else parts.timeline.rows,
+        "lines": lines,
+    }
+    return page(site, who, "run.html", values | _paged(request, rows))
+
+
+def _paged(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return a page of each list of rows by its name, and the addresses of its neighbours by the name and `_pages`."""
+    values: dict[str, Any] = {}
+    for name, each in rows.items():
+        shown = row_page(each, place_of(request, name) or 0, ROWS_MAX)
+        values |= {name: shown, f"{name}_pages": _pages(request.path_params["run"], name, shown)}
+    return values
 
 
 def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:

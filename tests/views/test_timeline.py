@@ -8,7 +8,7 @@ from runtime.core.events import Record
 
 def records(*events):
     """Return records of events, each with its time."""
-    return [Record.model_construct(seq=seq, at=at, event=event) for seq, (at, event) in enumerate(events, 1)]
+    return [Record(run="r", seq=seq, epoch=1, at=at, event=event, hash="") for seq, (at, event) in enumerate(events, 1)]
 
 
 def tool(name, node):
@@ -57,7 +57,7 @@ def test_what_is_drawn_is_inside_and_short_for_any_number_of_bars():
     (lane,) = shown.lanes
     assert len(shown.rows) == 5000
     assert 0 < len(lane.stretches) < WIDTH
-    assert all(0 <= each.x and each.x + each.length <= WIDTH + 0.1 for each in lane.stretches)
-    many = timeline(records(*((n, tool(f"t{n}", "x")) for n in range(LANES_MAX + 3))), (), price_known=False)
+    assert all(each.x >= 0 and each.x + each.length <= WIDTH + 0.1 for each in lane.stretches)
+    many = timeline(records(*((n, tool(f"t{n}", f"{n}")) for n in range(LANES_MAX + 3))), (), price_known=False)
     assert (len(many.lanes), many.left_out) == (LANES_MAX, 3)
     assert timeline([], (), price_known=True) is None
