@@ -80,7 +80,7 @@ def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatc
     return procrastinate.open_dispatcher(parse_address(url, place))
 
 
-def place_of(url: str, place: str) -> str:
+def shown_url(url: str, place: str) -> str:
     """Return the part of a database's URL that may be shown: its servers and its name. Raises as `open_wakeup`."""
     check_extra()
     from runtime.journal.postgres.address import parse_address  # noqa: PLC0415

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HINT = "sqlite:PATH or postgresql://…"
 
 
-def place_of(url: str) -> str:
+def shown_url(url: str) -> str:
     """Return the part of a journal's URL that may be shown, and by which moved runs name it. Raises `UsageProblem`."""
     path = _path(url)
     return _address(url).place if path is None else f"sqlite:{path}"
@@ -83,7 +83,7 @@ def upgrade(
 
         return upgrading.upgrade(_address(url), roles, tables.make)
     if roles:
-        raise UsageProblem("a file has no roles", place=place_of(url), hint="roles are for a database")
+        raise UsageProblem("a file has no roles", place=shown_url(url), hint="roles are for a database")
     from runtime.journal.sqlite import upgrading as file  # noqa: PLC0415 -- as above
 
     return file.upgrade(path, use_another)
@@ -106,4 +106,4 @@ def _address(url: str) -> "DatabaseAddress":
     return parse_address(url, "the journal's URL")
 
 
-__all__ = ["open_inspection", "open_raw", "place_of", "upgrade"]
+__all__ = ["open_inspection", "open_raw", "shown_url", "upgrade"]

@@ -104,7 +104,7 @@ def number_value(read: Quantity, *, via: Via, source: str, quote: str, confidenc
 
 
 def out_of_bounds(spec: FieldSpec, read: Quantity) -> str:
-    """Return why a quantity is outside of the bounds of its field; empty where it is not."""
+    """Return why a quantity is outside of the bounds of its field; empty if it is within them."""
     if spec.minimum is not None and read.low < spec.minimum:
         return f"{read.text} is below {spec.minimum:g} {read.unit}".rstrip()
     if spec.maximum is not None and read.high > spec.maximum:

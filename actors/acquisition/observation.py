@@ -41,15 +41,15 @@ def _folded(text: str) -> tuple[str, list[int]]:
     """Return a text as quotes are compared, and for each of its characters the place in the text."""
     characters: list[str] = []
     places: list[int] = []
-    for place, character in enumerate(text):
+    for position, character in enumerate(text):
         same = unicodedata.normalize("NFKC", _SAME.get(character, character)).casefold()
         for each in same:
             if not each.isspace():
                 characters.append(each)
-                places.append(place)
+                places.append(position)
             elif characters and characters[-1] != " ":
                 characters.append(" ")
-                places.append(place)
+                places.append(position)
     if characters and characters[-1] == " ":
         characters.pop()
         places.pop()
@@ -125,7 +125,7 @@ def other_rows(
     text = composed_text(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
     cells = _cells(text, start)
-    own = next((place for place, (begin, end) in enumerate(cells) if begin <= found.start < end), None)
+    own = next((position for position, (begin, end) in enumerate(cells) if begin <= found.start < end), None)
     if own is None or len(cells) < 2 or not _year(text, cells):
         return ()
     words, others = _words(text, cells), []

@@ -94,7 +94,7 @@ def _shape(node: str) -> str:
 def path_flow(state: State, result: AcquisitionResult) -> Flow:
     """Return the graph of a run's profile with the run's path."""
     graph = graph_for(state.config.profile)
-    order = {name: place for place, name in enumerate((START, *graph.nodes, END))}
+    order = {name: position for position, name in enumerate((START, *graph.nodes, END))}
     left = Counter(each.node for each in result.path)
     taken = {(each.node, each.to) for each in result.path} | {(START, graph.first)}
     over = state.run.finished is not None

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from actors.demands.patterns import late
+
 LINE_LENGTH_MAX = 2000
 """Characters at the beginning of a line by which it is recognised."""
 HEADING_LENGTH_MAX = 80
@@ -20,46 +22,46 @@ NUMBERED_WORDS_MAX = 4
 WRAPPED_LENGTH_MIN = 60
 """Characters of a list item's line below which its author has not wrapped it."""
 
-_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}(?:#{1,6}\s+|h[1-6]\.\s+|=+\s+(?=.*\S\s+=+\s*$))(?P<name>.*\S)")
-_BOLD = re.compile(r"\s{0,3}(?:\*\*|__)(?P<name>[^*_]{1,80}?):?(?:\*\*|__)\s*:?\s*$")
-_LABEL = re.compile(r"\s{0,3}(?P<name>[A-Z][^.!?|:]{1,78}):\s*$")
-_UNDERLINE = re.compile(r"(?:={3,}|-{3,}|~{3,})\s*$")
-_ITEM = re.compile(
+_FENCE = late(r"[ \t>]{0,12}(`{3,}|~{3,})")
+_HEADING = late(r" {0,3}(?:#{1,6}\s+|h[1-6]\.\s+|=+\s+(?=.*\S\s+=+\s*$))(?P<name>.*\S)")
+_BOLD = late(r"\s{0,3}(?:\*\*|__)(?P<name>[^*_]{1,80}?):?(?:\*\*|__)\s*:?\s*$")
+_LABEL = late(r"\s{0,3}(?P<name>[A-Z][^.!?|:]{1,78}):\s*$")
+_UNDERLINE = late(r"(?:={3,}|-{3,}|~{3,})\s*$")
+_ITEM = late(
     r"(?P<indent>[ \t]{0,16})(?:[-=]>|[-*+•\u2013\u2014\u2023\u2192\u25aa\u25cf\u2610◦·]"
     r"|(?P<number>\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]"
     r"|\d{1,3}\.\d{1,3}(?:\.\d{1,3})?"
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|#\.|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
-_INITIAL = re.compile(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
+_INITIAL = late(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
 """A name with an initial, as below a letter."""
-_BOX = re.compile(r"\[(?P<mark>[ xX*-]?)\]\s+")
-_RULE = re.compile(r"\s{0,3}(?:[-*_=] ?){3,}\s*$")
-_TRACE = re.compile(
+_BOX = late(r"\[(?P<mark>[ xX*-]?)\]\s+")
+_RULE = late(r"\s{0,3}(?:[-*_=] ?){3,}\s*$")
+_TRACE = late(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|\.\.\. \d+ more|goroutine \d+|thread '"
     r"|panic:|Segmentation fault|npm ERR!|error\[E\d+\]|--> |\d+ \||fatal:|[\w.]*(?:Error|Exception"
     r"|Warning)\b(?::|\s*$))"
 )
-_LOG = re.compile(
+_LOG = late(
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[\].,\s]|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR"
     r"|FATAL|CRITICAL|TRACE)\b"
     r"[\]:\s]|[A-Z][a-z]{2} \d{1,2} \d\d:\d\d:\d\d|\d{1,3}(?:\.\d{1,3}){3} - )"
 )
-_SHELL = re.compile(r"\s*(?:\$ |>>> |\.\.\. |PS [A-Z]:|[\w.-]+@[\w.-]+[:~$#]|[#%] (?:\w+ )+--)")
-_CODE = re.compile(
+_SHELL = late(r"\s*(?:\$ |>>> |\.\.\. |PS [A-Z]:|[\w.-]+@[\w.-]+[:~$#]|[#%] (?:\w+ )+--)")
+_CODE = late(
     r"\s*(?:[{}\[\]()]+[;,]?\s*$|(?:import|from|def|class|func|fn|var|let|const|public|private|return|if"
     r"|for|while) .*[:;{}()]\s*$"
     r"|[\w.\[\]\"']+ ?(?:=|\+=|:=) ?\S.*[;)\]}\"'\w]$|</?\w[^>]*>\s*$|(?:SELECT|INSERT|UPDATE|DELETE"
     r"|CREATE|ALTER) \S+ .*;?\s*$"
     r"|\S.*[;{}]\s*$|//|/\*|@\w+\()"
 )
-_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
-_MAIL = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Reply-To|Message-ID|In-Reply-To|Content-Type): \S")
-_SUBJECT = re.compile(r"(?:Subject|Betreff|Title|Summary): +(?=\S)")
-_CALLOUT = re.compile(r"\s{0,3}>\s?(?:\[!\w+\]\s*)?")
-_CELL = re.compile(r"[^|]+")
-_FOOTNOTE = re.compile(r"\s*\[[^\]]{1,60}\]: \S+")
-_SIGNATURE = re.compile(r"-- ?$")
+_NUMBERED = late(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
+_MAIL = late(r"(?:From|To|Cc|Bcc|Date|Sent|Reply-To|Message-ID|In-Reply-To|Content-Type): \S")
+_SUBJECT = late(r"(?:Subject|Betreff|Title|Summary): +(?=\S)")
+_CALLOUT = late(r"\s{0,3}>\s?(?:\[!\w+\]\s*)?")
+_CELL = late(r"[^|]+")
+_FOOTNOTE = late(r"\s*\[[^\]]{1,60}\]: \S+")
+_SIGNATURE = late(r"-- ?$")
 
 
 class BlockForm(StrEnum):

@@ -14,22 +14,22 @@ from typing import NamedTuple
 
 from actors.demands.dates import DATE
 from actors.demands.demand import Demand
-from actors.demands.patterns import any_of, word_set
+from actors.demands.patterns import any_of, late, word_set
 from actors.demands.verbs import NOUN_VERBS, PLAIN_VERBS
 from actors.values.requirements import RequirementKind
 
 WORDS_MAX = 60
 """Words of a demand that are compared."""
 
-_WORD = re.compile(r"[a-z][\w/-]*")
-_FORBIDDEN = re.compile(
+_WORD = late(r"[a-z][\w/-]*")
+_FORBIDDEN = late(
     r"\b(?:never|not|n't|cannot|avoid|forbidden|prohibited)\b|n't\b|^(?:and |but )?(?:no|without)\b"
     r"|\b(?:no|nothing|nobody|none|neither)\b.*\b(?:may|must|should|shall|can)\b"
 )
-_NO_THING = re.compile(r"(?:no|without) (?!\w+ing\b)")
+_NO_THING = late(r"(?:no|without) (?!\w+ing\b)")
 """A thing is forbidden ("no new storage"), and not an act ("without checking the storage")."""
-_EVERYTHING = re.compile(r"\b(?:everything|all of it|anything)\b|\ball\s*(?:$|[.,;])")
-_ALL = re.compile(r"\b(?:all|every|each|any|full|whole|complete|entire)\b")
+_EVERYTHING = late(r"\b(?:everything|all of it|anything)\b|\ball\s*(?:$|[.,;])")
+_ALL = late(r"\b(?:all|every|each|any|full|whole|complete|entire)\b")
 _LIMIT = any_of(
     (
         r"(?P<most>at most|no more than|not more than|less than|fewer than|under|below|within|up to"
@@ -53,8 +53,8 @@ _SMALL = word_set(
 )
 
 
-_NUMBER = re.compile(r"(?<![\w.,])[$€£]? ?\d[\d.,]*\b")
-_DATED = re.compile(rf"\b(?:by|before|until|till|on|at|due|eta|deadline|no later than)\b:? (?:is )?(?:the )?{DATE}")
+_NUMBER = late(r"(?<![\w.,])[$€£]? ?\d[\d.,]*\b")
+_DATED = late(rf"\b(?:by|before|until|till|on|at|due|eta|deadline|no later than)\b:? (?:is )?(?:the )?{DATE}")
 _TWO_VALUES = "they give one limit two values"
 _TWO_DATES = "they give two dates for the same thing"
 _ABOUT_ALL = word_set(
@@ -173,9 +173,9 @@ def _apart(one: _Wording, other: _Wording) -> bool:
     )
 
 
-_QUOTED = re.compile(r'`[^`]*`|"[^"]*"')
+_QUOTED = late(r'`[^`]*`|"[^"]*"')
 """Names of a program and words of others: a placeholder in them is what the sentence is about."""
-_OPEN = re.compile(
+_OPEN = late(
     r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
     r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
     r"|(?<!\S)\?{2,}(?!\w)"

@@ -1,8 +1,6 @@
 """Patterns of English wordings that tell how things are, what others said or meant, or greet. Lower case."""
 
-import re
-
-from actors.demands.patterns import any_of
+from actors.demands.patterns import any_of, late
 
 _ABOUT = (
     r"(?:about |around |roughly |nearly |almost |approximately |some |over |more than |up to |between "
@@ -228,24 +226,24 @@ NARRATED = any_of(
         r"|in the past|nowadays|as of now|these days)\b"
     ),
 )
-EXISTING = re.compile(r"^(?:the |our )?(?:current|present|legacy|today's) (?:\w+ ){1,4}(?:is|are|has|have|does|\w+s) ")
-PAST = re.compile(
+EXISTING = late(r"^(?:the |our )?(?:current|present|legacy|today's) (?:\w+ ){1,4}(?:is|are|has|have|does|\w+s) ")
+PAST = late(
     r"\b(?:was|were|had|did|didn't|wasn't|weren't|went|came|got|became|broke|saw|ago)\b"
     r"|\b(?:i|we|they|he|she|it|who|has|have|already|just) (?:found|noticed|happened|started|failed|expired"
     r"|tried|told"
     r"|asked|said)\b|\b(?:has|have) (?:already |now |just )?(?!to\b)(?:\w+ed|gone|grown|been|become|risen"
     r"|fallen)\b|\bhappened\b|\bsince (?:the|we|i|it|last|yesterday|then|this|upgrading|updating)\b"
 )
-FAULTS = re.compile(
+FAULTS = late(
     r"\b(?:bugs?|crash(?:es)?|leaks?|errors?|problems?|failures?|fails?|timeouts?|regressions?|slow|flaky"
     r"|wrong|broken"
     r"|outages?)\b"
 )
 """Words for what is wrong with a thing."""
-CLAUSE = re.compile(r"\b(?:when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
+CLAUSE = late(r"\b(?:when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 """A subordinate clause: the tense of its verb says nothing about when the main clause holds."""
-NOW = re.compile(r"\b(?:currently|today|at present|at the moment|right now|so far|nowadays)\b")
-GREETS = re.compile(
+NOW = late(r"\b(?:currently|today|at present|at the moment|right now|so far|nowadays)\b")
+GREETS = late(
     r"^(?:ok|okay|so|hi|hey|hello|well|we|i|they|it|there|you|he|she|love|playing|using|running|seen"
     r"|thanks|thx|cheers|regards|best|dear)\b"
 )

@@ -41,6 +41,7 @@ from actors.demands.patterns import (
     STAYS,
     STRICT,
     WISH,
+    late,
     spelled,
 )
 
@@ -48,12 +49,12 @@ NOTE_WORDS_MIN = 3
 """Words of a fragment that says what is wanted."""
 
 
-_NEEDS = re.compile(r"(?:also |and |so )?(?:i |we )?(?:still |also )?(?:need|want)\b")
-_DECIDED = re.compile(
+_NEEDS = late(r"(?:also |and |so )?(?:i |we )?(?:still |also )?(?:need|want)\b")
+_DECIDED = late(
     r"(?:\b(?:but|and|as) )?\bwe(?:'ve| have)?(?: all)? (?:said|agreed|decided|settled)(?: on| that)? (?!to\b|by\b)"
 )
 """A decision of the writer's own: what follows holds."""
-_HEAD = re.compile(r"[(,;]")
+_HEAD = late(r"[(,;]")
 
 
 class Force(IntEnum):

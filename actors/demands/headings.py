@@ -1,9 +1,8 @@
 """What the heading of a part, or the line before a list, says about the sentences below it."""
 
-import re
 from enum import StrEnum
 
-from actors.demands.patterns import any_of
+from actors.demands.patterns import any_of, late
 from actors.values.requirements import RequirementKind
 
 
@@ -147,16 +146,16 @@ _TOLD = any_of(
         r"|use cases?|severity|priority))"
     ),
 )
-_OF_PROPOSAL = re.compile(
+_OF_PROPOSAL = late(
     r"(?:motivation|rationale|alternatives|drawbacks|unresolved questions|(?:detailed )?design|proposal|specification"
     r"|transition|migration plan|rollout(?: plan)?|prior art|proposed \w+)"
 )
-_ABSTRACT = re.compile(r"(?:abstract|summary|overview|description|in short|tl;?dr)")
-_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _ASKED)
-_EDGE = re.compile(r"^(?:[\W_]|\d{1,2}(?:\.\d{1,2})*[.):]? |[ivx]{1,4}\. )+|[\W_]+$")
-_JOINT = re.compile(r"\s*(?:/|&|:|,| and | or | - | \u2013 | \u2014 )\s*")
-_TAIL = re.compile(r"\s+(?:for|of|in|on|from|to|about|regarding|with|at|by) .*")
-_ASIDE = re.compile(r"\s*\([^)]*\)\s*")
+_ABSTRACT = late(r"(?:abstract|summary|overview|description|in short|tl;?dr)")
+_COMPILED = tuple((kind, late(pattern)) for kind, pattern in _ASKED)
+_EDGE = late(r"^(?:[\W_]|\d{1,2}(?:\.\d{1,2})*[.):]? |[ivx]{1,4}\. )+|[\W_]+$")
+_JOINT = late(r"\s*(?:/|&|:|,| and | or | - | \u2013 | \u2014 )\s*")
+_TAIL = late(r"\s+(?:for|of|in|on|from|to|about|regarding|with|at|by) .*")
+_ASIDE = late(r"\s*\([^)]*\)\s*")
 NAME_LENGTH_MAX = 80
 """Characters of a line without markup that is the name of a part."""
 NAME_WORDS_MAX = 8

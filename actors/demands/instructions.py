@@ -1,9 +1,8 @@
 """Whether a sentence is an instruction: "cache the rates", not "profile pictures are blurred". Pure."""
 
 import itertools
-import re
 
-from actors.demands.patterns import any_of, word_set
+from actors.demands.patterns import any_of, late, word_set
 from actors.demands.verbs import (
     AUXILIARIES,
     CLAUSE_WORDS,
@@ -14,7 +13,7 @@ from actors.demands.verbs import (
     THIRD_PERSON,
 )
 
-_WORD = re.compile(r"[\w'./$-]*[\w'$]")
+_WORD = late(r"[\w'./$-]*[\w'$]")
 _LEAD_IN = any_of(
     (
         r"^(?:(?:please|pls|kindly|also|and|but|so|then|just|next|finally|first of all|first|firstly|second"
@@ -27,24 +26,22 @@ _LEAD_IN = any_of(
         r"|note well|nit|fyi),?:? *(?:- )?)+"
     ),
 )
-_CONDITION = re.compile(
+_CONDITION = late(
     r"^(?:if|when|whenever|where|while|once|before|after|for|in|on|at|during|with|until|as soon as|in case"
     r"|unless|whatever|whichever|no matter|regardless of|to|by|from|within|under|because|since|given"
     r"|as) [^,:;]{2,120}[,:] +(?:please |then |also )?"
 )
 
-_CONSEQUENCE = re.compile(r"(?:,|;| \u2013| -)? (?:so|then|hence|therefore) (?:please |just |let's )?(?=\w)")
-_COMPOUND = re.compile(
+_CONSEQUENCE = late(r"(?:,|;| \u2013| -)? (?:so|then|hence|therefore) (?:please |just |let's )?(?=\w)")
+_COMPOUND = late(
     r"\w+(?:ing|tion|tions|ment|ments|ity|ance|ence|ness|ure|time|times|size|rate|page|name|code|\w*pth|\w*gth|\w*dth)$"
 )
 """Endings of a noun that follows a noun: "cache invalidation", "report page"."""
 
 
-_PAUSE = re.compile(
-    r"(?<=\w{3})[,;] (?!(?:and|or)\b)(?=(?:there|it|they|we|i|he|she|the|this|that|otherwise|our|my)\b)"
-)
+_PAUSE = late(r"(?<=\w{3})[,;] (?!(?:and|or)\b)(?=(?:there|it|they|we|i|he|she|the|this|that|otherwise|our|my)\b)")
 """The beginning of a second main clause: its verbs say nothing about the first one."""
-_NUMBER = re.compile(r"\d{3,}$")
+_NUMBER = late(r"\d{3,}$")
 """The number of a thing: "order 88213"."""
 _ARTICLES = frozenset(("a", "an", "the", "its", "their", "our", "it", "them"))
 """Words before which a verb in the third person is hardly a plural noun."""

@@ -1,10 +1,8 @@
 """The kind of a demand by its words. Pure."""
 
-import re
-
 from actors.demands.dates import DATE
 from actors.demands.instructions import instructs
-from actors.demands.patterns import DATES, NEEDLESS, NO_NOUN, any_of, spelled
+from actors.demands.patterns import DATES, NEEDLESS, NO_NOUN, any_of, late, spelled
 from actors.values.requirements import RequirementKind
 
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
@@ -37,12 +35,12 @@ COSTS = any_of(
     rf"^[^,;:]{{1,40}} (?:has|have|is given|gets?|can (?:give|spend)|may spend) {_COUNT} {_SPAN}\b(?! ago)",
 )
 """What may be spent: money, people or time."""
-AVAILABLE = re.compile(
+AVAILABLE = late(
     r"\bbudget\b|\b(?:we|i)(?: only)? (?:have|get)\b|'ve got\b|\b(?:is|are) (?:available|left)\b"
     r"|\bthere(?:'s| is| are| will be)\b|^[^,;:]{1,40} (?:has|can|may|allows?|come to) "
 )
 """Words that say of a sum or a time that it may be spent, where a sentence has a verb."""
-_DATED = re.compile(
+_DATED = late(
     r"\bdeadline\b|\bdue (?:by|on|date|next|this|in|at)\b|\basap\b|\bas soon as possible\b"
     r"|\bno later than\b|\burgent(?:ly)?\b|\b(?:by|before|until|till|no later than|not later than"
     r"|latest(?: by)?|at the latest|in time for|ahead of|not before|not until|starting|as of|from) "
@@ -75,9 +73,9 @@ _DATE_ONLY = any_of(
         r"|all of (?:this|it))\b"
     ),
 )
-_ONLY = re.compile(r"^(?:please )?only (?!.{60})(?!.*\b(?:may|must|can|should)\b)|^[^,;:]{1,30} only[.!]*$")
+_ONLY = late(r"^(?:please )?only (?!.{60})(?!.*\b(?:may|must|can|should)\b)|^[^,;:]{1,30} only[.!]*$")
 """What is restricted to a part."""
-_REASON = re.compile(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, as (?:it|we|they|the)\b|, which\b).*")
+_REASON = late(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, as (?:it|we|they|the)\b|, which\b).*")
 """Why something is asked for: its words do not say what."""
 _FORBIDS = any_of(
     r"\b(?:must|may|shall|should|ought)(?: not|n't| never| no longer| under no)\b",
@@ -106,7 +104,7 @@ _FORBIDS = any_of(
     r"\b(?:forbids?|prohibits?|refrain|stop|exclude)\b",
     r"\bhands off\b",
 )
-_PROHIBITION = re.compile(
+_PROHIBITION = late(
     r"\b(?:must|may|shall|should|ought)(?: not|n't| never| no longer)\b|\bnever\b|\b(?:do not|don't"
     r"|dont)\b|^(?:please )?(?:avoid|stop|no|refrain)\b|\bunder no circumstances?\b|\b(?:cannot|can't)\b"
     r"|\b(?:forbidden|prohibited|not allowed|not permitted)\b"

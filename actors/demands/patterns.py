@@ -1,6 +1,7 @@
 """Patterns of English wordings that ask for something, restrict it or date it, for one sentence in lower case."""
 
 import re
+from typing import Any, cast
 
 from actors.demands.dates import DATE
 
@@ -10,9 +11,29 @@ def word_set(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())
 
 
+class _LatePattern:
+    """A pattern that is compiled when it is first used."""
+
+    def __init__(self, text: str, flags: int) -> None:
+        self._arguments = (text, flags)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(*self._arguments), name)
+        setattr(self, name, value)  # The next look-up finds it without this method.
+        return value
+
+
+def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern that is compiled when it is first used.
+
+    The patterns of this package take 80 ms to compile, and most commands read no text of a user.
+    """
+    return cast("re.Pattern[str]", _LatePattern(pattern, flags))
+
+
 def any_of(*patterns: str) -> re.Pattern[str]:
     """Return a pattern that matches where one of some patterns does; the first has precedence."""
-    return re.compile("|".join(patterns))
+    return late("|".join(patterns))
 
 
 def spelled(small: str) -> str:
@@ -42,7 +63,7 @@ POLITE = any_of(
     ),
     r"\bplease\b[^?]*\?",
 )
-ASKS = re.compile(r"\?[\"')\]*_`]*$")
+ASKS = late(r"\?[\"')\]*_`]*$")
 NEED = (
     r"(?:absolutely |really |definitely |also |still |always |only |all |both |at least |ideally |now "
     r"|then |therefore |never |either |each |simply |just |first |instead |at minimum |not |please )*"
@@ -225,12 +246,12 @@ NO_NOUN = any_of(
         r"|other (?:errors|logs|information)|proxy|plugins?|changes? (?:were|was|in|to the config))\b)"
     ),
 )
-ONLY = re.compile(
+ONLY = late(
     r"^(?:only|exclusively|solely) (?!(?:happens?|affects?|occurs?|seen|when|if|shows?|appears?|after"
     r"|since|on|in|with|for|the (?:first|last)|one of|some|a few|sometimes|reproducible|fails|workaround"
     r"|a restart|restarting|then|now|reproduces|works|crashes|visible)\b)"
 )
-BY_DATE = re.compile(
+BY_DATE = late(
     r"^(?!.*\byou can\b)(?!.*\b(?:is|are) (?:an? |open|valid|closed|available|free|away|out|on)\b).*"
     r"\b(?:by|before|until|no later than|from(?= \d+\b(?!\d{3}))|starting|not before|not until|as of) " + DATE
 )
@@ -244,11 +265,11 @@ LIMIT = any_of(
     r"[≤≥<>]=? ?[$€£]?\d",
     r"\b(?:p50|p90|p95|p99)\b",
 )
-REQUIRES = re.compile(r"^(?!please\b).*\b(?:should|must|shall|needs?|wants?|has to|have to)\b")
+REQUIRES = late(r"^(?!please\b).*\b(?:should|must|shall|needs?|wants?|has to|have to)\b")
 """A sentence that says with a modal verb what something does."""
-KEEPS_ON = re.compile(r"\b(?:keeps?|stays?|remains?)\b")
+KEEPS_ON = late(r"\b(?:keeps?|stays?|remains?)\b")
 """A note about what is to stay."""
-AT_MOST = re.compile(r"\d.*\b(?:at most|max(?:imum)?|tops|at least|or less|or more)[.!]?$")
+AT_MOST = late(r"\d.*\b(?:at most|max(?:imum)?|tops|at least|or less|or more)[.!]?$")
 RESTRICTS = any_of(
     rf"(?:^|[,;:] |\b(?:and|but|so|also|please) )(?:also |and |but )?{_NOBODY}\b[^,;:.?]{{0,90}}? "
     r"(?:may|must|shall|should|is (?:allowed|permitted|supposed) to|are (?:allowed|permitted|supposed) to|gets? to)\b"
@@ -335,7 +356,7 @@ CONTINUES = any_of(
     r"|at all)\b.*)?[.!]*$",
 )
 """What goes on as it is."""
-AS_BEFORE = re.compile(
+AS_BEFORE = late(
     r"^(?!.*\b(?:still|crash\w*|fail\w*|slow\w*|broken|wrong|errors?|bugs?|problems?|same issue|occurs?|happens?)\b)"
     r".*\bas (?:it (?:is|does|was) )?(?:today|before|now|until now|up to now|it is|they are)[.!]*$"
 )

@@ -1,7 +1,6 @@
 """The reader of demands: the sentences and list items of a text that ask for something, with their places. Pure."""
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +11,7 @@ from actors.demands.force import Force, force_of
 from actors.demands.headings import Role, is_abstract, is_name, is_of_proposal, role_of
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
-from actors.demands.patterns import any_of, word_set
+from actors.demands.patterns import any_of, late, word_set
 from actors.demands.sentences import Sentence, clauses, sentence_at, sentences
 from actors.demands.statements import (
     LABEL,
@@ -39,7 +38,7 @@ LATIN_END = 0x24F
 SCRIPT_SHARE = 0.3
 """Share of letters beyond the Latin ones above which a sentence is in another script."""
 
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_WORD = late(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _ENGLISH = word_set(
     "the and is are was of to for with that this it not be we have has should when on by from as which must does",
     "after if our my they can all but at every don't doesn't can't in an a i you or no do so will would please need",
@@ -62,7 +61,7 @@ _AMBIGUOUS = word_set(
     die war am in on an a no me do as was can han also so es e y
     """
 )
-_LETTERS = re.compile(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
+_LETTERS = late(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
 
 
 def is_foreign(written: str) -> bool | None:
@@ -105,10 +104,10 @@ _ORDER = frozenset(
     ("so", "then", "first", "next", "later", "finally", "immediately", "afterwards", "now", "step", "fix")
 )
 """Labels that say when something is to be done."""
-_TIMED = re.compile(r"\d{1,2}:\d\d\b")
+_TIMED = late(r"\d{1,2}:\d\d\b")
 """The beginning of an item that says what happened when."""
-_REPEATS = re.compile(r"(?:steps )?to (?:reproduce|repeat|trigger)\b")
-_LINK_ONLY = re.compile(r"^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
+_REPEATS = late(r"(?:steps )?to (?:reproduce|repeat|trigger)\b")
+_LINK_ONLY = late(r"^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 
 
 @lru_cache(maxsize=16)  # Each step and each face of a run reads the same texts.
@@ -335,10 +334,10 @@ class _Reader:
         begun, follows, new = False, False, block.form is BlockForm.ITEM and self.asked_before
         demands: list[Demand] = []
         left: list[tuple[Sentence, Surroundings]] = []
-        for place, sentence in enumerate(every):
+        for position, sentence in enumerate(every):
             if (
                 introduces
-                and place == len(every) - 1
+                and position == len(every) - 1
                 and (
                     sentence.small.endswith(":")
                     or (block.form is BlockForm.PROSE and len(every) == 1 and is_name(sentence.written))
@@ -347,12 +346,18 @@ class _Reader:
                 self.leads.append((block.depth if block.form is BlockForm.ITEM else -1, self._lead(sentence, part)))
                 if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):
                     continue
-            if place == 0 and block.form is not BlockForm.CELL and (named := self._run_in(block, sentence)) is not None:
+            if (
+                position == 0
+                and block.form is not BlockForm.CELL
+                and (named := self._run_in(block, sentence)) is not None
+            ):
                 part = named
                 if ":" not in sentence.written[:-1] and is_name(sentence.written.rstrip(".:")):
                     continue
             found = list(self._of_sentence(sentence, part, block))
-            between = follows and place + 1 < len(every) and standing_force(every[place + 1].small) is not Force.NONE
+            between = (
+                follows and position + 1 < len(every) and standing_force(every[position + 1].small) is not Force.NONE
+            )
             around = Surroundings(
                 titled=titled, new=new, follows=follows, asking=asking and begun, between=between, after=self.asked
             )

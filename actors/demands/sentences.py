@@ -1,13 +1,12 @@
 """Cuts a block into sentences and clauses, and keeps versions, file names, units and abbreviations whole."""
 
 import itertools
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from actors.demands.force import Force, force_of
 from actors.demands.instructions import instructs
-from actors.demands.patterns import word_set
+from actors.demands.patterns import late, word_set
 
 SENTENCE_LENGTH_MAX = 400
 """Characters of a sentence; a longer one is cut between words."""
@@ -21,8 +20,8 @@ _PLAIN = str.maketrans(
     | {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'}
 )
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-_END = re.compile(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~@]{0,3}(?P<next>[A-Za-z0-9]))")
-_BEFORE = re.compile(r"[\"'(\[*_`]{0,3}(?P<word>[\w./-]*)$")
+_END = late(r"[.!?…]{1,4}[\"')\]*_`]{0,3} +(?=[\"'(\[*_`~@]{0,3}(?P<next>[A-Za-z0-9]))")
+_BEFORE = late(r"[\"'(\[*_`]{0,3}(?P<word>[\w./-]*)$")
 _ABBREVIATIONS = word_set(
     "e.g i.e eg ie vs approx cf mr mrs ms dr st no nr fig sec incl excl max min resp ca viz al ver v p pp ch art",
     "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp",
@@ -32,8 +31,8 @@ _BEFORE_NUMBERS = frozenset(("no", "nr", "min", "max", "sec"))
 _LOWER_AFTER = frozenset(("etc", "a.m", "p.m", "u.s", "eng", "ref", "esp", "misc", "temp", "avg", "std", "dev", "prod"))
 """Short forms that end no sentence unless a capital follows."""
 _EDGE = " \t*_~>\"'"
-_MARKUP = re.compile(r"[ *_~>]+")
-_LINK = re.compile(r"\S{40}")
+_MARKUP = late(r"[ *_~>]+")
+_LINK = late(r"\S{40}")
 """A word that no author can wrap: its line may be longer than the width of the others."""
 
 
@@ -117,7 +116,7 @@ JOINTS_MAX = 8
 CLAUSE_LENGTH_MIN = 12
 """Characters of a clause that stands for itself."""
 
-_JOINT = re.compile(
+_JOINT = late(
     r"; +(?=\S)|,? +(?:-|\u2013|\u2014|--) +(?=\S)|, (?:and|but|or|so(?! that)|yet|plus) |,? but "
     r"|,? and (?=(?:please|do not|don't|never|must|it must|we must|no |keep |leave |make sure|ensure|avoid )\b)"
     r"|, (?=(?:(?:do not|don't|never|please(?= \w)|without)\b|no ))|(?P<bare>, (?=[a-z]))"

@@ -4,7 +4,6 @@ Such a statement has the words of a fact. What decides is the evidence around it
 nothing in it speaks of how things are: the past, the present day, a reason, a fault, the writer's own things.
 """
 
-import re
 from functools import lru_cache
 from typing import NamedTuple, assert_never
 
@@ -14,7 +13,7 @@ from actors.demands.force import Force, describes, force_of, is_modal, notes
 from actors.demands.headings import Role
 from actors.demands.instructions import instructs, states
 from actors.demands.kinds import kind_of
-from actors.demands.patterns import ASKS, REQUIRES, any_of
+from actors.demands.patterns import ASKS, REQUIRES, any_of, late
 from actors.values.requirements import RequirementKind
 
 WEIGHT_MIN = 3
@@ -53,7 +52,7 @@ _RULE = any_of(
     r"^(?:they|it|its|their|these|those|this|the (?:former|latter|rest|others?|result|same))\b",
 )
 """Forms in which rules are written: a quantifier, a condition, a permission, a passive, what stays, a limit."""
-_VALUE = re.compile(r"(?:The )?[\w-]+ (?:is|are) (?:[A-Z\d`\"$])")
+_VALUE = late(r"(?:The )?[\w-]+ (?:is|are) (?:[A-Z\d`\"$])")
 """A statement that sets a value: "Default is 20 GB"."""
 _REASONS = any_of(
     r"\b(?:because|since|currently|today|nowadays|at present|at the moment|so far|until now|these days|ago|otherwise"
@@ -88,8 +87,8 @@ _TELLS = any_of(
     r"(?:to|the|an?|its?|their|them|us|that|nothing|messages|`|\d)",
 )
 """Words of a main clause that tells how things are or were: a hedge, a judgement, a fault, the past."""
-_CLAUSE = re.compile(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
-_ASIDE = re.compile(
+_CLAUSE = late(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
+_ASIDE = late(
     r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|although|though|whereas|whilst?)\b|, (?:as|so|which|who) "
     r"| [-\u2013\u2014]{1,2} ).*"
 )
@@ -106,23 +105,23 @@ _NEW = any_of(
     r"^as (?:an?|the) [^,]{1,60},? (?:i|we) (?:want|would like|need|can)\b",
 )
 """A demand for something that does not exist yet."""
-_NEW_NOUN = re.compile(r"(?:an?|one|some|new) ")
-_REPAIRS = re.compile(
+_NEW_NOUN = late(r"(?:an?|one|some|new) ")
+_REPAIRS = late(
     r"\b(?:fix(?:ed)?|repair|mend|correct|resolve|investigate|find|debug|look|check|revert|restore|roll back|restart"
     r"|stop|prevent|avoid|no longer|again|make sure)\b"
 )
-_REMOVES = re.compile(r"(?:please )?(?:remove|delete|drop|get rid|retire|shut|turn off|disable|clean|rename|upgrade)\b")
-_PLANS = re.compile(
+_REMOVES = late(r"(?:please )?(?:remove|delete|drop|get rid|retire|shut|turn off|disable|clean|rename|upgrade)\b")
+_PLANS = late(
     r"\bwe(?:'re| are) (?:now )?(?:going to|planning to|replacing|moving|migrating|switching|introducing|building"
     r"|rolling out|changing|adding|launching|opening)\b|\bwe (?:will|'ll|plan to|intend to) \w+"
     r"|^(?:starting|beginning) (?:with|from|on|in)\b"
 )
-_PROPOSAL = re.compile(
+_PROPOSAL = late(
     r"\W*(?:proposal|proposed|feature(?: request)?|(?:user )?story|rfc|spec|specification|epic|idea|wish|concept"
     r"|change request|enhancement)\b[\w -]{0,10}[:\])-]"
 )
-_OVERVIEW = re.compile(r"\b(?:how|why|what|overview|introduction|incidents?|post-?mortem|missing|issues?)\b")
-_NAMED = re.compile(
+_OVERVIEW = late(r"\b(?:how|why|what|overview|introduction|incidents?|post-?mortem|missing|issues?)\b")
+_NAMED = late(
     r"^(?!(?:Nobody|Nothing|It|One|Two|Three|Four|Five|Six|Ten|They|Each|Every|All|This|Support|Sales|Marketing|Legal"
     r"|Finance|Accounting|Security|Ops) )(?P<name>[A-Z][a-z][\w-]*) (?:[a-z]+ly )?(?!is )(?:has|does|will|\w+s) "
     r"(?!(?:are|have|can|may|do|don't|get|go)\b)"
@@ -130,7 +129,7 @@ _NAMED = re.compile(
     r"|Mondays?|Tuesdays?|Wednesdays?|Thursdays?|Fridays?|Saturdays?|Sundays?)\b)[A-Z][a-z]+\b"
 )
 """A subject of one word in the singular without an article, which is mostly a name; or a name later on."""
-_NOUN = re.compile(r"\w+(?:ing|ion|ment|ity|ness|ance|ence|ure|age|ship|ism|s|us)$|\w+-\w+$")
+_NOUN = late(r"\w+(?:ing|ion|ment|ity|ness|ance|ence|ure|age|ship|ism|s|us)$|\w+-\w+$")
 """Endings of a word that is no name."""
 
 
@@ -192,17 +191,17 @@ def names(small: str) -> bool:
     return not (states(small) or FAULTS.search(small) or _OVERVIEW.search(small))
 
 
-LABEL = re.compile(
+LABEL = late(
     r"^[*_]{0,2}(?P<label>[A-Za-z][\w '/&-]{1,40}?)[*_]{0,2}(?P<colon>:| - | \u2013 | \u2014 )[*_]{0,2} *(?=\S)"
 )
 """A name at the beginning of a sentence: "Window: Sunday"."""
-UI = re.compile(
+UI = late(
     r"^(?:then )?(?:open|click|go to|log in|login|sign in|see|observe|scroll|type|press|navigate|select"
     r"|choose|enter|wait|start|visit|launch|run|create a|upload a|reload|refresh|notice|tap|hit|switch to"
     r"|close|have a)\b"
 )
 """An item about what somebody does with a program."""
-VERSION = re.compile(r"^\W*[a-z][\w .+/-]{1,30}[ :=]+v?\d+(?:\.\d+)+|^\W*\w[\w ]{0,20}: ?\S+$")
+VERSION = late(r"^\W*[a-z][\w .+/-]{1,30}[ :=]+v?\d+(?:\.\d+)+|^\W*\w[\w ]{0,20}: ?\S+$")
 """An item about an environment, such as "Debian 12.1" or "arch: arm64"."""
 
 

@@ -3,7 +3,6 @@
 What is said later replaces what it contradicts: first the problem, then what was told to the run, then the answers.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import lru_cache
 
 from actors.demands.contradictions import contradictions, unclear
 from actors.demands.demand import Demand, DemandReading
+from actors.demands.patterns import late
 from actors.demands.reader import read_demands
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
@@ -18,7 +18,7 @@ from actors.values.requirements import RequirementSource
 PLACES_MAX = 20
 """Places of one quote that are looked at."""
 
-_WORD = re.compile(r"\w+")
+_WORD = late(r"\w+")
 
 
 def words_of(text: str) -> list[str]:

@@ -168,7 +168,7 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
         place = after
 
 
-def _after(page: str, mark: str, place: int) -> int:
+def _after(page: str, mark: str, position: int) -> int:
     """Return the place behind the next mark; the page's end if there is none, so that nothing is searched twice."""
-    found = page.find(mark, place)
+    found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)

@@ -38,7 +38,7 @@ def named_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) 
     if merged:
         return [(line, f"{MERGED} | {_plain(cells)}") for line, cells in rows if any(cells)]
     lines: list[tuple[int, str]] = []
-    begins = next((place for place, row in enumerate(rows) if row in wide), len(rows))
+    begins = next((position for position, row in enumerate(rows) if row in wide), len(rows))
     for line, cells in rows[:begins]:  # A title over the table.
         if any(cells):
             lines.append((line, _plain(cells)))
@@ -93,7 +93,7 @@ def _names(headers: Sequence[Sequence[str]]) -> list[str]:
         return filled[0]
     gaps = any(not cell for cells in filled[:-1] for cell in cells[1:])
     columns = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*filled, strict=True)]
-    return ["" if gaps and place else name for place, name in enumerate(columns)]
+    return ["" if gaps and position else name for position, name in enumerate(columns)]
 
 
 def _row(names: Sequence[str], cells: Sequence[str]) -> str:

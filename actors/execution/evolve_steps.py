@@ -18,7 +18,7 @@ from actors.execution.attempts import (
 from actors.execution.events import AttemptDecided, FileReplied, StepOutcome, StepSettled, TroubleCause
 from actors.execution.forbidden import broken_tokens, forbidden_uses, missed_deadlines
 from actors.execution.goals import blocked_by, goals_of, statuses
-from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, place_of, tool_node
+from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, parse_node, tool_node
 from actors.execution.state import Attempt, AttemptPhase, State, StepResult, Trouble
 from actors.plans.constraints import Constraints
 from actors.plans.semantics import (
@@ -92,12 +92,12 @@ def begun(state: State, step: str, rest_seconds: float = 0.0) -> State:
 
 def _at(state: State, node: str) -> State:
     """Return the state in which a request for a node was made: its step's visit has begun."""
-    place = place_of(node)
-    if place is None or place.revision != state.revision or place.name in state.active:
+    parsed = parse_node(node)
+    if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
-    if place.name not in state.plan.by_name:  # The question of the common run what became of a call.
+    if parsed.name not in state.plan.by_name:  # The question of the common run what became of a call.
         return state
-    return begun(state, state.plan.by_name[place.name])
+    return begun(state, state.plan.by_name[parsed.name])
 
 
 def requested(state: State, node: str, request: ToolRequested | None = None) -> State:

@@ -61,7 +61,7 @@ def phase_node(attempt: str, phase: str) -> str:
     return f"{attempt}.{phase}"
 
 
-def place_of(node: str) -> NodeName | None:
+def parse_node(node: str) -> NodeName | None:
     """Return what the name of an attempt or of one of its phases says; None for any other name."""
     name, _, rest = node.partition("/")
     match = _PLACE.fullmatch(rest)

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
-from actors.execution.ids import place_of
+from actors.execution.ids import parse_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.state import State
 from actors.execution.views import VIEWS, log_fields
@@ -52,8 +52,8 @@ def _children(state: State) -> list[str]:
 def _purpose(reply: Replied) -> str:
     if isinstance(reply, ReplanReplied):
         return "replan"
-    place = place_of(node_of(reply.request_id))
-    return place.name if place is not None else node_of(reply.request_id)
+    parsed = parse_node(node_of(reply.request_id))
+    return parsed.name if parsed is not None else node_of(reply.request_id)
 
 
 EXECUTION: Kind[State, ExecutionEvent] = Kind(

@@ -18,7 +18,7 @@ from actors.execution.events import (
     StepSettled,
     TroubleDecided,
 )
-from actors.execution.ids import attempt_node, place_of, tool_node
+from actors.execution.ids import attempt_node, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.result import ExecutionResult, result_of
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
@@ -95,21 +95,21 @@ def news_text(event: ExecutionEvent, state: State) -> str:
     if isinstance(event, ToolFinished):
         return _finished_text(event)
     if isinstance(event, FileRequested):
-        place = place_of(event.node)
-        return f"{place.name}: a model is asked for the file" if place is not None else ""
+        parsed = parse_node(event.node)
+        return f"{parsed.name}: a model is asked for the file" if parsed is not None else ""
     return "" if records.is_silent(event) else records.short_text(event) or record_text(event, state)
 
 
 def _finished_text(event: ToolFinished) -> str:
     """Return the line about a call of a tool; none for a file that was read or written, and for a check that passed."""
-    place = place_of(tool_node(event.request_id))
+    parsed = parse_node(tool_node(event.request_id))
     succeeded = event.outcome is ToolOutcome.SUCCEEDED
-    if place is None or (succeeded and place.phase != AttemptPhase.ACT):
+    if parsed is None or (succeeded and parsed.phase != AttemptPhase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
     said = shortened(result, OUTPUT_MAX)
-    what = "check" if place.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
-    return f"{place.name}: {what} {place.number} {event.outcome}{f': {said}' if said else ''}"
+    what = "check" if parsed.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
+    return f"{parsed.name}: {what} {parsed.number} {event.outcome}{f': {said}' if said else ''}"
 
 
 def _settled_text(event: StepSettled) -> str:
@@ -132,15 +132,15 @@ def log_fields(event: ExecutionEvent, state: State) -> Mapping[str, str | int]:
     node = node_of_event(event, state)
     if not node:
         return {}
-    place = place_of(node)
-    if place is None:
+    parsed = parse_node(node)
+    if parsed is None:
         return {"node": node}
-    return {"step": state.plan.by_name.get(place.name, place.name), "node": node, "revision": place.revision}
+    return {"step": state.plan.by_name.get(parsed.name, parsed.name), "node": node, "revision": parsed.revision}
 
 
 def _attempt_of(node: str) -> str:
-    place = place_of(node)
-    return "" if place is None else attempt_node(place.name, place.revision, place.visit, place.number)
+    parsed = parse_node(node)
+    return "" if parsed is None else attempt_node(parsed.name, parsed.revision, parsed.visit, parsed.number)
 
 
 def _facts(event: ExecutionEvent) -> Sequence[Traced]:

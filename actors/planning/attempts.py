@@ -126,7 +126,7 @@ def attempts(
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
     known = state.config.price is not None
-    places = {name: place for place, name in enumerate(state.nodes)}
+    places = {name: position for position, name in enumerate(state.nodes)}
     reasons = {**_BUILT_IN_RULES, **{row.id: row.why for row in state.config.policy.rows}}
     return [
         AttemptView(

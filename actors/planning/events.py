@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from actors.planning.ids import classification_id, judgement_id, place_of
+from actors.planning.ids import classification_id, judgement_id, visit_and_attempt
 from actors.policy.belief_choice import Weighing
 from actors.policy.cause import Cause
 from actors.policy.decision import Decision
@@ -100,12 +100,12 @@ class GenerationRequested(CallRequested):
     @property
     def visit(self) -> int:
         """The number of the stay at the step, from 1, counted over the whole run."""
-        return place_of(self.node)[0]
+        return visit_and_attempt(self.node)[0]
 
     @property
     def attempt(self) -> int:
         """The attempt of this visit, from 1; a leaf's counts over visits with the same parents."""
-        return place_of(self.node)[1]
+        return visit_and_attempt(self.node)[1]
 
 
 class ClassificationRequested(CallRequested):

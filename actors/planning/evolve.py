@@ -35,7 +35,7 @@ from actors.planning.events import (
     VerdictReached,
 )
 from actors.planning.given_plans import content_made
-from actors.planning.ids import place_of
+from actors.planning.ids import visit_and_attempt
 from actors.planning.planning_questions import of_verdict
 from actors.planning.prompt_context import explain, rejected_for
 from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
@@ -77,7 +77,7 @@ def requested(state: State, run: Common, branch: Branch, event: PlanningCall) ->
     if not isinstance(event, GenerationRequested):
         branches = with_branch(state.branches, changed(branch, calls=taken))
         return changed(state, run=run, branches=branches, classifications=state.classifications + 1)
-    step, (visit, attempt) = event.step, place_of(event.node)
+    step, (visit, attempt) = event.step, visit_and_attempt(event.node)
     progress, earlier = begin(state.config.graph, branch.progress, step), branch.attempts.get(step, ())
     node = changed(
         _NO_NODE,
@@ -367,8 +367,8 @@ def _remembered(state: State, branch: Branch, node: Node, decision: Decision) ->
 
 def _forgotten(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
     """Return the history without the step's last failure."""
-    place = max((place for place, past in enumerate(history) if past.step == step), default=len(history))
-    return (*history[:place], *history[place + 1 :])
+    position = max((position for position, past in enumerate(history) if past.step == step), default=len(history))
+    return (*history[:position], *history[position + 1 :])
 
 
 def _revised(state: State, branch: Branch, event: Revised) -> State:

@@ -14,7 +14,7 @@ def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
     return f"{node}.b{branch}" if branch else node
 
 
-def place_of(node: str) -> tuple[int, int]:
+def visit_and_attempt(node: str) -> tuple[int, int]:
     """Return a node's visit and attempt."""
     visit, _, attempt = node.partition("/v")[2].partition(".a")
     return int(visit), int(attempt.partition(".")[0])

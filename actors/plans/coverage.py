@@ -70,9 +70,9 @@ def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[s
     by_id = {step.step_id: step for step in plan.steps}
     wanted: dict[str, int] = defaultdict(int)
     serves: dict[str, int] = defaultdict(int)
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         for token in goals[name]:
-            wanted[token] |= 1 << place
+            wanted[token] |= 1 << position
     waiting = [(step, bits) for token, bits in wanted.items() for step in producers[token]]
     while waiting:
         step, bits = waiting.pop()
@@ -91,7 +91,7 @@ def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[s
 
 
 def _named(names: list[str], bits: int) -> list[str]:
-    return [name for place, name in enumerate(names) if bits >> place & 1]
+    return [name for position, name in enumerate(names) if bits >> position & 1]
 
 
 class TokenChanges(NamedTuple):

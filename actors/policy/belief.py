@@ -78,30 +78,32 @@ class ComparedMove:
         result = [(0.0,) * len(self.comparison.easy)] * len(blocks)
         for wrong, block in enumerate(blocks):
             active = block
-            for place, redone in enumerate(self.fresh):
-                if not redone and place <= wrong:
-                    if place == wrong:
-                        result[place] = tuple(map(add, result[place], self._below(active, place, wrong, cause)))
+            for position, redone in enumerate(self.fresh):
+                if not redone and position <= wrong:
+                    if position == wrong:
+                        result[position] = tuple(
+                            map(add, result[position], self._below(active, position, wrong, cause))
+                        )
                         break
                     continue
-                good, bad, _ = self._weights(place, wrong, cause)
-                here = self._below(tuple(map(mul, active, bad)), place, wrong, cause)
-                result[place] = tuple(map(add, result[place], here))
+                good, bad, _ = self._weights(position, wrong, cause)
+                here = self._below(tuple(map(mul, active, bad)), position, wrong, cause)
+                result[position] = tuple(map(add, result[position], here))
                 active = tuple(map(mul, active, good))
             else:
                 result[-1] = tuple(map(add, result[-1], active))
         return tuple(result)
 
-    def _below(self, block: Block, place: int, wrong: int, cause: int) -> Block:
+    def _below(self, block: Block, position: int, wrong: int, cause: int) -> Block:
         """Return a block times the probability of what was seen below a step that is wrong now."""
-        for lower in range(place + 1, len(self.seen)):
+        for lower in range(position + 1, len(self.seen)):
             if self.seen[lower] is not None:
                 block = tuple(map(mul, block, self._weights(lower, wrong, cause)[2]))
         return block
 
-    def _weights(self, place: int, wrong: int, cause: int) -> _Weights:
-        before = _RIGHT if place < wrong else _WRONG if place == wrong else _UNKNOWN
-        return self.comparison.weights(place if place == cause else None, before, self.seen[place])
+    def _weights(self, position: int, wrong: int, cause: int) -> _Weights:
+        before = _RIGHT if position < wrong else _WRONG if position == wrong else _UNKNOWN
+        return self.comparison.weights(position if position == cause else None, before, self.seen[position])
 
 
 STEPS_MAX = 8
@@ -230,8 +232,8 @@ class BeliefModel:
         """Return the weight of a rejection at a step: the sum by which `rejected` divides. It is no probability."""
         weight = belief.unsolvable * self._at(UNSOLVABLE, row, again=again)
         places = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
-        for place, factor in enumerate([*places, ELSEWHERE * self._at(OTHER, row, again=again)]):
-            weight += factor * sum([row[place] for row in belief.shares])
+        for position, factor in enumerate([*places, ELSEWHERE * self._at(OTHER, row, again=again)]):
+            weight += factor * sum([row[position] for row in belief.shares])
         return weight
 
     def role(self, step: str) -> str:
@@ -293,7 +295,9 @@ class BeliefModel:
             if only is not None and wrong != only:
                 continue
             drawn = [
-                place for place, step in enumerate(self.steps) if step in scope and (fresh[place] or place >= wrong)
+                position
+                for position, step in enumerate(self.steps)
+                if step in scope and (fresh[position] or position >= wrong)
             ]
             if wrong in drawn and not fresh[wrong]:
                 continue
@@ -307,7 +311,7 @@ class BeliefModel:
 
     def places(self, belief: Belief) -> dict[str, float]:
         """Return the probability of each place of the mistake: each step, and `unsolvable`."""
-        shares = {step: sum([row[place] for row in belief.shares]) for place, step in enumerate(self.steps)}
+        shares = {step: sum([row[position] for row in belief.shares]) for position, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
 
     def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool | None) -> float:
@@ -344,11 +348,11 @@ def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[B
         below.append(tuple(map(add, below[-1], block)))
     result: list[Block] = []
     passed, factor = _EMPTY, _ONES
-    for place, drawn in enumerate(fresh):
-        right = chances[place]
-        here = tuple(map(mul, factor, blocks[place]))
+    for position, drawn in enumerate(fresh):
+        right = chances[position]
+        here = tuple(map(mul, factor, blocks[position]))
         if drawn:
-            active = map(add, passed, map(mul, factor, below[len(blocks) - place]))
+            active = map(add, passed, map(mul, factor, below[len(blocks) - position]))
             result.append(tuple([share * (1 - chance) for share, chance in zip(active, right, strict=True)]))
             passed = tuple(map(mul, map(add, passed, here), right))
             factor = tuple(map(mul, factor, right))

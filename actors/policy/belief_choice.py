@@ -115,11 +115,11 @@ def _calls(model: BeliefModel, redone: Collection[str]) -> int:
 def _question(model: BeliefModel, odds: Odds, failed: str, leaf: str, person: Person) -> Weighed:
     """Return the value of a question after whose answer, if it is right, the step with the mistake is redone."""
     chance, calls = 0.0, person.calls
-    for place, step in enumerate(model.steps):
+    for position, step in enumerate(model.steps):
         redone = cleared(model.graph, (step,))
         if step == failed or step in model.graph.above[failed]:
             chance += person.accuracy * model.chance(odds, redone, leaf, at=step)
-        calls += sum([stays[place] for stays in odds.stays]) * _calls(model, redone)
+        calls += sum([stays[position] for stays in odds.stays]) * _calls(model, redone)
     return Weighed(None, chance, calls)
 
 

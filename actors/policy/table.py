@@ -252,10 +252,10 @@ class UnknownName:
 def unknown_names(policy: Policy, roles: Collection[str] = ROLES) -> Iterator[UnknownName]:
     """Yield every unknown code, family and role of a policy, in the order of its rows; `roles` are the known ones."""
     for index, row in enumerate(policy.rows):
-        for place, code in enumerate(row.codes):
+        for position, code in enumerate(row.codes):
             known = _FAMILIES if code.endswith(".*") else _CODES
             if code not in known:
-                yield UnknownName(("rows", index, "codes", place), row.id, f"code {code!r}", _near(code, known))
+                yield UnknownName(("rows", index, "codes", position), row.id, f"code {code!r}", _near(code, known))
         words = row.target.split()
         if words[0] == "role" and words[1] not in roles:
             near = _near(words[1], roles)

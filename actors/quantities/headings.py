@@ -91,18 +91,18 @@ def _named(own: str) -> bool:
     return any(letter.isalpha() for letter in own)
 
 
-def _row_names_it(line: str, place: int) -> bool:
+def _row_names_it(line: str, position: int) -> bool:
     """Tell whether a row is a name and one value, or the number has its meaning from a unit that is written."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    own = next(cell for cell in _cells_to(line, place))
+    own = next(cell for cell in _cells_to(line, position))
     if any(letter.isalpha() or letter in "€$£%¥" for letter in own):
         return True
     return len(cells) == 2 and _named(cells[0]) and own == cells[1]
 
 
-def _cells_to(line: str, place: int) -> list[str]:
-    begins = line.rfind("|", 0, place) + 1
-    end = line.find("|", place)
+def _cells_to(line: str, position: int) -> list[str]:
+    begins = line.rfind("|", 0, position) + 1
+    end = line.find("|", position)
     return [line[begins : len(line) if end < 0 else end].strip()]
 
 
@@ -172,20 +172,20 @@ def shown(text: str) -> str:
 
 
 def _scale(
-    text: str, place: int, table: UnitTable, language: str, *, money: bool
+    text: str, position: int, table: UnitTable, language: str, *, money: bool
 ) -> tuple[int, tuple[float, ...]] | None:
     """Return the end of a scale word and its factors; a single letter is one only beside a currency."""
-    end, factors = scale_at(text, place, money=True, language=language)
-    if end == place:
+    end, factors = scale_at(text, position, money=True, language=language)
+    if end == position:
         return None
     gap = _BETWEEN.match(text, end)
     following = _money_or_unit(text, gap.end() if gap else end, table)
     beside = money or (following is not None and following[2][0] in CODES)
-    return (end, factors) if beside or len(text[place:end].strip()) > 2 else None
+    return (end, factors) if beside or len(text[position:end].strip()) > 2 else None
 
 
-def _money_or_unit(text: str, place: int, table: UnitTable) -> tuple[int, float, tuple[str, ...]] | None:
-    match = _TOKEN.match(text, place)
+def _money_or_unit(text: str, position: int, table: UnitTable) -> tuple[int, float, tuple[str, ...]] | None:
+    match = _TOKEN.match(text, position)
     if match:
         word = match[0].rstrip(".")
         if word in MINOR:
@@ -194,7 +194,7 @@ def _money_or_unit(text: str, place: int, table: UnitTable) -> tuple[int, float,
             return match.end(), 1.0, currencies
         if word[:1] in _MONEY_PREFIXES and (currencies := currencies_named(word[1:])):
             return match.end(), _MONEY_PREFIXES[word[0]], currencies
-    if found := product_at(text, place, table):
+    if found := product_at(text, position, table):
         return found.end, found.factor, (found.unit,)
-    percent = _PERCENT.match(text, place)
+    percent = _PERCENT.match(text, position)
     return (percent.end(), 1.0, ("percent",)) if percent else None

@@ -184,9 +184,9 @@ class Rates:
     """Why it is not understood; empty where it is."""
 
 
-def product_at(text: str, place: int, table: UnitTable) -> UnitTerm | None:
+def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     """Return the unit at a place, also a product such as `TB-month`; None where there is none."""
-    first = unit_word(text, place, table)
+    first = unit_word(text, position, table)
     if first is None:
         return None
     end, factor, unit = first
@@ -207,9 +207,9 @@ def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
     return unit not in TIME_UNITS and following.end - start > 2
 
 
-def rates_at(text: str, place: int, table: UnitTable, mark: DecimalMark = "", language: str = "") -> Rates:
+def rates_at(text: str, position: int, table: UnitTable, mark: DecimalMark = "", language: str = "") -> Rates:
     """Return what a quantity is per that ends at a place in the text."""
-    end, units, factor = place, "", 1.0
+    end, units, factor = position, "", 1.0
     for _ in range(RATES_MAX):
         found = _rate(text, end, table, mark, language, joined=bool(units))
         if found is None:
@@ -220,48 +220,50 @@ def rates_at(text: str, place: int, table: UnitTable, mark: DecimalMark = "", la
     return Rates(end, units, factor)
 
 
-def _rate(text: str, place: int, table: UnitTable, mark: DecimalMark, language: str, *, joined: bool) -> Rates | None:
+def _rate(
+    text: str, position: int, table: UnitTable, mark: DecimalMark, language: str, *, joined: bool
+) -> Rates | None:
     for pattern, unit, share in ((_PER_YEAR, "year", 1.0), (_QUARTERLY, "month", 1 / 3)):
-        if match := pattern.match(text, place):
+        if match := pattern.match(text, position):
             return Rates(match.end(), f"/({unit})", share)
-    if match := _ADVERB.match(text, place):
+    if match := _ADVERB.match(text, position):
         return Rates(match.end(), f"/({ADVERBS[match['word'].lower()]})")
-    if match := _PER.match(text, place) or _FOR_NUMBER.match(text, place):
+    if match := _PER.match(text, position) or _FOR_NUMBER.match(text, position):
         return _after_per(text, match.end(), table, mark, language)
-    if match := _ARTICLE.match(text, place):
+    if match := _ARTICLE.match(text, position):
         found = time_word(text, match.end()) or unit_word(text, match.end(), table)
         if found and len(text[match.end() : found.end]) > 1:
             return Rates(found.end, f"/({found.unit})", 1 / found.factor)
-    if joined and (match := _AND.match(text, place)):
+    if joined and (match := _AND.match(text, position)):
         if found := unit_word(text, match.end(), table):
             return Rates(found.end, f"/({found.unit})", 1 / found.factor)
         noun = _NOUN.match(text, match.end())
         per = match[0].split()[-1].lower() in ("per", "pro", "je", "par", "por")
         if noun and (per or not text[noun.end() :].lstrip(" \u00a0")[:1].isalnum()):
-            return Rates(place, doubt=f"{match[0].strip()} {noun[0]}")
+            return Rates(position, doubt=f"{match[0].strip()} {noun[0]}")
     return None
 
 
-def _after_per(text: str, place: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
+def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
     """Return the unit behind `per`, with a number before it; a word that is no unit is a doubt."""
-    number, start = 1.0, place
-    said = " ".join(text[max(0, place - 5) : place + 30].split("\n", maxsplit=1)[0].split())
-    if match := NUMERAL.match(text, place):
+    number, start = 1.0, position
+    said = " ".join(text[max(0, position - 5) : position + 30].split("\n", maxsplit=1)[0].split())
+    if match := NUMERAL.match(text, position):
         read = readings(match[0])
         if read is None or not (read.certain or mark):
-            return Rates(place, doubt=f"…{said}…")
-        number, place = (read.comma if mark == "comma" else read.point), match.end()
-    end, scales = scale_at(text, place, money=False, language=language)
-    if end > place and (found := unit_word(text, start, table)) is None:
+            return Rates(position, doubt=f"…{said}…")
+        number, position = (read.comma if mark == "comma" else read.point), match.end()
+    end, scales = scale_at(text, position, money=False, language=language)
+    if end > position and (found := unit_word(text, start, table)) is None:
         if len(scales) > 1:
-            return Rates(place, doubt=f"…{said}…")
-        number, place = number * scales[0], end
-    space = re.compile(rf"(?:{_SPACE}+(?:of|de|d['\u2019])?)?{_SPACE}*").match(text, place)
-    place = space.end() if space and place > start else place
-    found = product_at(text, place, table)
-    if found is None and (currency := re.compile(r"[A-Z]{3}\b|€").match(text, place)) and number > 0:
+            return Rates(position, doubt=f"…{said}…")
+        number, position = number * scales[0], end
+    space = re.compile(rf"(?:{_SPACE}+(?:of|de|d['\u2019])?)?{_SPACE}*").match(text, position)
+    position = space.end() if space and position > start else position
+    found = product_at(text, position, table)
+    if found is None and (currency := re.compile(r"[A-Z]{3}\b|€").match(text, position)) and number > 0:
         codes = currencies_named(currency[0])
         found = UnitTerm(currency.end(), 1.0, codes[0]) if len(codes) == 1 else None
     if found is None or number <= 0:
-        return Rates(place, doubt=f"…{said}…")
+        return Rates(position, doubt=f"…{said}…")
     return Rates(found.end, f"/({found.unit})", 1 / (number * found.factor))

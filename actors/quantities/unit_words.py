@@ -107,19 +107,19 @@ TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 """The units of time that rates name."""
 
 
-def time_word(text: str, place: int) -> UnitTerm | None:
+def time_word(text: str, position: int) -> UnitTerm | None:
     """Return the unit of time that the word at a place stands for; None where it stands for none."""
-    match = _WORD.match(text, place)
+    match = _WORD.match(text, position)
     found = _known(match[0]) if match else None
     return UnitTerm(match.end(), *found) if match and found and found[1] in TIME_UNITS else None
 
 
-def unit_word(text: str, place: int, table: UnitTable) -> UnitTerm | None:
+def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     """Return the unit that the words at a place stand for, with its exponent; None where they are no unit."""
-    if group := _GROUP.match(text, place):
+    if group := _GROUP.match(text, position):
         inner = group["unit"].strip()
         return UnitTerm(group.end(), 1.0, inner) if inner and not table.problem(inner) else None
-    found = _phrase(text, place, table) or _single(text, place, table)
+    found = _phrase(text, position, table) or _single(text, position, table)
     if found is None:
         return None
     power = _POWER.match(text, found.end)
@@ -139,22 +139,22 @@ def _goes_on(text: str, end: int) -> bool:
     return after.isalnum() or after == "_"
 
 
-def _phrase(text: str, place: int, table: UnitTable) -> UnitTerm | None:
+def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     """Return the unit of several words: one of the profile's own, such as `charging points`, or a known one."""
-    words = list(_WORD.finditer(text, place, place + 60))
+    words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):
         taken = words[:count]
         joined = "_".join(match[0] for match in taken)
         apart = all(text[one.end() : other.start()] in (" ", "\u00a0", "_") for one, other in itertools.pairwise(taken))
-        if len(taken) == count and taken[0].start() == place and apart and (name := table.declared(joined)):
+        if len(taken) == count and taken[0].start() == position and apart and (name := table.declared(joined)):
             return UnitTerm(taken[-1].end(), 1.0, name)
-    match = _PHRASE.match(text, place)
+    match = _PHRASE.match(text, position)
     known = _WORDS.get(match[0].lower().replace("\u00a0", " ")) if match else None
     return UnitTerm(match.end(), *known) if match and known else None
 
 
-def _single(text: str, place: int, table: UnitTable) -> UnitTerm | None:
-    match = _WORD.match(text, place)
+def _single(text: str, position: int, table: UnitTable) -> UnitTerm | None:
+    match = _WORD.match(text, position)
     if match is None:
         return None
     word = match[0]

@@ -79,9 +79,9 @@ def decision_in(text: ProblemText, title: str) -> DecisionTask | None:
     said = list(_said(text))
     shown: list[str] = []
     recommends = any(_RECOMMENDS.search(lower(sentence)) for sentence in said)
-    for place, sentence in enumerate(said):
+    for position, sentence in enumerate(said):
         small = lower(sentence)
-        asks = (place == 0 or sentence.startswith(title) or len(said) <= 3) and _EITHER.search(small)
+        asks = (position == 0 or sentence.startswith(title) or len(said) <= 3) and _EITHER.search(small)
         compares = recommends and _COMPARES.search(small)
         if (asks and not _POLITE.search(small)) or compares:
             shown.append(sentence)

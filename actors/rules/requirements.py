@@ -91,10 +91,10 @@ def stated_in(
     own = [_requirement(kind_of(lower(item)), item, RequirementSource.USER) for item in added]
     said = {item.quote for item in own}
     read: list[Requirement] = []
-    for place, part in enumerate(text.parts):
+    for position, part in enumerate(text.parts):
         if folded(part) in said:
             continue
-        reading = read_demands(part, RequirementSource.ANSWER if place else RequirementSource.PROBLEM)
+        reading = read_demands(part, RequirementSource.ANSWER if position else RequirementSource.PROBLEM)
         for demand in reading.demands:
             if " " not in demand.quote or demand.quote.endswith(":"):  # "please" and "What we need:" ask for nothing
                 continue

@@ -191,8 +191,8 @@ def form_of(sentence: str, table: FormTable) -> str:
     if compiled["question"].match(small):
         return QUESTION
     verbs = list(_verbs(words, table))
-    end = next((place for place, word in enumerate(words) if word in table.clause_words), len(words))
-    if words and _instructs(words, table) and not any(place < end for place in verbs):
+    end = next((position for position, word in enumerate(words) if word in table.clause_words), len(words))
+    if words and _instructs(words, table) and not any(position < end for position in verbs):
         return INSTRUCTION
     clauses = sum(word in table.clause_words for word in words[1 : verbs[-1]]) if verbs else 0
     states = len(verbs) > clauses or bool(verbs and words[0] in table.clause_words)
@@ -214,19 +214,19 @@ def _instructs(words: Sequence[str], table: FormTable) -> bool:
 
 def _verbs(words: Sequence[str], table: FormTable) -> Iterator[int]:
     """Yield the places of the finite verbs after the first word, and of auxiliaries."""
-    for place, word in enumerate(words):
-        if word in table.be or word.endswith("n't") or (place > 0 and _is_verb(words, place, table)):
-            yield place
+    for position, word in enumerate(words):
+        if word in table.be or word.endswith("n't") or (position > 0 and _is_verb(words, position, table)):
+            yield position
 
 
-def _is_verb(words: Sequence[str], place: int, table: FormTable) -> bool:
+def _is_verb(words: Sequence[str], position: int, table: FormTable) -> bool:
     """Return whether the word at this place is a finite verb, as far as its neighbours show."""
-    word, before = words[place], words[place - 1]
-    following = words[place + 1] if place + 1 < len(words) else ""
+    word, before = words[position], words[position - 1]
+    following = words[position + 1] if position + 1 < len(words) else ""
     noun_too = table.third_person.get(word)
     if noun_too is not None:
         # "The week starts on Sunday" has a verb, "tags in the list" has none.
-        whole = place > 1 and words[0] in table.determiners and following in table.after_verb
+        whole = position > 1 and words[0] in table.determiners and following in table.after_verb
         return whole or not noun_too or following in table.after_noun_verb
     if word in table.plain_verbs:
         return before not in table.before_infinitive

@@ -152,7 +152,7 @@ def _all_of(texts: Sequence[str], rules: RulesTables) -> str:
 
 def in_full(texts: Sequence[str]) -> str:
     """Return the texts as one, none of them cut; each after its number in parentheses if there are several."""
-    return texts[0] if len(texts) == 1 else "; ".join(f"({place}) {text}" for place, text in enumerate(texts, 1))
+    return texts[0] if len(texts) == 1 else "; ".join(f"({position}) {text}" for position, text in enumerate(texts, 1))
 
 
 def item_slots(item: str, number: int) -> dict[str, str]:

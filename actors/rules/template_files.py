@@ -135,16 +135,16 @@ def _key_step_errors(rules: RulesTables, strategy: Strategy) -> Iterator[tuple[K
     templates = [rules.templates[kind] for kind in ([strategy.template] if strategy.template else strategy.kinds)]
     known = {step.step_id for template in rules.templates.values() for step in template.steps}
     ids = [step.id for step in strategy.key_steps]
-    for place, key_step in enumerate(strategy.key_steps):
-        if ids.index(key_step.id) != place:
-            yield (place, "id"), f"the id {key_step.id!r} is taken"
+    for position, key_step in enumerate(strategy.key_steps):
+        if ids.index(key_step.id) != position:
+            yield (position, "id"), f"the id {key_step.id!r} is taken"
         for number, name in enumerate(key_step.steps):
             if name not in known:
-                yield (place, "steps", number), f"{name!r} is a step of no template{_nearest(name, known)}"
+                yield (position, "steps", number), f"{name!r} is a step of no template{_nearest(name, known)}"
         for template in templates:
             certain = {step.step_id for step in template.steps if _is_certain(step, investigates=not strategy.template)}
             if not certain.intersection(key_step.steps):
-                yield (place, "steps"), f"none of them is in every plan of the template {template.kind!r}"
+                yield (position, "steps"), f"none of them is in every plan of the template {template.kind!r}"
 
 
 def _is_certain(step: TemplateStep, *, investigates: bool) -> bool:

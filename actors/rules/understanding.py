@@ -25,7 +25,7 @@ SIGNALS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What became of the questions that were asked so far."""
+    """The answers to the questions that were asked so far."""
 
     asked: tuple[str, ...]
     """The questions that were answered, declined or expired, folded."""

@@ -82,7 +82,7 @@ def replaced(wait: WaitRequested, until: float) -> WaitRequested:
 
 
 def parked(run: RunState[C], event: RunParked) -> RunState[C]:
-    """Return the state after a driver said that it leaves, or after the run has decided that it should."""
+    """Return the state after a driver announced that it stops, or after the run decided to park."""
     reasons = (*run.parked_reasons, event.why)
     cause = event.cause or run.parked_cause
     return changed(run, parked=True, handover=event.handover, parked_reasons=reasons, parked_cause=cause)

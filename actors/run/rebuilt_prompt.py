@@ -16,10 +16,10 @@ from runtime.core.machine import fold
 def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:
     """Return the requests for calls of models, each with the index of its record."""
     found = []
-    for place, record in enumerate(records):
+    for position, record in enumerate(records):
         event = record.event.again if isinstance(record.event, CallReissued) else record.event
         if isinstance(event, CallRequested):
-            found.append((place, event))
+            found.append((position, event))
     return found
 
 

@@ -33,7 +33,7 @@ def simulated_plan(
     goal: str,
     defect: Defect | None = None,
     clue: str = "",
-    place: int = STEPS,
+    position: int = STEPS,
     *,
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
@@ -42,16 +42,16 @@ def simulated_plan(
     A defect is at the step number `place`, and its finding names the token `clue`. With `given` facts the chain leads
     from the given state to the given goal. A clue in the goal would be replaced then, so a step needs it in its place.
     """
-    body = _body(defect, clue, place, given) if given else _ungiven_body(defect, clue, place)
+    body = _body(defect, clue, position, given) if given else _ungiven_body(defect, clue, position)
     return {"plan_id": "simulated", "goal": goal, **body}
 
 
 @lru_cache(maxsize=4096)
-def _ungiven_body(defect: Defect | None, clue: str, place: int) -> dict[str, Any]:
-    return _body(defect, clue, place, {})
+def _ungiven_body(defect: Defect | None, clue: str, position: int) -> dict[str, Any]:
+    return _body(defect, clue, position, {})
 
 
-def _body(defect: Defect | None, clue: str, place: int, given: Mapping[str, Any]) -> dict[str, Any]:
+def _body(defect: Defect | None, clue: str, position: int, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a plan without its name and goal."""
     steps = {number: _step(number) for number in range(1, STEPS + 1)}
     goals = [f"done_{STEPS}"]
@@ -63,12 +63,12 @@ def _body(defect: Defect | None, clue: str, place: int, given: Mapping[str, Any]
         case None:
             pass
         case Defect.UNSATISFIED:
-            steps[place]["preconditions"].append(clue)
+            steps[position]["preconditions"].append(clue)
         case Defect.UNORDERED:
-            steps[place]["preconditions"].append(clue)
+            steps[position]["preconditions"].append(clue)
             steps[0] = _unordered_step("prepare", clue)
         case Defect.DELETED:
-            steps[place]["preconditions"].append(clue)
+            steps[position]["preconditions"].append(clue)
             steps[1]["effects"].append(clue)
             steps[0] = _unordered_step("clean_up", f"{clue}_gone")
             steps[0]["delete_effects"] = [clue]
@@ -76,7 +76,7 @@ def _body(defect: Defect | None, clue: str, place: int, given: Mapping[str, Any]
         case Defect.GOAL:
             goals.append(clue)
         case Defect.UNKNOWN_GUARD:
-            steps[place]["guard"] = clue
+            steps[position]["guard"] = clue
     ordered, state = list(steps.values()), ["start"]
     if given.get("initial_state"):
         state = list(given["initial_state"])

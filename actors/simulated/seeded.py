@@ -53,13 +53,13 @@ def normal(*words: object) -> float:
     return _NORMAL.inv_cdf(max(_LEAST, draw(*words)))
 
 
-def stratum(seed: int, place: int, *words: object) -> float:
+def stratum(seed: int, position: int, *words: object) -> float:
     """Return a number on [0, 1) whose values at consecutive seeds are spread evenly, however many there are.
 
     It is a coordinate of Roberts's two-dimensional Kronecker sequence (place 0 or 1), shifted by a draw; the two
     coordinates of a seed are spread evenly over the square.
     """
-    return (draw(*words, "stratum", place) + seed * _STEPS[place]) % 1.0
+    return (draw(*words, "stratum", position) + seed * _STEPS[position]) % 1.0
 
 
 @lru_cache(maxsize=256)

@@ -63,7 +63,7 @@ __all__ = ["alimits", "limits"]
 async def alimits(
     run: str, *, model: str | None = None, strict: bool = False, home: Home = None, **limits: Unpack[RunLimits]
 ) -> RunResult:
-    """Change the limits of a run, of its calls and replies, or its model, and return what it has come to.
+    """Change the limits of a run, of its calls and replies, or its model, and return its result.
 
     What is None stays as it is. Limits count from the start of the run, `deadline` from now. With
     `strict`, plans that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be

@@ -83,7 +83,7 @@ async def aruns(
 
 
 async def ashow(run: str, *, home: Home = None) -> RunResult:
-    """Return what a run has come to so far, a `Result` for a planning run; a message is counted once it is posted.
+    """Return the result of a run so far, a `Result` for a planning run; a message is counted once it is posted.
 
     Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
     """
@@ -132,7 +132,7 @@ def runs(
 
 
 def show(run: str, *, home: Home = None) -> RunResult:
-    """Return what a run has come to, as `ashow` does, outside of a trio or asyncio program."""
+    """Return the result of a run, as `ashow` does, outside of a trio or asyncio program."""
     return blocking("show", partial(ashow, run, home=home))
 
 

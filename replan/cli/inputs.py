@@ -22,7 +22,7 @@ def read_problem(argument: str) -> str:
     if argument == "-":
         if sys.stdin.isatty():
             notice("reading the problem from the terminal; Ctrl-D ends it")
-        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, place_of(argument)), place_of(argument))
+        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, source_of(argument)), source_of(argument))
     path = file_named(argument, "PROBLEM")
     try:
         if stat.S_ISDIR(path.stat().st_mode):
@@ -40,7 +40,7 @@ def file_named(argument: str, place: str) -> Path:
     return Path(argument)
 
 
-def place_of(argument: str) -> str:
+def source_of(argument: str) -> str:
     """Return the name of the input that an argument names."""
     return "standard input" if argument == "-" else argument
 

@@ -40,7 +40,7 @@ def start_run(
 ) -> int:
     """Start a run here, or with `detach` in a host, and return the exit code; `make` creates a missing home.
 
-    `ended` is called with what a run that was started here has come to, once that is printed.
+    `ended` is called with the result of a run that was started here, after it is printed.
     """
     if detach:
         return trio.run(_detach, invocation, request, make)

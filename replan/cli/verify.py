@@ -12,7 +12,7 @@ from replan.setup.database import database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
 from runtime.core.errors import UsageProblem
-from runtime.open_offline import open_inspection, place_of
+from runtime.open_offline import open_inspection, shown_url
 
 
 def verify_journal(url: str | None = None, *, as_json: bool) -> int:
@@ -40,7 +40,7 @@ def _verified(url: str | None) -> Verified:
     if named is not None:
         with open_inspection(named, USE_ANOTHER_HOME) as journal:
             if journal is None and url is not None:
-                raise UsageProblem("there is no journal here", place=place_of(named))
+                raise UsageProblem("there is no journal here", place=shown_url(named))
             return Verified() if journal is None else verify(journal, kinds)
     home = locate_home(os.environ)
     if not os.path.lexists(home.journal):

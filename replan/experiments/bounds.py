@@ -82,8 +82,8 @@ class WorldLevels:
         for node in range(NODES):
             middle = every[node * width + width // 2]
             for told in range(_TOLD):
-                for place, level in enumerate(LEVELS):
-                    chances[place, place, told, node] = lifted(profile.odds, middle, told, profile.heed(level))
+                for position, level in enumerate(LEVELS):
+                    chances[position, position, told, node] = lifted(profile.odds, middle, told, profile.heed(level))
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:
@@ -271,10 +271,10 @@ class InformedPlanner:
     def _choice(self, belief: Array, left: Array, live: Array) -> Array:
         """Return the redo of each problem; 0 where no redo is possible or worth its price."""
         scores = np.full((len(REDOS), len(left)), -np.inf)
-        for place, (redo, gain) in enumerate(zip(REDOS, self.gains, strict=True)):
+        for position, (redo, gain) in enumerate(zip(REDOS, self.gains, strict=True)):
             rows = np.flatnonzero(live & (left >= redo.bit_count()))
             chance = np.einsum("tcpkn,cpkn->t", belief[rows, :4], gain)
-            scores[place, rows] = chance / redo.bit_count() - self.price
+            scores[position, rows] = chance / redo.bit_count() - self.price
         best = scores.argmax(axis=0)
         allowed = scores[best, np.arange(len(left))] > 0
         return np.where(live & allowed, np.array(REDOS)[best], 0)

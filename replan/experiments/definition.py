@@ -184,9 +184,9 @@ class Experiment(Config):
             if getattr(self, key) and not self.caps:
                 raise config_error("the experiment has no `caps`", (key,))
         families = {arm.family for arm in self.arms()}
-        for place, conclusion in enumerate(self.conclusions):
+        for position, conclusion in enumerate(self.conclusions):
             for key in ("arm", "against"):
-                name, path = getattr(conclusion, key), ("conclusions", place, key)
+                name, path = getattr(conclusion, key), ("conclusions", position, key)
                 if name not in families:
                     raise config_error(f"there is no arm {name!r}", path, nearest(name, families))
         _check_compared("arm", self.baseline, labels, len(labels) * self.seeds.count)
@@ -264,9 +264,9 @@ class ExecutionExperiment(Config):
 
 
 def _check_names(key: str, names: Sequence[str]) -> None:
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise config_error(f"{name!r} is named twice", (key, place))
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise config_error(f"{name!r} is named twice", (key, position))
 
 
 def _check_compared(kind: str, baseline: str, names: Sequence[str], trials: int) -> None:

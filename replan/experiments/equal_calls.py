@@ -179,8 +179,8 @@ def _correct(rows: Table) -> None:
     """Add Holm's correction over all comparisons of the table, and round the p values to six decimals."""
     tested = sorted((row for row in rows if row["p"] is not None), key=lambda row: float(row["p"] or 0.0))
     least = 0.0
-    for place, row in enumerate(tested):
-        least = max(least, min(1.0, (len(tested) - place) * float(row["p"] or 0.0)))
+    for position, row in enumerate(tested):
+        least = max(least, min(1.0, (len(tested) - position) * float(row["p"] or 0.0)))
         row["p_holm"] = round(least, 6)
         row["p"] = round(float(row["p"] or 0.0), 6)
     for row in rows:

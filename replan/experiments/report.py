@@ -104,14 +104,14 @@ def _plots(experiment: Experiment, table: Table, trials: Sequence[Trial]) -> Ite
     most = max((trial.calls for trial in trials), default=0)
     rows = {row["arm"]: row for row in table}
     several = len(experiment.models) > 1
-    for place, model in enumerate(experiment.models, 1):
+    for position, model in enumerate(experiment.models, 1):
         arms = [arm for arm in experiment.arms() if arm.model == model and arm.name in rows]
         lines = {arm.label: _curve([trial for trial in trials if trial.arm == arm.name], most) for arm in arms}
         calls, delta = (
             {arm.label: point for arm in arms if (point := _point(rows[arm.name], column)) is not None}
             for column in ("calls_per_success", "delta_success")
         )
-        suffix, of_model = (f"_{place}", f", {model}") if several else ("", "")
+        suffix, of_model = (f"_{position}", f", {model}") if several else ("", "")
         yield f"success{suffix}", curves(f"Success against model calls{of_model}", lines, "model calls", "success")
         yield f"calls{suffix}", points(f"Model calls per success{of_model}", calls, "calls, with 95 % intervals")
         title = f"Success, difference to the baseline{of_model}"

@@ -42,7 +42,7 @@ TEMPLATES = (
         name="result",
         uri_template="replan://runs/{id}/result",
         title="Result of a run",
-        description="What a run has come to.",
+        description="The result of a run.",
         mime_type=JSON,
     ),
     ResourceTemplate(

@@ -38,9 +38,9 @@ class _Kept:
     loaded: Loaded
     marks: list[Any] = field(default_factory=list)
 
-    def near(self, place: int) -> tuple[int, Any]:
+    def near(self, position: int) -> tuple[int, Any]:
         """Return a number of records, at most `place`, and the state after them."""
-        mark = min(place // MARK, len(self.marks) - 1)
+        mark = min(position // MARK, len(self.marks) - 1)
         return mark * MARK, self.marks[mark]
 
     def with_records(self, new: Sequence[Record[Any]]) -> "_Kept":
@@ -82,7 +82,7 @@ class CachedReader(RunReader):
         return kept.loaded, shown
 
     def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return what a run in a state has come to, as `RunReader.view` does; the same object until that changes."""
+        """Return the result of a run in a state, as `RunReader.view` does; the same object until that changes."""
         if with_inbox is not None and with_inbox is not state:
             return super().view(run, kind, state, status, with_inbox)
         known = self._views.get(run)

@@ -96,12 +96,12 @@ def read_plan_file(name: str) -> PlanToExecute:
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
     """Return the proved plan of a planning run, by its id in full.
 
-    Raises `UsageProblem` for a run that has none, and as `RunReader.read` does.
+    Raises `UsageProblem` for a run that has none; other errors are those of `RunReader.read`.
     """
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 
     loaded, result = await reader.read(run), await reader.result(run)
-    hint = f"`{program()} show {run}` says what it has come to"
+    hint = f"`{program()} show {run}` says its result"
     if not isinstance(result, Result):
         raise UsageProblem(f"run {run} is no planning run", place=run, hint=hint)
     if not isinstance(result.plan_json, Mapping):

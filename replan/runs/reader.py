@@ -64,7 +64,7 @@ class RunReader:
         return loaded.state, loaded.records
 
     async def result(self, run: str) -> "RunResult":
-        """Return what a run has come to so far. Raises as `read` does."""
+        """Return the result of a run so far. Raises as `read` does."""
         loaded, row = await self.read_with_row(run)
         with_inbox = await self.with_inbox(run, loaded)
         hosted = await self.hosted(row.kind, row.format)
@@ -72,7 +72,7 @@ class RunReader:
         return self.view(run, loaded.kind, loaded.state, status, with_inbox)
 
     def view(self, run: str, kind: "AnyKind", state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return what a run in a state has come to; `with_inbox` is the state after the messages of its inbox."""
+        """Return the result of a run in a state; `with_inbox` is the state after the messages of its inbox."""
         from actors.run.result import RunView  # noqa: PLC0415 -- as the module says
 
         common = state if with_inbox is None else with_inbox

@@ -27,7 +27,7 @@ class ShownRun:
     status: str
     """The status for people: `running`, `waiting`, `parked`, `finished` or `moved`."""
     result: "RunResult"
-    """What the run has come to."""
+    """The result of the run."""
     with_inbox: Any
     """The state after the unread messages of the inbox."""
     top: str

@@ -156,7 +156,7 @@ class DemandBody(Got):
 
 
 class ResultBody(Got):
-    """What a run has come to, as `replan show --json` prints it, and whether a process drives it or a host would.
+    """The result of a run, as `replan show --json` prints it, and whether a process drives it or a host would.
 
     With a plan, `demands` has what it does about the user's texts, `unread` what was not read of them, and `proved`
     whether the plan is proved and no demand is in no step.

@@ -148,14 +148,14 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="read_run",
         scope="read",
-        summary="Read what a run has come to.",
+        summary="Read the result of a run.",
         gives=bodies.ResultBody,
         function=read_operations.result,
         http=HttpAddress(method="GET", path=RUN),
         mcp=McpOperation(
             name="result",
             title="Result",
-            description="What a run has come to: of a planning run the plan, of an acquisition the values, of an "
+            description="The result of a run: of a planning run the plan, of an acquisition the values, of an "
             "execution its steps.",
             takes=arguments.RunArguments,
         ),

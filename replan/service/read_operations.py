@@ -30,7 +30,7 @@ async def status(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def result(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return what a run has come to, and whether anybody drives it now."""
+    """Return the result of a run, and whether it is being driven."""
     return (await read_shown(request.service.reader, request.run)).result_json
 
 

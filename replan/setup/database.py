@@ -44,9 +44,9 @@ def database_place(environment: Mapping[str, str] = os.environ) -> str | None:
     url = database_url(environment)
     if url is None:
         return None
-    from runtime.open_journal import place_of  # noqa: PLC0415 -- commands that only read a file need no event loop
+    from runtime.open_journal import shown_url  # noqa: PLC0415 -- commands that only read a file need no event loop
 
-    return place_of(url, JOURNAL)
+    return shown_url(url, JOURNAL)
 
 
 def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":

@@ -54,7 +54,7 @@ class NotACollectorError(Exception):
 
 
 class SendOutcome(Enum):
-    """What became of a batch."""
+    """The result of sending a batch."""
 
     TAKEN = "taken"
     REFUSED = "refused"  # the collector does not want these data, now or later

@@ -235,7 +235,7 @@ class Trace:
 
     def _own(self, event: Any) -> None:
         """Take what the kind says of its own events."""
-        for place, fact in enumerate(self._tracing.facts(event)):
+        for position, fact in enumerate(self._tracing.facts(event)):
             match fact:
                 case CheckBegan():
                     self._start(fact.request_id, f"check {fact.guard}", {names.EVALUATION_NAME: fact.guard}, fact.node)
@@ -253,7 +253,7 @@ class Trace:
                     fields = {f"{names.OWN}{name}": value for name, value in fact.fields.items()}
                     if fact.rule:
                         fields |= {names.RULE: fact.rule, names.LEVEL: fact.level}
-                    self._mark(fact.name, fact.node, fields, part=f"mark{place}")
+                    self._mark(fact.name, fact.node, fields, part=f"mark{position}")
 
     def _call(self, request: CallRequested) -> None:
         attributes: dict[str, Scalar] = {names.REQUEST_ID: request.request_id, names.TRY: request.try_number}

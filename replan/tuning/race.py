@@ -103,7 +103,7 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EntrantStanding:
-    """What an entrant has come to within a cap."""
+    """The result of an entrant within a cap."""
 
     entrant: str
     """The entrant's name."""
@@ -189,7 +189,7 @@ class RaceOrder:
 
 @dataclass
 class Race:
-    """A race and what it has come to."""
+    """A race and its result so far."""
 
     order: RaceOrder
     """What the user asks for."""

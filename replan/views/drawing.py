@@ -72,8 +72,8 @@ def draw(flow: Flow | None) -> Drawing | None:
     boxes = []
     for layer, row in enumerate(rows):
         left = (width - len(row) * (WIDTH + GAP) + GAP) // 2
-        for place, node in enumerate(row):
-            x, y = left + place * (WIDTH + GAP), GAP + layer * (HEIGHT + DROP)
+        for position, node in enumerate(row):
+            x, y = left + position * (WIDTH + GAP), GAP + layer * (HEIGHT + DROP)
             places[node.id] = x, y
             boxes.append(_box(node, x, y))
     beside = _lanes(flow, places)

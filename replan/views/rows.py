@@ -107,14 +107,14 @@ def _rows(tree: LineTree) -> int:
     return 1 + sum(map(_rows, tree.children))
 
 
-def _cut(tree: LineTree, place: int, begin: int, end: int) -> tuple[LineTree | None, int]:
+def _cut(tree: LineTree, position: int, begin: int, end: int) -> tuple[LineTree | None, int]:
     """Return what is left of a tree whose top row has the number `place`, and the number of the row after it."""
-    top, kept = place, []
-    place += 1
+    top, kept = position, []
+    position += 1
     for child in tree.children:
-        left, place = _cut(child, place, begin, end)
+        left, position = _cut(child, position, begin, end)
         if left is not None:
             kept.append(left)
     if not kept and not begin <= top < end:
-        return None, place
-    return replace(tree, children=tuple(kept)), place
+        return None, position
+    return replace(tree, children=tuple(kept)), position

@@ -18,7 +18,7 @@ from replan.service.requests import HTTP, encoded, in_terms
 from replan.views.errors import error_fields
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
-from replan.web.record_pages import document, place_of
+from replan.web.record_pages import document, row_number
 from replan.web.requests import as_http, status_of_error
 from replan.web.runs_page import QUERY_MAX, page_number
 from replan.web.site import Site
@@ -65,7 +65,7 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
 async def read_records(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of records."""
     del who
-    run, after = request.path_params["run"], place_of(request, "after") or 0
+    run, after = request.path_params["run"], row_number(request, "after") or 0
     loaded, found = await site.reader.page(run, after, MARK)
     records = [record_to_json(loaded.kind, record) for record, _ in found]
     last = found[-1][0].seq if found else after
@@ -80,7 +80,7 @@ async def stream_records(site: Site, request: Request, who: Principal) -> Respon
         raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
     named, _, number = request.headers.get("last-event-id", "").rpartition(":")
     last = int(number) if named == run and number.isascii() and number.isdigit() and len(number) <= 12 else None
-    return EventStream(_records(site, who, run, (place_of(request, "after") or 0) if last is None else last))
+    return EventStream(_records(site, who, run, (row_number(request, "after") or 0) if last is None else last))
 
 
 async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGenerator[str, None]:

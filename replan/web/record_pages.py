@@ -64,7 +64,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
 async def show_records(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of the records of a run, from the one after `after`."""
     run = request.path_params["run"]
-    after = place_of(request, "after") or 0
+    after = row_number(request, "after") or 0
     row = await site.engine.journal.row(run)
     loaded, found = await site.reader.page(run, after, MARK)
     address = f"/runs/{run}/records?after="
@@ -83,7 +83,7 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
     return page(site, who, "records.html", values)
 
 
-def place_of(request: Request, name: str) -> int | None:
+def row_number(request: Request, name: str) -> int | None:
     """Return the number of rows after which a page begins; None where none is named.
 
     Raises `HTTPException` for what is no number.

@@ -17,7 +17,7 @@ from replan.views.demand_rows import demand_rows
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
-from replan.web.record_pages import FORMS, place_of
+from replan.web.record_pages import FORMS, row_number
 from replan.web.requests import page
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
@@ -34,7 +34,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     shown = await read_shown(site.reader, run)
     loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
     parts = await site.parts.parts(shown)
-    actions = tree_page(parts.tree.tree, place_of(request, "tree"), ROWS_MAX)
+    actions = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
     # A checklist says more than the lines do; with a question the page is about that.
     lines = () if questions or parts.checklist is not None else parts.lines
@@ -100,7 +100,7 @@ def _paged(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any
     """Return a page of each list of rows by its name, and the addresses of its neighbours by the name and `_pages`."""
     values: dict[str, Any] = {}
     for name, each in rows.items():
-        shown = row_page(each, place_of(request, name) or 0, ROWS_MAX)
+        shown = row_page(each, row_number(request, name) or 0, ROWS_MAX)
         values |= {name: shown, f"{name}_pages": _pages(request.path_params["run"], name, shown)}
     return values
 

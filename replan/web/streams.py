@@ -110,7 +110,7 @@ async def cursor_of(site: Site, run: str) -> str:
 
 
 def cursor_at(row: RunRow) -> str:
-    """Return the place of the run of a row."""
+    """Return the cursor of a row's run."""
     return f"{row.run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
 
 

@@ -50,7 +50,7 @@ GONE = 410
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """What became of one try."""
+    """The result of one try."""
 
     problem: str = ""
     """Why the message was not taken, without a text that the receiver chose; empty where it was."""
@@ -123,7 +123,7 @@ class Sender:
         entry: WebhookEntry,
         environment: Mapping[str, str],
     ) -> None:
-        """Take the webhook with its name in the settings, and the environment, whose secrets no message holds."""
+        """Set the webhook, its name in the settings, and the environment; no message contains a secret of it."""
         self._journal, self._name, self._entry = journal, name, entry
         self._cursor = HeldCursor(
             journal, f"webhook:{name}", passed=EVERYTHING, topic="webhook", ask_seconds=ASK_SECONDS

@@ -186,10 +186,12 @@ def takeover(
     work. Of a `finished` run all come first, since they may be why its end is undone.
     """
     events = [machine.accept(state, message) for message in posted]
-    urgent = [place for place, event in enumerate(events) if finished or getattr(event, "precedes_takeover", False)]
+    urgent = [
+        position for position, event in enumerate(events) if finished or getattr(event, "precedes_takeover", False)
+    ]
     taken = list(posted[: urgent[-1] + 1]) if urgent else []
-    before = [message for place, message in enumerate(taken) if place in urgent]
-    after = [message for place, message in enumerate(taken) if place not in urgent]
+    before = [message for position, message in enumerate(taken) if position in urgent]
+    after = [message for position, message in enumerate(taken) if position not in urgent]
     facts = list[tuple[Any, int | None]]()
     for message in (*before, resumed, *after):
         accepted = machine.accept(state, message)

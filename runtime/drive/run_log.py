@@ -49,11 +49,11 @@ def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: 
     """
     shorter: list[Prefix[S, E]] = []
     state = fold(machine, events[:facts], state)
-    for place, event in enumerate(events[facts:], facts):
+    for position, event in enumerate(events[facts:], facts):
         after = machine.evolve(state, event)
         added = machine.summary(after).committed - machine.summary(state).committed
         if added.calls > 0 or added.micro_usd > 0:
-            shorter.append(Prefix(state, events[:place], added))
+            shorter.append(Prefix(state, events[:position], added))
         state = after
     return shorter[::-1] or [Prefix(state, events, ZERO)]
 

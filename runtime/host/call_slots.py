@@ -39,7 +39,7 @@ class _Provider:
 
     @property
     def wanted(self) -> int:
-        """Calls of this host, in flight and waiting."""
+        """The calls of this host that are in flight or wait for a slot."""
         return self.using + self.waiting
 
     @property

@@ -24,7 +24,7 @@ from runtime.journal.rules import RunOperation
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What became of a run."""
+    """The result of a run."""
 
     run: str
     """Its id."""
@@ -58,7 +58,7 @@ def copy_runs(
     *,
     at_once: int = AT_ONCE,
 ) -> Iterator[Copied]:
-    """Copy all runs that nobody drives, and yield what became of each. A run that cannot be copied stops no other.
+    """Copy all runs that nobody drives, and yield the result for each. A run that cannot be copied stops no other.
 
     `places` are those of the source and of the target, by which moved runs name them. `spent` returns what a run has
     added to each day.
@@ -93,7 +93,7 @@ class _Copying(NamedTuple):
     spent: Callable[[RunCopy], Mapping[int, Amount]]
 
     def copy(self, runs: Sequence[str], dead: Dead) -> Iterator[Copied]:
-        """Copy some runs, and yield what became of each, in their order."""
+        """Copy some runs, and yield the result for each, in their order."""
         done, place = dict[str, Copied](), self.places[1]
         try:
             marked = zip(runs, mark(self.source, runs, place, dead), strict=True)
@@ -118,7 +118,7 @@ class _Copying(NamedTuple):
         return ready
 
     def _add(self, copies: Sequence[RunCopy]) -> dict[str, Copied]:
-        """Add runs to the target, together or else one by one, and return what became of each."""
+        """Add runs to the target, together or else one by one, and return the result for each."""
         here, place = self.places
         try:
             results = self.target.add([(copy, self.spent(copy)) for copy in copies], here) if copies else []

@@ -381,7 +381,7 @@ class Journal(Cursors, CallSlots, Protocol[E]):
         ...
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """Return the hosts that are present and whose process `dead` does not prove to be gone. Changes nothing."""
+        """Return the hosts that are present, without those whose process is `dead`. Changes nothing."""
         ...
 
     async def spent_today(self, tenant: str = HOME) -> Amount:

@@ -212,7 +212,7 @@ class RawStore(ABC):
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Add runs and what they have spent on each day, in one transaction; return what became of each.
+        """Add runs and what they have spent on each day, in one transaction; return the result for each.
 
         That is True for a run that was added, False for one that was received before, and an error as
         `rules.receive` raises it. `source` is the place that they are copied from. A mark that a killed copy back to

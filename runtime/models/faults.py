@@ -63,14 +63,14 @@ def _without_parts(text: str, form: str) -> str:
     return text
 
 
-def _extent(text: str, place: int, form: str, start: int, least: int) -> tuple[int, int]:
+def _extent(text: str, position: int, form: str, start: int, least: int) -> tuple[int, int]:
     """Return where the part of a form begins and ends in a text that has the form's block `start` at `place`."""
     before = after = 0
-    while before < min(start, place - least) and text[place - before - 1] == form[start - before - 1]:
+    while before < min(start, position - least) and text[position - before - 1] == form[start - before - 1]:
         before += 1
-    while after < min(len(form) - start, len(text) - place) and text[place + after] == form[start + after]:
+    while after < min(len(form) - start, len(text) - position) and text[position + after] == form[start + after]:
         after += 1
-    return place - before, place + after
+    return position - before, position + after
 
 
 MESSAGE_MAX = 300

@@ -17,7 +17,7 @@ from actors.planning.events import (
     RequestReissued,
     RunStarted,
 )
-from actors.planning.ids import classification_id, node_id, place_of
+from actors.planning.ids import classification_id, node_id, visit_and_attempt
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.prompting.book import schema_bytes
@@ -143,7 +143,7 @@ def test_times_are_kept_to_the_microsecond():
 def test_names_can_be_read_back(step, visit, attempt, number):
     """A step's id has no slash and no dot in it, so everything that a name was made of is in it."""
     node = node_id(step, visit, attempt)
-    assert (step_of(node), place_of(node), node_of(try_id(node, number))) == (step, (visit, attempt), node)
+    assert (step_of(node), visit_and_attempt(node), node_of(try_id(node, number))) == (step, (visit, attempt), node)
     request = GenerationRequested(node=node, try_number=number, prompt_hash="")
     assert (request.step, request.visit, request.attempt) == (step, visit, attempt)
     asked = ClassificationRequested(node=node, try_number=number, prompt_hash="", rule="")

@@ -20,7 +20,7 @@ from runtime.journal.port import Fact, RunFilter, nobody
 from runtime.journal.postgres.address import parse_address
 from runtime.journal.versions import VERSION
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_inspection, open_raw, place_of
+from runtime.open_offline import open_inspection, open_raw, shown_url
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven
 from tests.postgres.checker import check_database
@@ -64,7 +64,7 @@ async def shown(journal):
 
 def copied(source, target):
     with open_raw(source) as runs, open_raw(target, make=True) as kept:
-        return list(copy_runs(runs, kept, (place_of(source), place_of(target)), nobody))
+        return list(copy_runs(runs, kept, (shown_url(source), shown_url(target)), nobody))
 
 
 @pytest.mark.parametrize("outwards", [True, False])
@@ -91,7 +91,7 @@ async def test_all_of_a_run_is_copied_and_nobody_drives_it_in_the_source(file, u
         ):
             with pytest.raises(RunMoved) as caught:
                 await call
-            assert caught.value.place == place_of(target)
+            assert caught.value.place == shown_url(target)
         with pytest.raises(Fenced):  # Its lease had ended, and nobody had taken it over.
             await journal.append("a", after=4, epoch=1, facts=counted(5), summary=RUNNING)
     check_database(url)
@@ -121,7 +121,7 @@ async def test_copying_again_changes_nothing_and_copies_what_was_driven_then(fil
 async def test_a_copy_that_was_killed_after_its_mark_is_finished_by_the_next(file, url):
     before = await filled(file)
     with open_raw(file) as runs:
-        assert mark(runs, ["a"], place_of(url), nobody) == [None]
+        assert mark(runs, ["a"], shown_url(url), nobody) == [None]
     async with opened(file) as journal:
         with pytest.raises(RunMoved):
             await journal.claim("a", "driver", 60.0)

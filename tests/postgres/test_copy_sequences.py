@@ -15,7 +15,7 @@ from runtime.core.machine import Summary
 from runtime.journal.copying import copy_runs, spent_last
 from runtime.journal.port import nobody
 from runtime.open_journal import open_journal
-from runtime.open_offline import open_raw, place_of
+from runtime.open_offline import open_raw, shown_url
 from tests.contracts.toy_events import CODEC, counted
 
 SEQUENCES = int(os.environ.get("REPLAN_COPIES", "30"))
@@ -65,7 +65,7 @@ class Journals:
                     raise Killed
                 return added
 
-        places = place_of(source), place_of(target)
+        places = shown_url(source), shown_url(target)
         with open_raw(source) as runs, open_raw(target, make=True) as kept:
             return list(copy_runs(runs, Dying(kept), places, nobody, spent_last, at_once=self.at_once))
 
@@ -164,7 +164,7 @@ async def test_copying_a_run_back_to_where_it_was_moved_from_is_refused(tmp_path
     done = journals.copy(second, first)
     assert [each.new for each in done] == [False, False]
     assert done[0].problem == (
-        f"{place_of(first)} has moved run 'one' to {place_of(second)} and refuses it; it stays in {place_of(second)}"
+        f"{shown_url(first)} has moved run 'one' to {shown_url(second)} and refuses it; it stays in {shown_url(second)}"
     )
     ((url, _, answers),) = await journals.drivers("one")
     assert url == second

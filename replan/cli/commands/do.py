@@ -78,7 +78,7 @@ def do(
     from actors.tools.workspace import check_workspace
     from actors.values.lines import BLANK, line
     from replan.cli.cost import print_dry_run
-    from replan.cli.inputs import place_of, read_problem
+    from replan.cli.inputs import read_problem, source_of
     from replan.cli.plugins import registry_of
     from replan.cli.starting import take_example
     from replan.cli.terminal.console import notice
@@ -102,7 +102,7 @@ def do(
     if example is not None:
         _show(invocation, [*map(line, text.splitlines()), BLANK])
     attached = attach(values["files"], values["repository"], text)
-    with naming_options(PROBLEM=place_of(problem), tools=file or "--tools"):
+    with naming_options(PROBLEM=source_of(problem), tools=file or "--tools"):
         tools, remarks = tools_of(file, home, check_workspace(options.workspace, home.folder), os.environ)
         prepared = prepare(
             text,

@@ -38,7 +38,7 @@ def verify(url: str | None, *, as_json: bool) -> int:
 @json_option
 @common
 def copy(source: str, target: str, *, as_json: bool) -> int:
-    """Copy all runs that nobody drives from SOURCE to TARGET, with their messages and their share of the day.
+    """Copy all runs that nobody drives from SOURCE to TARGET, with their messages and today's spending.
 
     Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more. The
     command can be repeated. Exit 0: all runs are in TARGET; 8: some are driven or cannot be copied.
@@ -51,11 +51,11 @@ def copy(source: str, target: str, *, as_json: bool) -> int:
     from replan.setup.home_folder import USE_ANOTHER_HOME
     from replan.setup.kinds import Kinds
     from runtime.journal.copying import Copied, copy_runs, copyable
-    from runtime.open_offline import open_raw, place_of
+    from runtime.open_offline import open_raw, shown_url
     from runtime.process.identity import is_dead
 
-    place = place_of(target)
-    if place == place_of(source):
+    place = shown_url(target)
+    if place == shown_url(source):
         raise UsageProblem("the source and the target are the same journal", place=place)
     copied, kinds = list[Copied](), Kinds()
     with (
@@ -64,7 +64,7 @@ def copy(source: str, target: str, *, as_json: bool) -> int:
         Ticker("runs") as ticker,
     ):
         total = len(copyable(runs))
-        for each in copy_runs(runs, kept, (place_of(source), place), is_dead, lambda copy: spent_by_day(copy, kinds)):
+        for each in copy_runs(runs, kept, (shown_url(source), place), is_dead, lambda copy: spent_by_day(copy, kinds)):
             copied.append(each)
             ticker.tick(len(copied), total)
             if each.problem:
@@ -98,14 +98,14 @@ def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: st
     from replan.cli.terminal.console import notice, print_json
     from replan.setup.database import journal_url
     from replan.setup.home_folder import USE_ANOTHER_HOME
-    from runtime.open_offline import place_of, upgrade
+    from runtime.open_offline import shown_url, upgrade
 
     roles = {"app": app, "archive": archive, "reader": reader}
     wanted = journal_url(os.environ) if url is None else url
     named = {kind: role for kind, role in roles.items() if role}
     version = upgrade(wanted, named, USE_ANOTHER_HOME)
     if as_json:
-        print_json({"journal": place_of(wanted), "version": version})
+        print_json({"journal": shown_url(wanted), "version": version})
     else:
-        notice(f"{place_of(wanted)}: version {version}")
+        notice(f"{shown_url(wanted)}: version {version}")
     return Exit.OK

@@ -53,7 +53,7 @@ def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool,
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
     from replan.cli.cost import print_dry_run
-    from replan.cli.inputs import place_of, read_problem
+    from replan.cli.inputs import read_problem, source_of
     from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
@@ -69,7 +69,7 @@ def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool,
         no_input=invocation.no_input,
         strict=values["strict"],
     )
-    with naming_options(PROBLEM=place_of(problem)):
+    with naming_options(PROBLEM=source_of(problem)):
         prepared = prepare(
             text,
             options,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _SHOW = examples(
-    "replan show --last                 what the newest run has come to",
+    "replan show --last                 the result of the newest run",
     "replan show k7m2x9qa --tree        why the search went where it went",
     "replan show k7m2x9qa --prompt g_plan/v1.a1",
     "replan show k7m2x9qa --mermaid     the plan as a drawing",
@@ -45,7 +45,7 @@ _SHOW = examples(
 def show(
     ctx: click.Context, /, run_id: str | None, *, last: bool, prompt: str | None, as_json: bool, **views: bool
 ) -> int:
-    """Show what a RUN has come to; RUN is its id, or at least six characters of it."""
+    """Show the result of a RUN; RUN is its id, or at least six characters of it."""
     require_one_run("show", run_id, last=last)
     chosen_views = [name for name in ("tree", "plan", "mermaid", "events") if views[name]]
     if prompt is not None:

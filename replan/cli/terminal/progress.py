@@ -220,10 +220,10 @@ class LiveTree:
         calls = self._in_flight.all()[:IN_FLIGHT_MAX]
         room = max(ROWS_MIN, console.height - REST - len(calls))
         hidden = len(rows) - room + 2 if len(rows) > room else 0
-        for place, row in enumerate(rows):
-            if place == 1 and hidden:
+        for position, row in enumerate(rows):
+            if position == 1 and hidden:
                 yield rich_text(line(f"… {hidden} lines are not shown", "dim"))
-            if not 1 <= place <= hidden:
+            if not 1 <= position <= hidden:
                 yield from row
                 yield Segment.line()
         for text in calls:

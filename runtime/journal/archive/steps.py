@@ -158,7 +158,7 @@ Family = Mapping[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """What became of a run and the runs of its steps."""
+    """The result of a run and the runs of its steps."""
 
     run: str
     """The id of the run that a person has started."""
@@ -175,7 +175,7 @@ class Archived:
 def archive_runs(
     store: RawStore, families: Iterable[Family], into: Path, codecs: Codecs, *, dead: Dead, release: str
 ) -> Iterator[Archived]:
-    """Archive runs into a folder, and yield what became of each family. One that cannot be archived stops no other.
+    """Archive runs into a folder, and yield the result for each family. One that cannot be archived stops no other.
 
     Raises `UsageProblem` for a folder that is not safe, cannot be written or is in use, `StorageFull`.
     """
@@ -241,7 +241,7 @@ class _OtherRun(RunExists):
 def _removed(
     store: RawStore, written: Sequence[tuple[Archived, Contents]], into: Path, dead: Dead
 ) -> Iterator[Archived]:
-    """Delete families from the journal whose files are there; yield what became of each."""
+    """Delete families from the journal whose files are there; yield the result for each."""
     if not written:
         return
     _sync(into)

@@ -169,11 +169,11 @@ def _batches(works: Sequence[Request]) -> Iterator[dict[int, Request]]:
     """Yield the jobs in order, in groups that may share a transaction."""
     batch: dict[int, Request] = {}
     size = 0
-    for place, work in enumerate(works):
+    for position, work in enumerate(works):
         if batch and (isinstance(work, Alone) or size + size_of(work) > GROUP_BYTES_MAX):
             yield batch
             batch, size = {}, 0
-        batch[place] = work
+        batch[position] = work
         size += size_of(work)
         if isinstance(work, Alone):
             yield batch

@@ -154,7 +154,7 @@ class PostgresReader(StoreReader):
         return lambda digest: known.get(bytes.fromhex(digest))
 
     def row(self, run: str) -> RunRow:
-        """Implement `StoreReader.row`, in one message with the end of the snapshot."""
+        """Implement `StoreReader.row`; the query and the end of the snapshot are sent together."""
         for values in self._last((_HEADS_ASKS, [[run]]))[0].rows:
             return read_head(values[1:], values[0]).listed(self.now)
         raise RunNotFound(run)

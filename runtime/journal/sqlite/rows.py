@@ -39,8 +39,8 @@ def unpack(run: str, start: Tip, packed: Sequence[Stored]) -> list[Stored]:
     for last in packed:
         bodies = _lines(last.body)
         first = last.seq - len(bodies) + 1
-        for place, body in enumerate(bodies):
-            row = last._replace(seq=first + place, inbox=None if place else last.inbox, body=body)
+        for position, body in enumerate(bodies):
+            row = last._replace(seq=first + position, inbox=None if position else last.inbox, body=body)
             if row.seq < last.seq:
                 row = row._replace(hash=_link(previous, run, row))
             rows.append(row)
