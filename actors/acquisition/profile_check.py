@@ -263,7 +263,7 @@ def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
         UsageProblem: there is no such profile, or it is invalid.
     """
     shipped = root / "configs" / FOLDER
-    path = find_shipped(name_or_path, shipped, "profile", ())
+    path = find_shipped(name_or_path, shipped, "profile", (), place="PROFILE")
     document = read_document(path)
     try:
         profile = Profile.model_validate(document.value)

@@ -35,7 +35,13 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def find_shipped(
-    wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()
+    wanted: str,
+    shipped: Path,
+    kind: str,
+    others: Mapping[str, str] | tuple[()],
+    folder: Path = Path(),
+    *,
+    place: str = "",
 ) -> Path:
     """Return the file of a name or path; a relative path counts from `folder`.
 
@@ -52,7 +58,7 @@ def find_shipped(
     if (folder / wanted).is_file():
         return folder / wanted
     names = [*(file.stem for file in shipped.glob("*.yaml")), *others]
-    raise UsageProblem(f"unknown {kind} {wanted!r}", hint=nearest(wanted, names, kind="shipped"))
+    raise UsageProblem(f"unknown {kind} {wanted!r}", hint=nearest(wanted, names, kind="shipped"), place=place)
 
 
 def find_named(wanted: str, shipped: Path, kind: str, document: ParsedFile) -> Path:
@@ -181,4 +187,6 @@ def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
 
 def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> ParsedFile:
     """Return the file of a policy with its line numbers. Raises `UsageProblem` as `load_policy` does."""
-    return read_document(find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder))
+    return read_document(
+        find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder, place="POLICY")
+    )

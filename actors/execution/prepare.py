@@ -157,7 +157,8 @@ def _checked(request: ExecutionInput) -> str:
         raise UsageProblem(errors[0].message, place="PLAN", hint="`replan check` shows all findings")
     unbound = request.tools.unbound(plan)
     if unbound:
-        hint = f"bind them in the tools file{f' {request.tools.source}' if request.tools.source else ''}"
+        source = request.tools.source
+        hint = f"bind them in the tools file {source}" if source else "bind them in a tools file, named by --tools"
         raise UsageProblem(f"no tool or check implements {', '.join(unbound)}", place="PLAN", hint=hint)
     if not request.workspace.is_dir():
         raise UsageProblem("there is no such folder", place=str(request.workspace), hint="give one with --workspace")

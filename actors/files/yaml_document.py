@@ -83,16 +83,20 @@ def parse_document(text: str, source: str) -> ParsedFile:
         root = _composed(text)
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UsageProblem(f"not YAML: {error.problem or error.context}", place=f"{source}{line}") from None
+        cause = f"not YAML: {error.problem or error.context}"
+        raise UsageProblem(cause, place=f"{source}{line}", hint="repair this line or the one before") from None
     except yaml.reader.ReaderError as error:
         line_number = text.count("\n", 0, error.position) + 1
-        raise UsageProblem(f"not text: {error.reason}", place=f"{source}:{line_number}") from None
+        hint = "name a text file in YAML"
+        raise UsageProblem(f"not text: {error.reason}", place=f"{source}:{line_number}", hint=hint) from None
     if root is None:
         raise UsageProblem("the file is empty", place=source, hint="a mapping of keys to values is expected")
     builder = _Builder(source)
     value = builder.build(root, ())
     if not isinstance(value, dict):
-        raise UsageProblem("the top level is not a mapping", place=f"{source}:1", hint="start with `name: ...`")
+        raise UsageProblem(
+            "the top level is not a mapping", place=f"{source}:1", hint="write `key: value` in each line"
+        )
     return ParsedFile(source, value, builder.lines)
 
 
@@ -173,7 +177,7 @@ class _Builder:
             if not key_node.style and not isinstance(_plain(key), str):
                 raise self._problem(f"key {key} is not text", key_node, path, "put it in quotes")
             if key in result:
-                raise self._problem(f"duplicate key {key!r}", key_node, path)
+                raise self._problem(f"duplicate key {key!r}", key_node, path, "keep one of them")
             self.lines[*path, key] = key_node.start_mark.line + 1
             result[key] = self.build(value_node, (*path, key))
         return result

@@ -51,6 +51,8 @@ OTHER_WORDS = {
 ELSEWHERE = {
     ("execute", "--last"): "name the run, as `{program} runs` lists them",
     ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
+    ("delete", "--last"): "name the run, as `{program} runs` lists them",
+    ("serve", "--host"): "it serves this machine only, and a proxy in front of it serves others",
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
@@ -213,7 +215,10 @@ class App(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # Characters that the encoding lacks are escaped.
                 stream.reconfigure(errors="backslashreplace")
-        invocation = Invocation(json="--json" in arguments or "--jsonl" in arguments)
+        invocation = Invocation(
+            json="--json" in arguments or "--jsonl" in arguments,
+            command=next((word for word in arguments if word in _COMMANDS), ""),
+        )
         try:
             extra |= {"standalone_mode": False, "obj": invocation, "prog_name": "replan"}
             code = super().main(args=arguments, **extra)
@@ -298,13 +303,15 @@ def _leave_stdout() -> None:
 
 def _misused(error: click.UsageError, invocation: Invocation) -> int:
     """Print what is wrong with the command line, in one line that names the help."""
+    from replan.cli.misuse import explanation as explained
     from replan.setup.command_name import NAME, program
 
-    command = program() + (error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else "")
+    path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()
+    command = program() + path
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    explanation = shortened(" ".join(error.format_message().split()).rstrip("."))
+    explanation = shortened(explained(error))
     if isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
         explanation = misplaced_option(error.option_name, command) or explanation
     elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None:

@@ -75,5 +75,7 @@ def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
         if len(argument.split()) > 1:
             hint = "put the problem into a file, or pipe it: echo '...' | replan run -"
             return UsageProblem("there is no such file", place=repr(place), hint=hint)
+        if "://" in argument:
+            return UsageProblem("an address is not fetched", place=place, hint="save its text to a file, and name that")
         return UsageProblem("there is no such file", place=place, hint="name a file, or - for standard input")
     return UsageProblem(os.strerror(number or 0).lower(), place=place, hint="name a file that you may read")

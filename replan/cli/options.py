@@ -21,6 +21,8 @@ class Invocation:
     """Whether logs go to stderr as JSON lines."""
     debug: bool = False
     """Whether tracebacks are shown."""
+    command: str = ""
+    """The command, as far as it could be found without parsing the line; empty for none."""
     json: bool = False
     """Whether a program reads stdout, so that an error is printed there too, as JSON."""
     run: str = ""

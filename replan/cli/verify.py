@@ -40,7 +40,7 @@ def _verified(url: str | None) -> Verified:
     if named is not None:
         with open_inspection(named, USE_ANOTHER_HOME) as journal:
             if journal is None and url is not None:
-                raise UsageProblem("there is no journal here", place=shown_url(named))
+                raise UsageProblem("there is no journal here", place=shown_url(named), hint="name the one of a home")
             return Verified() if journal is None else verify(journal, kinds)
     home = locate_home(os.environ)
     if not os.path.lexists(home.journal):

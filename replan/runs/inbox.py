@@ -134,7 +134,8 @@ def split(question: str) -> tuple[str, str]:
     """Return the run and the name in a question's id. Raises `UsageProblem` for a text that is no such id."""
     run, slash, name = question.rpartition("/")
     if not (run and slash and name):
-        raise UsageProblem(f"{question!r} is not a question's id", hint=f"`{program()} questions` lists them as RUN/ID")
+        cause, hint = f"{question!r} is not a question's id", f"`{program()} questions` lists them as RUN/ID"
+        raise UsageProblem(cause, place="QUESTION", hint=hint)
     return run, name
 
 

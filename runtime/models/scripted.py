@@ -108,7 +108,8 @@ class ScriptedModel:
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             where = f"{place}:{mark.line + 1}" if mark is not None else place
-            raise UsageProblem(f"not YAML: {getattr(error, 'problem', None) or 'unreadable'}", place=where) from None
+            cause = f"not YAML: {getattr(error, 'problem', None) or 'unreadable'}"
+            raise UsageProblem(cause, place=where, hint="map step ids to lists of replies") from None
         if not isinstance(script, dict):
             raise UsageProblem("not a mapping", place=place, hint="map step ids to lists of replies")
         return cls(script, place=place, lines=lines, clock=clock, used=used)

@@ -24,17 +24,14 @@ def test_version_is_a_command_and_an_option(replan):
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (["pay.md"], "did you mean `replan run pay.md`?"),
         (["pay.md", "-m", "rules"], "did you mean `replan run pay.md -m rules`?"),
         (["-"], "did you mean `replan run -`?"),
         (["The login fails"], "did you mean `echo 'The login fails' | replan run -`?"),
-        (["plan"], "'plan' is no command; did you mean `replan run`?"),
         (["plan", "pay.md", "-m", "rules"], "did you mean `replan run`?"),
         (["status"], "did you mean `replan runs`?"),
         (["help"], "did you mean `replan --help`?"),
         (["rum"], "(Did you mean one of: 'resume', 'run'?)"),
         (["--json", "runs"], "--json belongs to a command and stands after it, as in `replan COMMAND --json`"),
-        (["-m", "rules", "run"], "as in `replan COMMAND -m rules`"),
     ],
 )
 def test_a_wrong_command_line_says_what_was_meant(replan, arguments, meant):

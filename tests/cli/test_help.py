@@ -154,26 +154,6 @@ def test_the_exit_codes_do_not_change():
     }
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["rum"],
-        ["run"],
-        ["run", "p.md", "--max-cals", "3"],
-        ["runs", "--max-calls"],
-        ["check"],
-        ["workflow", "shw", "x"],
-    ],
-)
-def test_an_invalid_command_line_is_one_line_and_exit_2(replan, arguments):
-    result = replan(*arguments)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr.startswith("replan: ")
-    assert result.stderr.count("\n") == 1
-    assert "--help" in result.stderr
-
-
 def test_an_invalid_command_line_is_an_object_with_json(replan):
     result = replan("run", "p.md", "--json", "--max-calls", "many")
     assert result.exit_code == 2

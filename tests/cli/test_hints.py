@@ -17,11 +17,6 @@ from tests.cli.samples import ANALYSIS, ASKING, PLAN
 from tests.cli.test_bad_input import assert_refused
 
 
-def test_a_mistyped_command_gets_a_suggestion(replan):
-    assert_refused(replan("rum"), "Did you mean", "run")
-    assert_refused(replan("workflow", "shw", "search"), "Did you mean", "show")
-
-
 def test_an_empty_home_has_nothing_to_resume_or_show(replan):
     assert_refused(replan("resume", "--last"), "no run to resume", code=8)
     assert_refused(replan("show", "--last"), "no runs yet", code=8)

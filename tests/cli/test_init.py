@@ -7,7 +7,6 @@ import yaml
 
 from replan.setup.starter import found_programs
 from runtime.core.extras import install_command
-from tests.cli.samples import PLAN
 
 PROJECTS = [
     ({"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n"}, {"tests": "pytest -q", "lint": "ruff check"}),
@@ -92,24 +91,3 @@ def test_an_extra_is_added_from_where_the_program_came(monkeypatch, direct, comm
 
     monkeypatch.setattr("importlib.metadata.distribution", lambda _: Installed())
     assert install_command("web") == command
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("execute", "--last"), "execute has no --last: name the run, as `replan runs` lists them"),
-        (("do", "--last"), "do has no --last: it plans anew"),
-        (("run", "p.md", "-o", "plan.md"), "run has no -o: `replan export --last -o FILE` writes the plan afterwards"),
-        (("execute", "plan.json", "--tools", "nope.yaml"), "nope.yaml: no such file"),
-    ],
-)
-def test_a_mistake_names_the_next_step(replan, tmp_path, monkeypatch, arguments, says):
-    """The tools file is looked at before the model, whose key is set without a name here."""
-    monkeypatch.setenv("OPENAI_API_KEY", "x")
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    (tmp_path / "work" / "plan.json").write_text(json.dumps(PLAN))
-    result = replan(*arguments)
-    assert result.exit_code == 2
-    assert says in result.stderr
-    assert result.stderr.count("\n") == 1

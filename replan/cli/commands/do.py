@@ -114,7 +114,7 @@ def do(
         )
         request = planning_for_tools(prepared.request, tools)
     if not (tools.generators or tools.steps):
-        hint = "bind generators in a tools file, and name it with --tools"
+        hint = f"`{program()} init` writes a tools file there, and --tools names another one"
         raise UsageProblem("there are no tools, so no step can be executed", place=file or str(home.folder), hint=hint)
     for each in (*attached.notices, *remarks, *prepared.notices):
         notice(each)
