@@ -35,6 +35,7 @@ from actors.run.ids import step_of
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
 from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
+from actors.values.findings import Finding
 from actors.values.flow import Flow
 from actors.values.format import counted
 from actors.values.lines import BLANK, Line
@@ -226,6 +227,10 @@ def _asked(state: State) -> AskedFor:
     return AskedFor(state.specification, (("workflow", workflow.name), ("search", str(workflow.search))))
 
 
+def _findings(event: PlanningEvent) -> tuple[str, tuple[Finding, ...]]:
+    return (event.node, event.verdict.findings) if isinstance(event, VerdictReached) else ("", ())
+
+
 VIEWS: Views[State, PlanningEvent] = Views(
     asked=_asked,
     result=result_of,
@@ -240,6 +245,7 @@ VIEWS: Views[State, PlanningEvent] = Views(
     record_fields=record_fields,
     progress=_progress,
     prompt=partial(rebuilt_prompt, PlanningMachine()),
+    findings=_findings,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
     tracing=Tracing(_attempt_of, _facts, _attempts_ended),
 )

@@ -12,6 +12,7 @@ from actors.run import records
 from actors.run.advice import advice
 from actors.run.result import RunResult, RunView, common_lines, result_fields
 from actors.run.traced import Tracing
+from actors.values.findings import Finding
 from actors.values.flow import Checklist, Flow
 from actors.values.format import counted, money
 from actors.values.lines import BLANK, Line, LineTree, line
@@ -126,6 +127,10 @@ class AskedFor(NamedTuple):
     """What it is carried out with, such as the workflow: names with values."""
 
 
+def _no_findings(_: object) -> tuple[str, Sequence[Finding]]:
+    return "", ()
+
+
 @dataclass(frozen=True)
 class Views(Generic[S, E]):
     """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
@@ -170,6 +175,9 @@ class Views(Generic[S, E]):
     `wanted` names its node or its request; with `near` (`Near`, or None) not all records need be folded. Raises
     `UsageProblem` for a call that was not made.
     """
+
+    findings: Callable[[E], tuple[str, Sequence[Finding]]] = _no_findings
+    """The node that an event is a verdict on, and the findings of its guard; an empty node for any other event."""
 
     tracing: Tracing[E] = field(default_factory=Tracing)
     """What traces and metrics show of its events, beside calls, tools, questions and waits."""

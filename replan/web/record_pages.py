@@ -1,17 +1,22 @@
 """The pages below a run: the prompt and replies of an attempt, the records, the documents."""
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+import trio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.run.ids import step_of
+from actors.run.rebuilt_prompt import calls_of
 from replan.runs.cached import MARK
 from replan.runs.shown import read_shown
 from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.errors import line_of_error
+from replan.views.marked_json import marked, side_by_side
 from replan.views.records import record_line, replies
 from replan.web.requests import page
 from replan.web.site import Site
@@ -19,6 +24,7 @@ from replan.web.streams import cursor_at
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from replan.runs.loaded import Loaded
     from replan.runs.reader import RunReader
 
 FORMS = {
@@ -54,11 +60,31 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     except UsageProblem as error:
         trouble = line_of_error(error)
     found = replies(loaded.records, node)
+    findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
+    for reply in found:
+        reply["lines"] = marked(reply["content"], findings if reply is found[-1] else ())
     if sent is None and not found:
         raise HTTPException(404, trouble or "a run of this kind shows no prompts")
     title = (await site.engine.journal.row(run)).title
+    nodes = dict.fromkeys(call.node for _, call in calls_of(loaded.records) if call.step == step_of(node))
+    others = [other for other in nodes if other != node]
+    beside = request.query_params.get("beside", "")
+    if beside and beside not in others:
+        raise HTTPException(404, "no such attempt of this step")
+    second = _content(replies(loaded.records, beside))
+    pairs = await trio.to_thread.run_sync(side_by_side, _content(found), second) if beside else []
     values = {"run": run, "title": title, "node": node, "sent": sent, "trouble": trouble, "replies": found}
-    return page(site, who, "attempt.html", {**values, "here": "runs"})
+    compared = {"others": others[-200:], "beside": beside, "pairs": pairs}
+    return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})
+
+
+def _events(loaded: "Loaded") -> Iterator[Any]:
+    return (record.event for record in loaded.records)
+
+
+def _content(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return the last reply of an attempt; empty where there is none."""
+    return next((reply["content"] for reply in reversed(found) if not reply["fault"]), "")
 
 
 async def show_records(site: Site, request: Request, who: Principal) -> Response:

@@ -1,4 +1,4 @@
-"""The timeline of a run's page: lanes with bars, zoomed by keys, mouse and buttons; a table without scripts."""
+"""The timeline of a run's page, zoomed by keys and buttons, a table without scripts; an attempt's marked reply."""
 
 from tests.cli.samples import BACKTRACKS, delayed_reply
 from tests.web.browsing import check_accessible, check_quiet, signed_in
@@ -8,7 +8,7 @@ SLOW = {step: [delayed_reply(reply, seconds=0.2) for reply in replies] for step,
 ZOOM = "document.querySelector('.lanes').style.width"
 
 
-async def test_the_timeline_is_drawn_zoomed_and_read_as_a_table(tmp_path, browser):
+async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp_path, browser):
     async with served(tmp_path, scripts={"slow": SLOW}) as web:
         run = await web.start("slow")
         page = await signed_in(browser, web)
@@ -26,6 +26,15 @@ async def test_the_timeline_is_drawn_zoomed_and_read_as_a_table(tmp_path, browse
         await page.click("#zooms button")
         assert await page.evaluate(ZOOM) == "200%"
         await check_accessible(page)
+
+        await page.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a2")
+        marked, told, removed, added = await page.evaluate("""['mark', '.said', 'del', 'ins'].map(
+            each => [...document.querySelectorAll(each)].map(one => one.innerText).join())""")
+        assert '"step_id": "fix"' in marked
+        assert "plan.precondition_unsatisfied" in told
+        assert "nobody_makes_this" in removed
+        assert "known" in added
+        await check_accessible(page)
         check_quiet(page, web)
 
         plain = await signed_in(browser, web, script=False, width=390)
@@ -34,3 +43,7 @@ async def test_the_timeline_is_drawn_zoomed_and_read_as_a_table(tmp_path, browse
         for text in ("Timeline", "g_recon", "2 calls", "Each with its time and cost: 8"):
             assert text in shown
         assert "Whole run" not in shown
+        await plain.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1")
+        await plain.click(".filter button")
+        await plain.sees("The two replies")
+        assert (await web.browser.get(f"/runs/{run}/attempts/g_plan/v1.a1?beside=g_recon/v1.a1")).status_code == 404
