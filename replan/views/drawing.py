@@ -2,34 +2,41 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 
 from actors.values.flow import Flow, FlowEdge, FlowNode
 from runtime.logs.terminal_text import clean
 
 NODES_MAX = 200
 """Boxes of a graph that is drawn; a text says what a larger one has."""
-WIDTH, HEIGHT, GAP, DROP = 190, 48, 20, 44
-"""The size of a box and the distances between boxes, in pixels."""
+WIDTH, GAP, DROP = 190, 20, 44
+"""The width of a box and the distances between boxes, in pixels."""
+LINE, MARGIN = 17, 7
+"""The height of a box's line, and what is left above and below its lines, in pixels."""
+LINES_MAX = 8
+"""Lines of a name; a longer one is cut."""
 SIDE = 14
 """The distance between two arrows that go back beside the boxes, in pixels."""
 CHARACTERS = 23
-"""Characters of a box's lines."""
+"""Characters of a line in a box."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
     """A node."""
 
-    id: str
-    """The node's id, or its note, cut to fit; empty where the name says it already."""
-    name: str
-    """The node's name, cut to fit."""
+    id: tuple[str, ...]
+    """The lines of the node's id, or of its note; none where the name says it already."""
+    name: tuple[str, ...]
+    """The lines of the node's name."""
     title: str
     """The id, the whole name, the state and the note."""
     x: int
     """The left edge."""
     y: int
     """The upper edge."""
+    height: int
+    """Its height."""
     style: str
     """The node's state, and `contingent` where only a failure makes it necessary."""
 
@@ -62,23 +69,33 @@ class Drawing:
     """Whether some edges are known to be taken."""
 
 
+_Place = tuple[int, int, int]
+"""The left, upper and lower edge of a box."""
+
+
 def draw(flow: Flow | None) -> Drawing | None:
     """Return the drawing of a graph; None for none, and for one of more than `NODES_MAX` nodes."""
     if flow is None or not 0 < len(flow.nodes) <= NODES_MAX:
         return None
     rows = _rows(flow)
     width = max(len(row) for row in rows) * (WIDTH + GAP) + GAP
-    places: dict[str, tuple[int, int]] = {}
-    boxes = []
-    for layer, row in enumerate(rows):
+    places: dict[str, _Place] = {}
+    boxes: list[Box] = []
+    y = GAP
+    for row in rows:
         left = (width - len(row) * (WIDTH + GAP) + GAP) // 2
         for position, node in enumerate(row):
-            x, y = left + position * (WIDTH + GAP), GAP + layer * (HEIGHT + DROP)
-            places[node.id] = x, y
+            x = left + position * (WIDTH + GAP)
             boxes.append(_box(node, x, y))
+            places[node.id] = x, y, y + boxes[-1].height
+        y += DROP + max(box.height for box in boxes[-len(row) :])
     beside = _lanes(flow, places)
-    arrows = [Arrow(_curve(edge, places, width, beside), _style(edge)) for edge in flow.edges]
-    height = 2 * GAP + len(rows) * (HEIGHT + DROP) - DROP
+    # A step that only a failure makes necessary follows after that failure: one arrow says it.
+    contingent = {node.id for node in flow.nodes if node.contingent}
+    recovered = {(edge.begin, edge.end) for edge in flow.edges if edge.recovery and edge.end in contingent}
+    edges = [edge for edge in flow.edges if edge.recovery or edge.taken or (edge.begin, edge.end) not in recovered]
+    arrows = [Arrow(_curve(edge, places, width, beside), _style(edge)) for edge in edges]
+    height = y - DROP + GAP
     return Drawing(
         width + (GAP + SIDE * len(set(beside.values())) if beside else 0),
         height,
@@ -113,27 +130,29 @@ def _box(node: FlowNode, x: int, y: int) -> Box:
     facts = [clean(text, one_line=True) for text in (node.state, node.note)]
     title = ", ".join(filter(None, (f"{clean(node.id, one_line=True)}: {name}", *facts)))
     same = below.replace("_", " ") == name
-    return Box("" if same else _cut(below), _cut(name), title, x, y, f"{node.state}{' contingent' * node.contingent}")
+    lines, small = _wrapped(name), () if same else _wrapped(below)
+    height = 2 * MARGIN + LINE * max(2, len(lines) + len(small))
+    return Box(small, lines, title, x, y, height, f"{node.state}{' contingent' * node.contingent}")
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= CHARACTERS else f"{text[: CHARACTERS - 1]}…"
+def _wrapped(text: str) -> tuple[str, ...]:
+    return tuple(wrap(text, CHARACTERS, max_lines=LINES_MAX, placeholder="…"))
 
 
 def _style(edge: FlowEdge) -> str:
     return " ".join(name for name, of in (("recovery", edge.recovery), ("taken", edge.taken)) if of)
 
 
-def _lanes(flow: Flow, places: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+def _lanes(flow: Flow, places: Mapping[str, _Place]) -> dict[str, int]:
     """Return the lane right of all boxes in which the edges that go back to a node rise, by that node."""
     ends = dict.fromkeys(edge.end for edge in flow.edges if places[edge.end][1] <= places[edge.begin][1])
     return {name: number for number, name in enumerate(ends)}
 
 
-def _curve(edge: FlowEdge, places: Mapping[str, tuple[int, int]], width: int, lanes: Mapping[str, int]) -> str:
+def _curve(edge: FlowEdge, places: Mapping[str, _Place], width: int, lanes: Mapping[str, int]) -> str:
     begin, end = places[edge.begin], places[edge.end]
     shift = 24 if edge.recovery else 0
-    x, y, to_x, to_y = begin[0] + WIDTH // 2 + shift, begin[1] + HEIGHT, end[0] + WIDTH // 2 + shift, end[1]
+    x, y, to_x, to_y = begin[0] + WIDTH // 2 + shift, begin[2], end[0] + WIDTH // 2 + shift, end[1]
     if to_y > y:
         middle = (y + to_y) // 2
         return f"M{x},{y} C{x},{middle} {to_x},{middle} {to_x},{to_y}"

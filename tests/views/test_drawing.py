@@ -3,7 +3,7 @@
 from actors.acquisition.views import path_flow
 from actors.plans.plan_flow import plan_flow
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
-from replan.views.drawing import HEIGHT, NODES_MAX, draw
+from replan.views.drawing import NODES_MAX, draw
 from tests.acquisition import states
 from tests.cli.samples import PLAN
 
@@ -33,7 +33,7 @@ def test_neighbours_do_not_overlap_and_all_boxes_are_inside():
     drawing = draw(flow(6, *((0, n) for n in range(1, 6))))
     places = {(box.x, box.y) for box in drawing.boxes}
     assert len(places) == 6
-    assert all(0 <= box.x <= drawing.width - 190 and 0 <= box.y <= drawing.height - HEIGHT for box in drawing.boxes)
+    assert all(0 <= box.x <= drawing.width - 190 and 0 <= box.y <= drawing.height - box.height for box in drawing.boxes)
 
 
 def test_an_edge_back_is_drawn_and_does_not_move_nodes():
@@ -42,6 +42,12 @@ def test_an_edge_back_is_drawn_and_does_not_move_nodes():
     assert [(box.x, box.y) for box in draw(back).boxes] == [(box.x, box.y) for box in draw(nodes).boxes]
     assert draw(back).arrows[-1].style == "taken"
     assert draw(back).width > draw(nodes).width
+
+
+def test_a_step_that_only_a_failure_makes_necessary_has_one_arrow_from_it():
+    nodes = (FlowNode("a", "a"), FlowNode("b", "b", contingent=True), FlowNode("c", "c"))
+    both = [FlowEdge("a", end, recovery=recovery) for end in "bc" for recovery in (False, True)]
+    assert sorted(arrow.style for arrow in draw(Flow(nodes, tuple(both))).arrows) == ["", "recovery", "recovery"]
 
 
 def test_a_cycle_that_should_not_be_is_drawn_all_the_same():
@@ -55,9 +61,10 @@ def test_nothing_and_too_much_are_not_drawn():
     assert draw(flow(NODES_MAX)) is not None
 
 
-def test_a_long_or_evil_name_is_cut_and_cleaned():
+def test_a_long_or_evil_name_is_wrapped_and_cleaned():
     drawing = draw(Flow((FlowNode("x", f"\u202e{'a' * 100}\n<b>"),), ()))
-    assert len(drawing.boxes[0].name) <= 23
+    assert all(len(line) <= 23 for line in drawing.boxes[0].name)
+    assert "".join(drawing.boxes[0].name).replace(" ", "") == "a" * 100 + "<b>"  # All of it is there, in lines.
     assert "\u202e" not in drawing.boxes[0].title
     assert "\n" not in drawing.boxes[0].title
 
