@@ -119,11 +119,12 @@ def normalised(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
 
     `findings` are those of the verdict that accepted it. An artifact with nothing to change is returned as it is.
     """
-    invented = frozenset(finding.where for finding in findings if finding.code == Code.NOT_IN_TEXT)
-    value = artifact.value.value if isinstance(artifact.value, Parsed) else None
-    if not isinstance(value, dict) or not (invented or REQUIREMENTS in value):
+    parsed = artifact.value
+    value = parsed.value if isinstance(parsed, Parsed) else None
+    if not isinstance(value, dict) or not (findings or REQUIREMENTS in value):
         return artifact
-    return _normalised(artifact, invented)
+    invented = frozenset(finding.where for finding in findings if finding.code == Code.NOT_IN_TEXT)
+    return _normalised(artifact, invented) if invented or REQUIREMENTS in value else artifact
 
 
 @lru_cache(maxsize=64)  # The same artifact is shown in many prompts.
