@@ -59,7 +59,7 @@ from runtime.open_offline import open_raw
 from tests.support.postgres import running_server
 
 PROCESSES = (1, 2, 4)
-SERVER = {"shared_buffers": "256MB", "max_connections": "200", "autovacuum": "on", "max_wal_size": "4GB"}
+SERVER = {"fsync": "on", "shared_buffers": "256MB", "max_connections": "200", "autovacuum": "on", "max_wal_size": "4GB"}
 SIZES = (1_000, 10_000, 100_000)
 GOALS = {"times_dbos": 3.0, "growth": 1.1, "list_ms": 50, "wake_ms": 50}
 REAL = 60

@@ -8,6 +8,7 @@ from mcp_types import Resource, ResourceTemplate
 
 from replan.mcp.calls import Desk
 from replan.runs.orders import offered
+from replan.runs.reader import RowQuery
 from replan.runs.shown import read_shown
 from replan.service.read_operations import tree_of
 from replan.setup.command_name import program
@@ -67,7 +68,7 @@ async def read_resource(desk: Desk, uri: str) -> Any:
     if uri == "replan://offer":
         return offer_of(desk)
     if uri == "replan://runs":
-        rows, total = await desk.reader.row_page(RunFilter(limit=ROWS_MAX))
+        rows, total = await desk.reader.row_page(RunFilter(limit=ROWS_MAX), RowQuery())
         return {"runs": [row_to_json(row, word) for row, word in rows], "more": total > ROWS_MAX}
     found = _OF_RUN.fullmatch(uri)
     if found is None:

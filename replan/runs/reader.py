@@ -3,6 +3,7 @@
 A short command reads a row or one run, so what folding a run needs is imported when a run is folded.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -122,23 +123,49 @@ class RunReader:
                 rows.append((row if common is None else row_after(row, common), status))
         return rows
 
-    async def row_page(self, which: RunFilter, query: str = "") -> tuple[list[tuple[RunRow, str]], int]:
+    async def row_page(self, which: RunFilter, query: "RowQuery") -> tuple[list[tuple[RunRow, str]], int]:
         """Return the rows of the page that the filter names, as `rows` does, and how many there are on all pages.
 
-        With `query` only runs whose id, title or kind has that text. What the journal cannot tell is read of all runs:
-        which ones have a text, and the status for people.
+        What the journal cannot tell is read of all runs: which ones match the query, and the status for people.
         """
-        if which.status is None and not query.strip():
+        if which.status is None and query == RowQuery():
             return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs
         rows = await self.rows(replace(which, begin=0, limit=ALL.limit))
-        found = [each for each in rows if matches(each[0], query)]
-        return found[which.begin : which.begin + which.limit], len(found)
+        matching = [each for each in rows if query.matches(each[0])]
+        order = ORDERS[query.order]
+        if order is not None:
+            matching.sort(key=lambda each: order(each[0]), reverse=True)
+        return matching[which.begin : which.begin + which.limit], len(matching)
 
 
-def matches(row: RunRow, query: str) -> bool:
-    """Tell whether a run's id, title or kind has the text that is searched for."""
-    wanted = query.strip().casefold()
-    return not wanted or wanted in f"{row.run} {row.title} {row.kind}".casefold()
+ORDERS: Mapping[str, Callable[[RunRow], float] | None] = {
+    "newest": None,
+    "changed": lambda row: row.updated,
+    "calls": lambda row: row.calls,
+    "cost": lambda row: row.micro_usd,
+}
+"""The orders of a list of runs, each with the number that decreases; the journal lists the newest first."""
+
+
+@dataclass(frozen=True)
+class RowQuery:
+    """Which of the runs of a list are shown, and in which order."""
+
+    text: str = ""
+    """Text in the id, title or kind; empty for any."""
+    kind: str = ""
+    """The name of the kind; empty for any."""
+    micro_usd_min: int = 0
+    """The least cost in micro-dollars; runs of unknown cost have 0."""
+    order: str = "newest"
+    """A name in `ORDERS`."""
+
+    def matches(self, row: RunRow) -> bool:
+        """Tell whether a run is shown."""
+        if self.kind not in ("", row.kind) or row.micro_usd < self.micro_usd_min:
+            return False
+        wanted = self.text.strip().casefold()
+        return not wanted or wanted in f"{row.run} {row.title} {row.kind}".casefold()
 
 
 @dataclass(frozen=True)

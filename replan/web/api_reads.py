@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.runs.cached import MARK
+from replan.runs.reader import RowQuery
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
@@ -57,7 +58,7 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
         raise UsageProblem("there is no such status", place="status", hint=", ".join(STATUSES))
     number = page_number(request)
     which = RunFilter(status=status or None, begin=number * ROWS_MAX, limit=ROWS_MAX)
-    rows, total = await site.reader.row_page(which, query)
+    rows, total = await site.reader.row_page(which, RowQuery(query))
     shown, more = [row_to_json(row, word) for row, word in rows], total > (number + 1) * ROWS_MAX
     return answered({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})
 

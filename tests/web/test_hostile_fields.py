@@ -230,7 +230,7 @@ def test_no_template_turns_escaping_off_or_writes_a_value_where_it_could_be_code
     plain = re.sub(r"""=("[^"]*"|'[^']*')""", '=""', re.sub(r"{[{%].*?[%}]}", "", text))
     assert not re.search(r'<[a-z][^>]*=(?!")', plain), "a value without quotes"
     for value in re.findall(r"\b(?:href|src|action|hx-[\w-]+)=\"(.*?)\"", text):
-        ours = ("/", "#", "{{ asset(", "{{ before", "{{ after", "{{ last", "{{ addresses[")
+        ours = ("/", "#", "{{ asset(", "{{ before", "{{ after", "{{ last", "{{ addresses[", "{{ sorted_by[")
         assert value.startswith(ours), value
 
 

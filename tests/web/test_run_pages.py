@@ -94,6 +94,26 @@ async def test_runs_are_filtered_searched_and_listed_in_pages(tmp_path, monkeypa
         assert "Beta breaks" in waiting
         assert "Gamma breaks" not in waiting
         assert "No such runs." in (await web.browser.get("/runs?q=nothing&page=77")).text
+        assert "3 runs, planning" in (await web.browser.get("/runs?kind=planning")).text
+        assert "No such runs." in (await web.browser.get("/runs?kind=execution")).text
+        assert "No such runs." in (await web.browser.get("/runs?cost=0.5")).text
+        for nonsense in ("kind=none&sort=none&cost=none", "cost=-1", "cost=nan", "cost=inf"):
+            assert "3 runs<" in (await web.browser.get(f"/runs?{nonsense}")).text
+
+
+async def test_runs_are_sorted_by_what_a_column_shows(tmp_path, monkeypatch):
+    """Issue 29: also over several pages, whose addresses keep the order."""
+    monkeypatch.setattr("replan.web.runs_page.ROWS_MAX", 2)
+    async with served(tmp_path) as web:
+        for name in ("Alpha", "Beta", "Gamma"):
+            await web.settled(await web.start("plans", f"# {name} breaks\n\nThe login fails.\n"))
+        rows = await web.engine.journal.runs(RunFilter())
+        page = (await web.browser.get("/runs?sort=changed")).text
+        titles = [row.title for row in sorted(rows, key=lambda row: row.updated, reverse=True)]
+        assert re.findall(r'<a href="/runs/\w+">([^<]+)</a>', page) == titles[:2]
+        assert 'aria-sort="descending">Changed' in page
+        assert 'href="/runs?sort=changed&amp;page=1"' in page
+        assert 'href="/runs?sort=cost"' in page
 
 
 async def test_a_run_is_started_with_files_and_a_lower_limit(tmp_path):
