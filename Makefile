@@ -67,12 +67,13 @@ lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 
-linters: $(READY) ## install the linters of the image and of compose.yaml into build/linters, which the tests then run
+linters: $(READY) ## install the linters of the image, of compose.yaml and of YAML files into build/linters, which the tests then run
 	@if command -v uv >/dev/null; then \
 	  uv pip install -q --no-deps --require-hashes --target build/linters -r .ci/linters.lock; \
 	else \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes --upgrade --target build/linters -r .ci/linters.lock; \
 	fi
+	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix build/linters yaml-language-server@2.0.0; fi
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
 	@$(WRITING) REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)

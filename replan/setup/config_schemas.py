@@ -1,4 +1,4 @@
-"""JSON Schemas with which editors complete workflow, prompts, policy, profile and tools files.
+"""JSON Schemas with which editors complete workflow, prompts, policy, profile and tools files, and the settings.
 
 `python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
 """
@@ -17,9 +17,11 @@ from actors.policy.table import Policy
 from actors.prompting.prompts_file import PromptsFile
 from actors.simulated.profile import AuthorProfile
 from actors.tools.tools_file import ToolsFile
+from replan.setup.settings import UserConfig
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
     "acquisition": AcquisitionProfile,
+    "config": UserConfig,
     "policy": Policy,
     "profile": AuthorProfile,
     "prompts": PromptsFile,

@@ -11,6 +11,9 @@ from replan.setup.data_files import data_root
 FILE_BYTES_MAX = 1024 * 1024
 """Bytes of a project's file that are read."""
 
+_SCHEMAS = "{}/configs/schemas"
+"""The folder of the schemas, below the folder of the shipped files."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundProgram:
@@ -71,7 +74,7 @@ def _scripts(path: Path) -> frozenset[str]:
 def tools_text(programs: tuple[FoundProgram, ...]) -> str:
     """Return a tools file: the programs check steps, and a person does what no program does yet."""
     rows = [
-        f"# yaml-language-server: $schema={data_root() / 'configs' / 'schemas' / 'tools.schema.json'}",
+        f"# yaml-language-server: $schema={_SCHEMAS.format(data_root())}/tools.schema.json",
         "# What plans may do where `replan do` and `replan execute` name no other tools file.",
         "tools:",
     ]
@@ -106,5 +109,6 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
 
 
 def shipped_text(name: str) -> str:
-    """Return a file that is written as it is shipped: `problem.md` or `config.yaml`."""
-    return (data_root() / "configs" / "starter" / name).read_text(encoding="utf-8")
+    """Return `problem.md` or `config.yaml` as it is shipped, with the place of its schema for editors."""
+    text = (data_root() / "configs" / "starter" / name).read_text(encoding="utf-8")
+    return text.replace("$schema=../schemas", f"$schema={_SCHEMAS.format(data_root())}", 1)

@@ -11,6 +11,9 @@ from replan.setup.config_schemas import SCHEMAS, schema_text, write_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
+    "acquisition": sorted((ROOT / "configs" / "acquisition").glob("*.yaml")),
+    "config": [ROOT / "configs" / "starter" / "config.yaml"],
+    "tools": sorted((ROOT / "configs" / "examples").glob("*/tools.yaml")),
     "policy": sorted((ROOT / "configs" / "policies").glob("*.yaml")),
     "profile": [
         *sorted((ROOT / "configs" / "profiles").glob("*.yaml")),
@@ -34,7 +37,7 @@ def test_the_committed_schema_is_current(kind):
     assert (ROOT / "configs" / "schemas" / f"{kind}.schema.json").read_text() == schema_text(SCHEMAS[kind])
 
 
-@pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=[path.name for _, path in SHIPPED])
+@pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=[f"{path.parent.name}-{path.stem}" for _, path in SHIPPED])
 def test_a_shipped_file_names_its_schema_and_fits_it(kind, path):
     first = path.read_text().splitlines()[0]
     named = first.removeprefix("# yaml-language-server: $schema=")
