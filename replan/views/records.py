@@ -1,14 +1,19 @@
 """Records of a run and replies of its models, as lines and as plain data, whatever its kind. Pure."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from actors.run.calls import CallFailed, Replied
 from actors.run.ids import node_of
 from actors.run.kind import Kind
+from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
 from actors.values.format import stamp
 from actors.values.lines import Line, columns, line
 from runtime.core.events import Record
+
+OUTPUT_MAX = 2_000
+"""Characters of an output that the page of a run shows; the page of the call has all."""
 
 
 def record_line(kind: Kind[Any, Any], record: Record[Any], state: Any) -> Line:
@@ -35,6 +40,49 @@ def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
                 fault = f"{event.fault.kind}: {event.fault.message}"
                 fields = {"content": "", "tokens": None, "finish_reason": ""}
                 found.append({**_place(record), "request_id": event.request_id, **fields, "fault": fault})
+            case _:
+                pass
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """A call of a tool that has ended, and its output."""
+
+    node: str
+    """What the call was for."""
+    request_id: str
+    """The id of the request."""
+    tool: str
+    """The tool."""
+    how: str
+    """How it ended, and how long it took, in a few words."""
+    failed: bool
+    """Whether it did not succeed."""
+    output: str
+    """The output, or the reason where there is none."""
+
+    @property
+    def end(self) -> str:
+        """The last characters of the output."""
+        return self.output if len(self.output) <= OUTPUT_MAX else f"…{self.output[-OUTPUT_MAX:]}"
+
+
+def tool_outputs(records: Iterable[Record[Any]]) -> list[ToolOutput]:
+    """Return the calls of tools that have ended, in the order of their ends."""
+    asked: dict[str, ToolRequested] = {}
+    found = []
+    for record in records:
+        match record.event:
+            case ToolRequested() as call:
+                asked[call.request_id] = call
+            case ToolReissued(again=call):
+                asked[call.request_id] = call
+            case ToolFinished() as done if done.request_id in asked:
+                call, failed = asked[done.request_id], done.outcome is not ToolOutcome.SUCCEEDED
+                how = f"{done.outcome}, {done.elapsed:.1f} s"
+                output = done.output or done.reason
+                found.append(ToolOutput(call.node, done.request_id, call.tool, how, failed, output))
             case _:
                 pass
     return found

@@ -17,7 +17,7 @@ from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.errors import line_of_error
 from replan.views.marked_json import marked, side_by_side
-from replan.views.records import record_line, replies
+from replan.views.records import record_line, replies, tool_outputs
 from replan.web.requests import page
 from replan.web.site import Site
 from replan.web.streams import cursor_at
@@ -50,7 +50,7 @@ async def document(reader: "RunReader", run: str, form: str) -> Response:
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of one attempt: the prompt that was sent, and the replies."""
+    """Return the page of one attempt: the prompt that was sent, the replies, and the output of tools."""
     run, node = request.path_params["run"], request.path_params["node"]
     loaded, near = await site.reader.marked(run)
     sent, trouble = None, ""
@@ -63,7 +63,8 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
     for reply in found:
         reply["lines"] = marked(reply["content"], findings if reply is found[-1] else ())
-    if sent is None and not found:
+    outputs = [each for each in tool_outputs(loaded.records) if each.node == node]
+    if sent is None and not found and not outputs:
         raise HTTPException(404, trouble or "a run of this kind shows no prompts")
     title = (await site.engine.journal.row(run)).title
     nodes = dict.fromkeys(call.node for _, call in calls_of(loaded.records) if call.step == step_of(node))
@@ -74,7 +75,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     second = _content(replies(loaded.records, beside))
     pairs = await trio.to_thread.run_sync(side_by_side, _content(found), second) if beside else []
     values = {"run": run, "title": title, "node": node, "sent": sent, "trouble": trouble, "replies": found}
-    compared = {"others": others[-200:], "beside": beside, "pairs": pairs}
+    compared = {"outputs": outputs, "others": others[-200:], "beside": beside, "pairs": pairs}
     return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})
 
 

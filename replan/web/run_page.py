@@ -91,6 +91,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "steps": () if parts.checklist is None else parts.checklist.items,
         "calls": parts.calls,
         "times": () if parts.timeline is None else parts.timeline.rows,
+        "outputs": parts.outputs,
         "lines": lines,
     }
     return page(site, who, "run.html", values | _paged(request, rows))

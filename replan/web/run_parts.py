@@ -15,6 +15,7 @@ from replan.runs.cached import AT_ONCE_MAX
 from replan.runs.shown import ShownRun
 from replan.setup.command_name import program
 from replan.views.drawing import Drawing, draw
+from replan.views.records import ToolOutput, tool_outputs
 from replan.views.timeline import Timeline, timeline
 
 RUNS_MAX = 8
@@ -40,6 +41,8 @@ class RunParts:
     """The nodes of its calls of models, where the tree names none."""
     timeline: Timeline | None
     """When its calls, tools, waits and questions began and ended; None before the first."""
+    outputs: Sequence[ToolOutput]
+    """The calls of tools that have ended."""
     lines: Sequence[Line]
     """What it came to, without the table of demands."""
     demands: DemandTable | None
@@ -84,4 +87,5 @@ def _made(shown: ShownRun) -> RunParts:
     calls = () if named else tuple(dict.fromkeys(call.node for _, call in calls_of(loaded.records)))
     outstanding = loaded.kind.machine.outstanding(loaded.state) if loaded.started else ()
     bars = timeline(loaded.records, outstanding, price_known=shown.result.cost_usd is not None)
-    return RunParts(tree, flow, draw(flow), checklist, calls, bars, lines, shown.result.demands)
+    outputs = tool_outputs(loaded.records)
+    return RunParts(tree, flow, draw(flow), checklist, calls, bars, outputs, lines, shown.result.demands)

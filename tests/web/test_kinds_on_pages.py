@@ -103,6 +103,10 @@ async def test_a_finished_execution_shows_what_failed_what_was_taken_and_its_pla
         assert found["Write a better fix, with the report at hand"] == "done"
         assert "step.check_failed" in page
         assert 'class="recovery taken"' in page
+        for shown in re.findall(r'<details id="output-.*?</details>', page, re.DOTALL):
+            (whole,) = re.findall(r'href="(/runs/[^"]+)"', shown)
+            assert "Output of" in (await web.browser.get(whole)).text
+        assert {"✓", "✗"} <= set(re.findall(r'aria-hidden="true">([✓✗])</span> <strong>', page))
         assert "Search" not in re.findall(r'<h2 id="h-tree">(.*?)</h2>', page)
         for form in ("json", "markdown", "github-checklist", "mermaid"):
             assert (await web.browser.get(f"/runs/{done['run_id']}/export/{form}")).status_code == 200
