@@ -13,9 +13,14 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
         run = await web.start("slow")
         page = await signed_in(browser, web)
         await page.go(f"{web.address}/runs/{run}")
+        await page.until("document.querySelector('.tree details')")
+        await page.evaluate("document.querySelector('.tree details').open = false")
+        first = "document.querySelector('.tree details')"
+        folded = await page.evaluate(f"{first}.id")
         await page.until("document.querySelectorAll('.lane').length === 4")  # Live: the lanes come with the calls.
         await web.settled(run, "finished")
         await page.sees("every guard passed")
+        assert await page.evaluate(f"document.getElementById('{folded}').open") is False  # Also after it was renewed.
         assert await page.evaluate("document.querySelectorAll('.lane rect.call').length") == 8
         await page.evaluate("document.querySelector('#timeline').focus()")
         for key, width in (("+", "200%"), ("+", "400%"), ("-", "200%"), ("0", "100%")):

@@ -111,13 +111,13 @@
     source = null;
   }
 
-  // What a person has opened stays open after the page was renewed.
-  var opened = new Set();
+  // What a person has opened or folded stays so after the page was renewed.
+  var opened = {};
   document.addEventListener("toggle", function (event) {
-    if (event.target.id) opened[event.target.open ? "add" : "delete"](event.target.id);
+    if (event.target.id) opened[event.target.id] = event.target.open;
   }, true);
   document.addEventListener("htmx:afterSwap", function () {
-    opened.forEach(function (id) { var part = document.getElementById(id); if (part) part.open = true; });
+    Object.keys(opened).forEach(function (id) { var part = document.getElementById(id); if (part) part.open = opened[id]; });
   });
 
   document.addEventListener("visibilitychange", function () { if (document.hidden) close(); else { open(); if (pending) refresh(); } });
