@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _DO = examples(
     "replan do --example repair",
     "replan do problem.md --tools tools.yaml --workspace ../shop -m gpt-5-mini --max-cost 2",
-    "replan do problem.md --tools tools.yaml --dry-run",
+    "replan do problem.md --workspace ../shop --dry-run",
 )
 
 

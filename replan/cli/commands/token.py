@@ -25,7 +25,7 @@ def token() -> None:
     """Make, list and revoke the tokens of programs, for the HTTP API of `replan serve` and for `replan mcp --http`."""
 
 
-@token.command("add")
+@token.command("add", epilog=examples("replan token add ci --scope control"))
 @click.argument("name")
 @click.option(
     "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="Each includes those before it."
@@ -50,7 +50,7 @@ def add(name: str, *, scope: str, as_json: bool) -> int:
     return Exit.OK
 
 
-@token.command("list")
+@token.command("list", epilog=examples("replan token list"))
 @json_option
 @common
 def list_command(*, as_json: bool) -> int:
@@ -71,7 +71,7 @@ def list_command(*, as_json: bool) -> int:
     return Exit.OK
 
 
-@token.command("revoke")
+@token.command("revoke", epilog=examples("replan token revoke ci --json"))
 @click.argument("name")
 @json_option
 @common

@@ -1,0 +1,162 @@
+"""Each example of a help text does what it says, as it stands, in a folder and a home that have what it names."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from replan.cli.app import app
+from tests.cli.conftest import ROOT, SCRIPT
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
+from tests.cli.test_docs import commands
+
+REVIEWED = """\
+name: mine
+action_pairs:
+  g_plan: {generator: model, guard: {all_of: [plan_medium, human_review]}, role: plan}
+"""
+STANDS_FOR = {
+    "-m gpt-5-mini": "-m rules",
+    "-m qwen3:8b": "-m rules",
+    "*.yaml": "strict.yaml",
+    "plans/*.json": "plan.json",
+    "archive/*": "archive/k7m2x9qa",
+}
+"""What stands for a model of a provider, and for what a shell would expand."""
+ONLY_READ = (
+    r"host|worker|serve|mcp|telemetry|doctor .*--online",  # a server, or one to reach
+    r"journal (copy|upgrade)",  # a database
+    r"(do|execute) --example|experiment|tune",  # minutes, and run by other tests
+)
+"""The commands whose options are read, and which are not run."""
+CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}
+"""The exit codes of examples, where another than 0 is as good."""
+
+
+def examples():
+    """Return the command lines of all help texts, each once."""
+    return sorted(
+        {
+            re.split(r" {3,}|  #", line)[0]
+            for _, command in commands(app)
+            for line in re.findall(r"^  (\S.*)$", command.epilog or "", re.MULTILINE)
+        }
+    )
+
+
+def call(words, home, text=""):
+    """Call `replan`."""
+    return CliRunner().invoke(app, words, input=text, env={"REPLAN_HOME": str(home)})
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Make a folder with the files that examples name, and homes with a waiting, a reviewed and a finished run."""
+    top = tmp_path_factory.mktemp("examples")
+    work = top / "work"
+    for name in ("notes", "archive", "copy", "../shop", "results"):
+        (work / name).mkdir(parents=True)
+    for name, shipped in (("market", "market"), ("prices", "cloud")):
+        shutil.copytree(ROOT / "docs" / "examples" / shipped, work / name)
+    search = (ROOT / "configs" / "workflows" / "search.yaml").read_text(encoding="utf-8")
+    files = {
+        "problem.md": PROBLEM,
+        "notes/design.md": "The session store is Redis.",
+        "answer.txt": "3.11",
+        "plan.json": json.dumps(PLAN),
+        "more.jsonl": json.dumps(PLAN) + "\n",
+        "my_workflow.yaml": search,
+        "tuned.yaml": search,
+        "mine.yaml": REVIEWED,
+        "strict.yaml": (ROOT / "configs" / "policies" / "default.yaml").read_text(encoding="utf-8"),
+    }
+    for name, text in files.items():
+        (work / name).write_text(text, encoding="utf-8")
+    runs = {}
+    asking = {**SCRIPT, "g_analysis": [ASKING, ANALYSIS]}
+    for name, script, workflow in (
+        ("q1", asking, "search"),
+        ("q2", {"g_plan": [PLAN]}, work / "mine.yaml"),
+        ("", SCRIPT, "search"),
+    ):
+        home = top / f"home{name}"
+        model = write_script(top, script, f"script{name}.yaml")
+        problem = str(work / "problem.md")
+        made = call(["run", problem, "-m", model, "-w", str(workflow), "--json", "--no-input"], home)
+        runs[name] = json.loads(made.stdout)["run_id"]
+        call(["init", str(work)], home)
+        (home / "tools.yaml").write_text((home / "tools.yaml").read_text().replace("  person:", "  g: work\n  person:"))
+        shutil.copy(home / "tools.yaml", work / "tools.yaml")
+    archived = top / "archived"
+    shutil.copytree(top / "home", archived)
+    call(["archive", "--keep", "0", "--to", str(work / "archive")], archived)
+    shutil.copy(top / "home" / "journal.sqlite3", work / "copy" / "journal.sqlite3")
+    return top, runs
+
+
+def home_for(line, place, scratch):
+    """Return a copy of the home whose run the example is about, and the run."""
+    top, runs = place
+    about = next((name for name in ("q1", "q2") if f"/{name}" in line), "")
+    if re.search(r"replan (answer --last|answer .*/q3|tell|resume|cancel|questions)", line):
+        about = "q1"
+    shutil.copytree(top / f"home{about}", scratch / "home")
+    if "restore" in line:
+        shutil.rmtree(scratch / "home")
+    if "revoke" in line:
+        call(["token", "add", "ci"], scratch / "home")
+    return scratch / "home", runs[about]
+
+
+@pytest.mark.parametrize("line", examples())
+def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "REPLAN_MODEL", "REPLAN_JOURNAL"):
+        monkeypatch.delenv(name, raising=False)
+    home, run = home_for(line, place, tmp_path)
+    shutil.copytree(place[0] / "work", tmp_path / "work")
+    shutil.copytree(place[0] / "shop", tmp_path / "shop")
+    monkeypatch.chdir(tmp_path / "work")
+    text = re.sub("/q[23]", "/q1", line)
+    for shown, meant in STANDS_FOR.items():
+        text = text.replace(shown, meant)
+    text = text.replace("k7m2x9qa", run)
+    if nested := re.search(r"\$\((replan .*?)\)", text):
+        text = nested[1]
+    output = ""
+    for part in re.split(r" \| (?=replan|jq|gh|dot|mmdc)| && ", text):
+        words = shlex.split(part)
+        if words[0] == "replan":
+            output = ran(words[1:], home, output)
+        elif words[0] == "cat":
+            output = Path(words[1]).read_text(encoding="utf-8")
+        elif words[0] == "jq":
+            values = [
+                json.loads(row) for row in (output.splitlines() if re.search("--jsonl| log ", text) else [output])
+            ]
+            output = json.dumps(values[0]["plan"]) if words[1] == ".plan" else ""
+        else:
+            assert words[0] in ("gh", "dot", "mmdc")
+            assert output
+
+
+def ran(words, home, text):
+    """Run an example, or only read its options; return what it has written to standard output."""
+    if ">" in words:
+        words = words[: words.index(">")]
+    if "<" in words:
+        text = Path(words[words.index("<") + 1]).read_text(encoding="utf-8")
+        words = words[: words.index("<")]
+    if any(re.match(pattern, shlex.join(words)) for pattern in ONLY_READ):
+        command, rest = app, list(words)
+        context = app.make_context("replan", list(words[:1]), resilient_parsing=True)
+        while hasattr(command, "commands") or command is app:
+            command = command.get_command(context, rest.pop(0))
+        command.make_context(words[0], rest)
+        return "{}"
+    result = call(words, home, text)
+    assert result.exit_code in CODES.get(words[0], {0}), (words, result.output)
+    return result.stdout
