@@ -154,7 +154,7 @@ async def drive_to_rest(
     signals = Signals(Stop(grace=invocation.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = invocation.json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
-    with progress(kind, f"{run}: {title}", silent=silent) as display:
+    with progress(kind, f"{run}: {title}", silent=silent, full=invocation.full) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
 

@@ -92,7 +92,7 @@ def full_option(function: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=stored("full"),
-        help="Show what each step of the plan needs, makes and does when it fails.",
+        help="Show what each step of the plan needs, makes and does when it fails; and progress with ids and rules.",
     )(function)
 
 

@@ -96,8 +96,8 @@ def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path, command
     assert result.exit_code == 0, result.stderr
     if command == "do":
         assert "- Do not change the tests." in result.stderr
-        assert "g_plan/v1.a1 rejected by plan_medium: plan.precondition_unsatisfied at commit" in result.stderr
-        assert "g_plan/v1.a1 => partial_replan to g_recon" in result.stderr
+        assert "plan, first attempt rejected by plan_medium: plan.precondition_unsatisfied at commit" in result.stderr
+        assert "plan, first attempt: back to recon" in result.stderr
         assert "Proved at level medium." in result.stderr
     assert "in no step" not in result.stdout
     assert "✗ write_fix" in result.stdout

@@ -58,14 +58,16 @@ def test_a_pipe_gets_lines_about_a_long_call_and_its_duration(replan, problem, s
     monkeypatch.setattr(progress, "FIRST_SECONDS", 0.5)
     result = replan("run", problem, "-m", "gpt", "-w", "single")
     assert result.exit_code == 0, result.stderr
-    assert re.search(r"g_plan/v1\.a1 under way for [1-9]\d* s, \d+ characters so far", result.stderr)
-    assert re.search(r"g_plan/v1\.a1 accepted by plan_medium and requirements_covered, after [1-9]\d* s", result.stderr)
+    assert re.search(r"plan, first attempt under way for [1-9]\d* s, \d+ characters so far", result.stderr)
+    assert re.search(
+        r"plan, first attempt accepted by plan_medium and requirements_covered, after [1-9]\d* s", result.stderr
+    )
 
 
 def test_a_terminal_counts_the_characters(home, problem, served, in_terminal):
     terminal = in_terminal("run", problem, "-m", "gpt", "-w", "single", COLUMNS="100", NO_COLOR="1")
     assert terminal.end() == 0
-    assert re.search(r"g_plan/v1\.a1 under way for \d+ s, \d+ characters so far", terminal.text)
+    assert re.search(r"plan, first attempt under way for \d+ s, \d+ characters so far", terminal.text)
     last = terminal.text[terminal.text.rindex("Plan p1") :] if "Plan p1" in terminal.text else terminal.text
     assert "under way" not in last
 

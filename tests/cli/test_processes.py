@@ -250,7 +250,7 @@ def test_no_color_and_dumb_terminals_are_honoured(problem, scripted, in_terminal
     terminal = in_terminal("run", problem, "-m", model, "-w", "single", TERM="dumb")
     assert terminal.end() == 0
     assert "\x1b" not in terminal.text
-    assert "g_plan/v1.a1 accepted by plan_medium" in terminal.text
+    assert "plan, first attempt accepted by plan_medium" in terminal.text
 
 
 def test_a_question_on_the_terminal_is_answered_and_the_run_goes_on(problem, scripted, in_terminal):

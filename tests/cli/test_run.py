@@ -34,7 +34,7 @@ def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted)
     ):
         assert text in result.stdout
     assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in result.stderr
-    assert "partial_replan to g_recon, by rule belief" in result.stderr
+    assert "plan, first attempt: back to recon" in result.stderr
     assert "asked for" not in result.stdout
     first, *_, last = result.stderr.splitlines()
     assert re.fullmatch(r"\d\d:\d\d:\d\d run [a-z0-9]{8} started, 30 calls at most", first)

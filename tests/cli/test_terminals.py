@@ -106,7 +106,7 @@ def test_a_tree_that_is_taller_than_the_screen_says_how_much_is_not_shown(home, 
     assert code == 3
     tree = text[: text.index("No plan")].rpartition("are not shown")
     assert re.search(r"… \d+ lines $", tree[0]), "the live tree was cut"
-    assert "g_plan/v1.a3  rejected" in tree[2]
+    assert "plan, third attempt  rejected" in tree[2]
 
 
 def test_a_dumb_terminal_gets_only_lines(home, problem, on_terminal):

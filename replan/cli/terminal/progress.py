@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -14,8 +14,9 @@ from rich.segment import Segment
 from actors.run.calls import Replied
 from actors.run.kind import Kind
 from actors.values.format import clock
-from actors.values.lines import line
+from actors.values.lines import LineTree, line
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
+from replan.views.words import in_words
 from runtime.core.events import Record
 
 FIRST_SECONDS = 10.0
@@ -135,8 +136,10 @@ class Silence:
 class LineProgress(Silence):
     """Prints a line for each event that is news, and now and then for each call that takes long."""
 
-    def __init__(self, kind: Kind[Any, Any], in_flight: CallsInFlight | None = None) -> None:
-        self._kind = kind
+    def __init__(
+        self, kind: Kind[Any, Any], in_flight: CallsInFlight | None = None, worded: Callable[[str], str] = in_words
+    ) -> None:
+        self._kind, self._worded = kind, worded
         self._in_flight = in_flight or CallsInFlight()
         self._took: dict[str, float] = {}
 
@@ -150,7 +153,7 @@ class LineProgress(Silence):
         if text:
             took = self._took.pop(getattr(event, "node", None) or "", None)
             after = "" if took is None else f", after {took:.0f} s"
-            err().print(rich_text(line(f"{clock(record.at)} {text}{after}")))
+            err().print(rich_text(line(f"{clock(record.at)} {self._worded(text)}{after}")))
 
     def heard(self, request: str, characters: int) -> None:
         """Keep the number for the next line about the call."""
@@ -159,14 +162,14 @@ class LineProgress(Silence):
     def tick(self) -> None:
         """Print a line for each call that has been under way for long."""
         for text in self._in_flight.due():
-            err().print(rich_text(line(f"{clock(time.time())} {text}", "dim")))
+            err().print(rich_text(line(f"{clock(time.time())} {self._worded(text)}", "dim")))
 
 
 class LiveTree:
     """Redraws the tree of the run in place; refreshed by records and ticks only, so that no thread draws."""
 
-    def __init__(self, kind: Kind[Any, Any], title: str) -> None:
-        self._kind, self._title = kind, title
+    def __init__(self, kind: Kind[Any, Any], title: str, worded: Callable[[str], str] = in_words) -> None:
+        self._kind, self._title, self._worded = kind, title, worded
         self._in_flight = CallsInFlight()
         self._left = False
         self._state: Any = None
@@ -216,7 +219,9 @@ class LiveTree:
             return
         views = self._kind.views
         tree = views.tree(self._title, self._state, self._records, interrupted=self._left, brief=True)
-        rows = console.render_lines(rich_tree(tree.tree), options.update(height=None), pad=False)
+        rows = console.render_lines(
+            rich_tree(_reworded(tree.tree, self._worded)), options.update(height=None), pad=False
+        )
         calls = self._in_flight.all()[:IN_FLIGHT_MAX]
         room = max(ROWS_MIN, console.height - REST - len(calls))
         hidden = len(rows) - room + 2 if len(rows) > room else 0
@@ -227,7 +232,7 @@ class LiveTree:
                 yield from row
                 yield Segment.line()
         for text in calls:
-            yield rich_text(line(text, "dim"))
+            yield rich_text(line(self._worded(text), "dim"))
         # A clock that is set between two records does not change the active time that is shown.
         yield rich_text(views.progress(self._state, self._clock_offset + time.monotonic()))
 
@@ -242,6 +247,13 @@ class LiveTree:
         )
 
 
+def _reworded(tree: LineTree, worded: Callable[[str], str]) -> LineTree:
+    """Return a tree whose lines are in other words."""
+    spans = tuple(span._replace(text=worded(span.text)) for span in tree.line.spans)
+    children = tuple(_reworded(child, worded) for child in tree.children)
+    return replace(tree, line=replace(tree.line, spans=spans), children=children)
+
+
 def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
     """Return the ids of the calls that a run waits for."""
     run = kind.run_state(state)
@@ -249,15 +261,16 @@ def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
 
 
 @contextmanager
-def progress(kind: Kind[Any, Any], title: str, *, silent: bool) -> Iterator[Progress]:
-    """Yield the progress that suits stderr, and close it at the end of the block."""
+def progress(kind: Kind[Any, Any], title: str, *, silent: bool, full: bool = False) -> Iterator[Progress]:
+    """Yield the progress that suits stderr, and close it at the end of the block; `full` keeps ids and numbers."""
     display: Progress
+    worded: Callable[[str], str] = str if full else in_words
     if silent:
         display = Silence()
     elif plain_terminal(sys.stderr):
-        display = LineProgress(kind)
+        display = LineProgress(kind, worded=worded)
     else:
-        display = LiveTree(kind, title)
+        display = LiveTree(kind, title, worded)
     try:
         yield display
     finally:

@@ -1,0 +1,45 @@
+"""What happens in a run, in words: an attempt and a move without the ids that `--full` shows. Imports nothing heavy."""
+
+import re
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_REQUEST = re.compile(r"\b([a-z][a-z0-9_]*)/v(\d+)\.a(\d+)(?:\.b(\d+))?(?:\.t(\d+))?\b")
+_MOVE = re.compile(
+    r" => (local_retry|partial_replan|full_replan|clarify|give_up)(?: to ([a-z0-9_, ]+?))?, by rule [\w-]+$"
+)
+_CLEARED = re.compile(r"\brevision \d+: cleared ([a-z0-9_, ]+)$")
+_MOVES = {
+    "local_retry": "it is tried again",
+    "partial_replan": "back to {}",
+    "full_replan": "back to {}",
+    "clarify": "you are asked",
+    "give_up": "it is given up",
+}
+
+
+def step_in_words(step: str) -> str:
+    """Return the name of a step without the prefix that ids of generating steps have."""
+    return step.removeprefix("g_").replace("_", " ")
+
+
+def in_words(text: str) -> str:
+    """Return a line about an event with attempts, moves and cleared steps in words."""
+    text = _MOVE.sub(lambda found: f": {_MOVES[found[1]].format(_steps(found[2] or ''))}", text)
+    text = _CLEARED.sub(lambda found: f"done again: {_steps(found[1])}", text)
+    return _REQUEST.sub(_attempt, text)
+
+
+def _steps(names: str) -> str:
+    return ", ".join(step_in_words(name) for name in names.split(", "))
+
+
+def _attempt(found: re.Match[str]) -> str:
+    step, visit, attempt, branch, number = found.groups()
+    count = int(attempt)
+    ordinal = _ORDINALS[count - 1] if 0 < count <= len(_ORDINALS) else f"{count}th"
+    parts = [step_in_words(step)]
+    parts += [f"branch {branch}"] if branch else []
+    parts += [f"visit {visit}"] if visit != "1" else []
+    parts += [f"{ordinal} attempt"]
+    parts += [f"try {number}"] if number else []
+    return ", ".join(parts)
