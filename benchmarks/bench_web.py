@@ -1,11 +1,13 @@
 """Speed of the web page in a real browser, and what many clients of one stream cost the server.
 
-    python benchmarks/bench_web.py [--runs N] [--records N] [--loads N] [--events N] [--clients N] [--steps N]
+    python benchmarks/bench_web.py [--runs N] [--records N] [--loads N] [--events N] [--clients N] [--steps N] [--long]
 
 Creates a home with N runs, of which two have N records each, and serves it by `replan serve`. Needs Chromium.
 
 - A page's time is that from the beginning of its navigation to its first contentful paint, as the browser reports it,
   in a window of 1100 x 900 points and without a graphics card. Each page is loaded once before.
+- The first page of a long run is the first one that the server makes after its start, of a home in which the search has
+  2,000 attempts and the execution 2,000 steps; its size is that of the page's text. `--long` measures only this.
 - An event's time is that from its commit, in another process, until the browser has it on the open page: a note is
   posted to a run that waits, and the page shows it.
 - The clients of one stream get the records of one run over the HTTP API while another process drives it, N steps of
@@ -44,6 +46,8 @@ from replan.service.store import Store  # noqa: E402
 from tests.web.chromium import chromium, find_chromium  # noqa: E402
 
 GOALS = {"paint_ms": 300, "event_ms": 200}
+LONG = {"records": 10_000, "first_ms": 1000, "mib": 5}
+"""The records of the long runs whose first page is measured, five for each attempt or step, and the goals for it."""
 CLIENTS_OF_ADDRESS = 50
 """Clients that connect from one address; the server takes 64 connections of each."""
 IDLE_SECONDS = 5.0
@@ -89,11 +93,18 @@ def main():
     parser.add_argument("--events", type=int, default=20, help="events on each page (20)")
     parser.add_argument("--clients", type=int, default=200, help="clients of one stream (200)")
     parser.add_argument("--steps", type=int, default=100, help="steps of the run that they follow (100)")
+    parser.add_argument("--long", action="store_true", help="measure only the first page of long runs")
     options = parser.parse_args()
     if find_chromium() is None:
         sys.exit("Chromium is needed: apt-get install chromium")
     SCRATCH.mkdir(exist_ok=True)
     facts = {"commit": commit(), "date": today(), "machine": machine()}
+    long = {**facts, **first_pages()}
+    if options.long:
+        results = {**json.loads((HERE / "results" / "web.json").read_text()), "long": long}
+        print(tables(results))
+        write("web", results)
+        return
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
         home = Path(folder) / "home"
         trio.run(partial(fill, home, runs=options.runs, records=options.records))
@@ -111,6 +122,7 @@ def main():
         "records": options.records,
         "loads": options.loads,
         **pages,
+        "long": long,
         "streams": streams,
         "goals": GOALS,
     }
@@ -140,13 +152,52 @@ def tables(results):
         ("memory for a client, KiB", f"{streams['kib_per_client']:g}"),
     ]
     many = table((f"{streams['clients']} clients, {streams['records']} records each", "measured"), rows)
+    long = results["long"]
+    long_rows = [
+        (name, spread_text(each["ms"]), f"{each['mib']:.2f}", verdict(each["ms"]["max"], LONG["first_ms"]))
+        for name, each in long["pages"].items()
+    ]
+    longest = table(
+        (f"first page of a run with {long['attempts']:,} of them", "ms to its paint", "MiB", "goal"), long_rows
+    )
     return (
         f"Pages of a home of {results['runs']:,} runs, two of them with {results['records']:,} records, "
-        f"{results['loads']} loads each:\n\n{paints}\n\nAn event on an open page:\n\n{events}\n\n"
+        f"{results['loads']} loads each:\n\n{paints}\n\n{longest}\n\n"
+        f"Measured on {long['date']} at commit {long['commit']}, load {long['machine']['load_before']:g}.\n\n"
+        f"An event on an open page:\n\n{events}\n\n"
         f"One stream with many clients:\n\n{many}\n\n"
         f"The server takes {memory['at the start']:g} MiB of memory at its start, and "
         f"{memory['after all pages']:g} MiB when all these pages have been looked at."
     )
+
+
+def first_pages():
+    """Return the times and the size of the first page that a server makes of each long run, once after each start."""
+    found = {"attempts": SEARCH, "steps": EXECUTION}
+    pages = {name: {"ms": [], "mib": 0.0} for name in found}
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        home = Path(folder) / "home"
+        trio.run(partial(fill, home, runs=5, records=LONG["records"]))
+        for name, run in found.items():
+            for _ in range(5):
+                with serving(home, "--no-host") as (_, address):
+                    milliseconds, size = trio.run(first_page, address, run)
+                pages[name]["ms"].append(milliseconds)
+                pages[name]["mib"] = round(size / 2**20, 3)
+    for each in pages.values():
+        each["ms"] = spread(each["ms"])
+    return {"attempts": LONG["records"] // 5, "pages": pages}
+
+
+async def first_page(address, run):
+    """Return the milliseconds to the first contentful paint of a run's page, and its bytes."""
+    async with chromium() as browser:
+        page = await browser.page()
+        await page.go(address)
+        await page.until("location.pathname === '/'")
+        await page.go(f"{address.partition('/sign-in')[0]}/runs/{run}")
+        size = "performance.getEntriesByType('navigation')[0].decodedBodySize"
+        return await page.evaluate(PAINTED), await page.evaluate(size)
 
 
 async def measure_pages(home, process, address, options):
