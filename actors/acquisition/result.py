@@ -1,6 +1,6 @@
 """The result of an acquisition run: as a value, as lines for people, and as Markdown. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,6 +104,10 @@ class AcquisitionResult(RunResult):
     def facts(self) -> tuple[str, ...]:
         """Return how many fields have a value."""
         return (f"{sum(each.value is not None for each in self.fields)} of {counted(len(self.fields), 'field')}",)
+
+    def so_far(self) -> Sequence[Line]:
+        """Return its fields, with the values that it has found."""
+        return [row for each in self.fields for row in field_lines(each)]
 
     def details(self) -> Mapping[str, Any]:
         """Return the keys that `--json` prints for acquisition runs, in addition to those of every run."""

@@ -87,6 +87,10 @@ class RunResult:
         """Return what `repr` says of the run beside its outcome."""
         return ()
 
+    def so_far(self) -> Sequence[Line]:
+        """Return what it has already where it waits for an answer; nothing where only the end shows that."""
+        return ()
+
     @property
     def succeeded(self) -> bool:
         """Whether the run reached its goal."""

@@ -37,7 +37,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     actions = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
     # A checklist says more than the lines do; with a question the page is about that.
-    lines = () if questions or parts.checklist is not None else parts.lines
+    lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
     begun = parts.flow is not None
@@ -73,7 +73,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "tree": actions,
         "tree_pages": _pages(run, "tree", actions),
         "tree_lines": parts.tree.lines[:ROWS_MAX],
-        "result_title": "Steps" if has_plan else "Result",
+        "result_title": "Steps" if has_plan else "Found so far" if questions else "Result",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],

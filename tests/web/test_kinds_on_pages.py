@@ -135,6 +135,8 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan):
         before = page.count('class="done"') + page.count('class="waiting"')
         assert 'class="waiting"><title>ask_user: ask user, waiting' in page
         assert page.count('class="taken"') >= 3
+        found = page.partition("Found so far</h2>")[2].partition("</section>")[0]
+        assert "core.region: no value" in found
         await web.engine.answer(f"{run}/q1", "Portugal", via="cli")
 
         async def second_pass():
