@@ -153,7 +153,7 @@ def tables(results):
     ]
     many = table((f"{streams['clients']} clients, {streams['records']} records each", "measured"), rows)
     long = results["long"]
-    first, most = f"first page of a run with {long['attempts']:,} of them", LONG["first_ms"]
+    first, most = f"page of a run with {long['attempts']:,} of them", LONG["first_ms"]
     long_rows = [
         (f"{name}{when}", spread_text(each[key]), f"{each['mib']:.2f}", verdict(each[key]["median"], most))
         for name, each in long["pages"].items()
