@@ -37,6 +37,8 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
             each => [...document.querySelectorAll(each)].map(one => one.innerText).join())""")
         assert '"step_id": "fix"' in marked
         assert "plan.precondition_unsatisfied" in told
+        await page.click(".said-at a")
+        await page.until("document.querySelector('mark:target').getBoundingClientRect().top < innerHeight")
         assert "nobody_makes_this" in removed
         assert "known" in added
         await check_accessible(page)
