@@ -126,7 +126,9 @@ class Service:
         who = of_token(self.store.read(), token.strip()) if scheme.lower() == "bearer" else None
         if who is None:
             await self.failed()
-            raise RequestRefused("a bearer token is needed", "unauthorized")
+            wrong = "this token is not one of this server, or was revoked (`replan token list` lists the valid ones)"
+            none = "a bearer token is needed (`replan token add NAME` makes one)"
+            raise RequestRefused(wrong if scheme.lower() == "bearer" and token.strip() else none, "unauthorized")
         self.check_scope(who, scope)
         return who
 

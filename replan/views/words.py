@@ -5,7 +5,8 @@ import re
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _REQUEST = re.compile(r"\b([a-z][a-z0-9_]*)/v(\d+)\.a(\d+)(?:\.b(\d+))?(?:\.t(\d+))?\b")
 _MOVE = re.compile(
-    r" => (local_retry|partial_replan|full_replan|clarify|give_up)(?: to ([a-z0-9_, ]+?))?, by rule [\w-]+$"
+    r"(^| )=> (local_retry|partial_replan|full_replan|clarify|give_up)(?: to ([a-z0-9_, ]+?))?"
+    r"( because of [\w.]+)?, by rule [\w-]+"
 )
 _CLEARED = re.compile(r"\brevision \d+: cleared ([a-z0-9_, ]+)$")
 _MOVES = {
@@ -24,13 +25,18 @@ def step_in_words(step: str) -> str:
 
 def in_words(text: str) -> str:
     """Return a line about an event with attempts, moves and cleared steps in words."""
-    text = _MOVE.sub(lambda found: f": {_MOVES[found[1]].format(_steps(found[2] or ''))}", text)
+    text = _MOVE.sub(_move, text)
     text = _CLEARED.sub(lambda found: f"done again: {_steps(found[1])}", text)
     return _REQUEST.sub(_attempt, text)
 
 
 def _steps(names: str) -> str:
     return ", ".join(step_in_words(name) for name in names.split(", "))
+
+
+def _move(found: re.Match[str]) -> str:
+    before, level, targets, cause = found.groups()
+    return f"{': ' if before else ''}{_MOVES[level].format(_steps(targets or ''))}{cause or ''}"
 
 
 def _attempt(found: re.Match[str]) -> str:

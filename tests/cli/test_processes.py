@@ -237,7 +237,7 @@ def test_a_terminal_shows_a_live_tree_in_colour(problem, scripted, in_terminal):
     assert terminal.end() == 0
     assert "\x1b[" in terminal.text
     assert "└── " in terminal.text
-    assert "partial_replan to g_recon" in terminal.text
+    assert "back to recon" in terminal.text
     assert "8 of 30 calls" in terminal.text
     assert "Proved at level medium" in terminal.text
 

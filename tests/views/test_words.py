@@ -12,6 +12,7 @@ LINES = {
     "g_plan/v1.a1 => partial_replan to g_recon, by rule belief": "plan, first attempt: back to recon",
     "g_plan/v1.a1 => local_retry to g_plan, by rule malformed": "plan, first attempt: it is tried again",
     "g_plan/v1.a1 => clarify, by rule ask": "plan, first attempt: you are asked",
+    "=> partial_replan to g_recon because of plan.cycle, by rule belief": "back to recon because of plan.cycle",
     "revision 1: cleared g_recon, g_plan": "done again: recon, plan",
     "see src/v1.api and g_recon": "see src/v1.api and g_recon",
 }

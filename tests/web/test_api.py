@@ -212,7 +212,9 @@ async def test_a_revoked_token_is_refused_at_once(tmp_path):
     async with api(tmp_path, hosts=False) as (web, program):
         assert (await program.get("/api/runs")).status_code == 200
         web.store.change(lambda state: (state.model_copy(update={"tokens": {}}), None))
-        assert (await program.get("/api/runs")).status_code == 401
+        refused = await program.get("/api/runs")
+        assert refused.status_code == 401
+        assert "or was revoked (`replan token list`" in refused.text
 
 
 @pytest.mark.parametrize(
