@@ -36,7 +36,7 @@ from runtime.models.port import Reply  # noqa: E402
 from tests.support.postgres import other_user, running_server  # noqa: E402
 
 PROBLEM = "# Login fails\n\nThe login fails with a timeout when the session store is slow.\n"
-SERVER = {"shared_buffers": "256MB", "autovacuum": "on", "max_wal_size": "4GB"}
+SERVER = {"fsync": "on", "shared_buffers": "256MB", "autovacuum": "on", "max_wal_size": "4GB"}
 SIDE_BY_SIDE = 100
 """How many runs are driven at a time."""
 FEW = 20
@@ -54,6 +54,7 @@ PAGES = {
     "runs, page": "/runs",
     "runs that wait, page": "/runs?status=waiting",
     "runs, a search": "/runs?q=fails&page=9",
+    "runs of a kind, the dearest first": "/runs?kind=planning&sort=cost",
 }
 
 
