@@ -13,7 +13,7 @@ DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web 
 WRITING := PYTHONDONTWRITEBYTECODE=
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint linters conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
+.PHONY: help setup run test lint linters site conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -74,6 +74,14 @@ linters: $(READY) ## install the linters of the image, of compose.yaml and of YA
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes --upgrade --target build/linters -r .ci/linters.lock; \
 	fi
 	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix build/linters yaml-language-server@2.0.0; fi
+
+site: build/site-tools/.ready ## build the documentation as a site into build/site, with a search that needs no network
+	@NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build -q --strict
+
+build/site-tools/.ready: .ci/site.lock
+	@$(PYTHON) -m venv build/site-tools
+	@build/site-tools/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $<
+	@touch $@
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
 	@$(WRITING) REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)

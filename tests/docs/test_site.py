@@ -1,0 +1,107 @@
+"""The documentation as a site: its reading order, and what its search finds (`make site`)."""
+
+import functools
+import os
+import re
+import threading
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.web.browsing import need_browser
+from tests.web.chromium import chromium
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "site"
+QUESTIONS = {
+    "how can I limit money": {"common-questions", "how-to/limit-spending"},
+    "process killed with kill -9": {"common-questions", "explanation/crash-safety"},
+    "use my own local model": {"common-questions", "how-to/use-a-model-server"},
+    "cancel a run": {"common-questions", "how-to/resume-and-inspect"},
+    "how do I test my plans": {"common-questions", "how-to/test-your-plans"},
+    "where are runs stored": {"common-questions", "reference/files"},
+    "add a tool": {"common-questions", "reference/tools", "how-to/execute-a-plan"},
+    "approve over http": {"common-questions", "reference/http-api"},
+    "several workers postgres": {"common-questions", "how-to/run-workers"},
+    "what will a run cost": {"common-questions", "how-to/limit-spending"},
+    "backup": {"how-to/back-up"},
+    "mcp client": {"how-to/connect-an-mcp-client"},
+}
+"""What a stranger types, with the pages that answer it."""
+WRONG_MAX = 1
+"""How many of them the first result may fail to answer (issue 29)."""
+FIRST = "document.querySelector('.md-search-result__link')?.getAttribute('href')"
+
+
+def listed(entry):
+    """Yield the pages of a part of the navigation, in its order."""
+    if isinstance(entry, str):
+        yield entry
+    for part in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ():
+        yield from listed(part)
+
+
+def test_the_site_has_every_page_once_in_the_order_of_the_list_of_pages():
+    """So each is two clicks from the start."""
+    pages = list(listed(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
+    readme = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert pages == ["README.md", *dict.fromkeys(re.findall(r"\]\(([\w/-]+\.md)\)", readme))]
+    folders = ("explanation", "how-to", "reference", "tutorial")
+    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*.md")}
+    there |= {f"{folder}/{path.name}" for folder in folders for path in (ROOT / "docs" / folder).glob("*.md")}
+    assert set(pages) == there
+
+
+@contextmanager
+def served_site():
+    """Serve the built site as `python -m http.server` does, and give its address."""
+    handler = functools.partial(QuietHandler, directory=str(SITE))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files without a log."""
+
+    def log_message(self, *_):
+        """Log nothing."""
+
+
+async def test_the_first_result_of_the_search_answers_a_strangers_question():
+    """Nothing is asked of another host, and the page fits a telephone."""
+    if not (SITE / "index.html").exists():
+        if os.environ.get("REPLAN_REQUIRE_SITE"):
+            pytest.fail("REPLAN_REQUIRE_SITE is set, and the site is not built: make site")
+        pytest.skip("the site is not built: make site")
+    need_browser()
+    wrong = {}
+    with served_site() as address:
+        async with chromium() as browser:
+            page = await browser.page()
+            for question, answers in QUESTIONS.items():
+                first = await first_result(page, address, question)
+                if first.removeprefix(f"{address}/").partition(".html")[0] not in answers:
+                    wrong[question] = first
+            assert len(wrong) <= WRONG_MAX, wrong
+            await page.look(width=390)
+            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert await page.evaluate(wide) <= 0
+            assert page.errors == []
+            assert [each for each in page.requests if not each.startswith((address, "data:", "about:"))] == []
+
+
+async def first_result(page, address, question):
+    """Return the address of the first result for a question that is typed into the search."""
+    await page.go(f"{address}/index.html")
+    await page.until("document.querySelector('.md-search__input')")
+    await page.evaluate("document.querySelector('.md-search__input').focus()")
+    await page.until("document.querySelector('.md-search[data-md-component=search]')")
+    await page.call("Input.insertText", text=question)
+    typed = "new KeyboardEvent('keyup', {bubbles: true, key: 'a'})"
+    await page.until(f"(document.querySelector('.md-search__input').dispatchEvent({typed}), {FIRST})")
+    return (await page.evaluate(FIRST)).partition("?")[0]
