@@ -1,4 +1,4 @@
-"""Hooks of the documentation site (`make site`): how the search weighs the pages, and links to what it does not have."""
+"""Hooks of the site of the documentation: how the search weighs pages, and links to files that the site lacks."""
 
 import re
 from typing import Any
