@@ -29,6 +29,12 @@ def test_a_text_without_the_words_or_a_fitting_number_states_nothing(text):
     assert stated(Sought(WORDS, "EUR", {}), text) is None
 
 
+def test_a_number_before_the_words_is_theirs_if_it_has_their_unit():
+    """`412 managers of buildings` counts no buildings, but nothing else has a price in euros."""
+    assert stated(Sought(("building",), "", {}), "We have 412 managers of building sites.") is None
+    assert stated(Sought(WORDS, "EUR", {}), "It was 12 EUR by the price list.").value == "12 EUR"
+
+
 def test_a_sentence_over_the_limit_of_its_length_states_nothing():
     most = f"The price is 12 EUR{' and so on' * 48}."
     most += "." * (500 - len(most))
