@@ -61,6 +61,7 @@ PATTERN_MEANINGS = {
     r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
     r"^[^A-Z*]+\*?$": "lower-case text, with a * at its end or nowhere",
     r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case letter, then letters, digits, - and _, 64 characters at most",
+    r"^[a-z0-9][a-z0-9_-]{0,31}$": "a lower-case letter or digit, then these, - and _, 32 characters at most",
     r"^[a-z0-9_]{1,40}$": "lower-case letters, digits and underscores, 40 characters at most",
     r"^[a-z_]+:[1-9][0-9]*(x[1-9][0-9]*)?$": "a search with its numbers, such as beam:4",
     r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$": "a finding code such as plan.unreachable, or a family such as plan.*",

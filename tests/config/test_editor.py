@@ -8,9 +8,11 @@ import os
 import shutil
 import subprocess
 
+import pytest
+
 from replan.setup.starter import found_programs, shipped_text, tools_text
 from tests.config.test_schemas import ROOT, SHIPPED
-from tests.deploy.test_linters import FOLDER, PATH, required
+from tests.deploy.test_linters import FOLDER, PATH
 
 SERVER = shutil.which("yaml-language-server", path=f"{FOLDER / 'node_modules' / '.bin'}{os.pathsep}{PATH}")
 WRONG = (
@@ -57,7 +59,9 @@ def marks(texts):
 
 
 def test_an_editor_accepts_the_shipped_files_and_marks_a_wrong_one(tmp_path):
-    required(SERVER, "yaml-language-server")
+    if SERVER is None:
+        assert not os.environ.get("REPLAN_REQUIRE_EDITOR"), "REPLAN_REQUIRE_EDITOR is set: make linters, with npm"
+        pytest.skip("there is no yaml-language-server: `make linters` installs it where there is npm")
     texts = {path.as_uri(): path.read_text(encoding="utf-8") for _, path in SHIPPED}
     texts |= {(tmp_path / "config.yaml").as_uri(): shipped_text("config.yaml")}
     texts |= {(tmp_path / "tools.yaml").as_uri(): tools_text(found_programs(ROOT))}
