@@ -148,8 +148,9 @@ def _usage(reported: Any) -> Usage | None:
 def usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:
     """Return the usage of a call from its two totals and the parts that servers report in several places.
 
-    OpenAI counts cached and reasoning tokens within the totals. Some servers count them beside the totals; this is told
-    by the sum that they report, or by parts larger than the total. Numbers that fit neither way are contradictory.
+    OpenAI counts cached and reasoning tokens within the totals. Anthropic's names for cached tokens are counted beside
+    the prompt, unless `total_tokens` or OpenAI's details say otherwise. What `total_tokens` has beyond prompt and
+    completion is output, as reasoning on some servers. Numbers that fit in no way are contradictory.
     """
     prompt_parts, completion_parts = (
         _fields(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
@@ -159,9 +160,14 @@ def usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage
         _count(
             prompt_parts.get("cached_tokens"),
             reported.get("cache_read_input_tokens"),
+            reported.get("cached_tokens"),
             reported.get("prompt_cache_hit_tokens"),
         ),
-        _count(prompt_parts.get("cache_write_tokens"), reported.get("cache_creation_input_tokens")),
+        _count(
+            prompt_parts.get("cache_write_tokens"),
+            prompt_parts.get("cache_creation_tokens"),
+            reported.get("cache_creation_input_tokens"),
+        ),
         _count(kept.get("ephemeral_1h_input_tokens")),
         _count(completion_parts.get("reasoning_tokens"), reported.get("reasoning_tokens")),
     )
@@ -169,11 +175,15 @@ def usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage
     unreadable, total = None in counts, reported.get("total_tokens")
     if write_1h > write:
         unreadable, write = True, write_1h
-    if thought > completion or (thought and total == prompt + completion + thought):
-        completion += thought
-    if read + write > prompt:  # Anthropic counts so. Where OpenAI's fields say it, it is a mistake: the dearest counts.
-        unreadable = unreadable or "cached_tokens" in prompt_parts
+    named_by_anthropic = not reported.keys().isdisjoint(("cache_read_input_tokens", "cache_creation_input_tokens"))
+    beside = named_by_anthropic and not prompt_parts and total != prompt + completion
+    if beside or read + write > prompt:  # In OpenAI's own fields it is a mistake, and the dearest counts.
+        unreadable = unreadable or not named_by_anthropic
         prompt += read + write
+    if thought > completion:
+        completion += thought
+    if type(total) is int and prompt + completion < total <= TOKENS_MAX:
+        completion = total - prompt
     if unreadable:
         return Usage(input_tokens=prompt, output_tokens=completion, contradictory=True)
     return Usage(

@@ -230,8 +230,20 @@ async def test_a_refusal_is_the_reply():
             Usage(input_tokens=9, output_tokens=4, cache_read_tokens=6, reasoning_tokens=3),
         ),
         (  # A gateway to Anthropic that counts cached tokens within the prompt, and one that counts them beside it.
-            {"prompt_tokens": 9, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 3},
+            {"prompt_tokens": 9, "total_tokens": 9, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 3},
             Usage(input_tokens=9, cache_read_tokens=5, cache_write_tokens=3),
+        ),
+        (  # Nothing says which way it counts: the dearer one.
+            {"prompt_tokens": 100, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 30},
+            Usage(input_tokens=200, cache_read_tokens=70, cache_write_tokens=30),
+        ),
+        (
+            {"prompt_tokens": 9, "cached_tokens": 4, "prompt_tokens_details": {"cache_creation_tokens": 3}},
+            Usage(input_tokens=9, cache_read_tokens=4, cache_write_tokens=3),
+        ),
+        (  # Reasoning that only the sum shows.
+            {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 240},
+            Usage(input_tokens=100, output_tokens=140),
         ),
         (
             {
