@@ -48,7 +48,7 @@ SUITES = {
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
 EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
 SEARCHED_MIN = 50
-"""The worlds of a search in `make test`; a test wants some with a plan and some without."""
+"""The fewest random worlds of a search test, which asserts that some have a plan and some have none."""
 LEAST = {"REPLAN_PLANS": 300, "REPLAN_REPLIES": 250, "REPLAN_TRIALS": 20}
 """The least counts, for any share. A test checks that its random plans are of every kind; fewer may lack one."""
 PLANTED_FROM = 0.1

@@ -303,7 +303,7 @@ def _leave_stdout() -> None:
 
 def _misused(error: click.UsageError, invocation: Invocation) -> int:
     """Print what is wrong with the command line, in one line that names the help."""
-    from replan.cli.misuse import explanation as explained
+    from replan.cli.usage_errors import explanation as explained
     from replan.setup.command_name import NAME, program
 
     path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()

@@ -109,6 +109,6 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
 
 
 def shipped_text(name: str) -> str:
-    """Return `problem.md` or `config.yaml` as it is shipped, with the place of its schema for editors."""
+    """Return `problem.md` or `config.yaml` as it is shipped, with the address of its schema for editors."""
     text = (data_root() / "configs" / "starter" / name).read_text(encoding="utf-8")
     return text.replace("$schema=../schemas", f"$schema={_SCHEMAS.format(data_root())}", 1)

@@ -25,7 +25,7 @@ AWAY_SECONDS = 0.5
 
 
 def how_to_install() -> str:
-    """Return the next step where the packages are not here."""
+    """Return the next step for a user who lacks the packages of the extra `otel`."""
     return f"install it: {install_command('otel')}"
 
 

@@ -26,7 +26,7 @@ LANES_MAX = 40
 WIDTH = 1000
 """The length of a lane in the units of the drawing."""
 LEAST = 2
-"""The length of the shortest bar that is drawn; bars that are nearer to each other are drawn as one."""
+"""The length of the shortest drawn bar, and the least distance at which two bars are drawn apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ class TimelineBar:
     kind: str
     """`call`, `tool`, `wait` or `question`."""
     name: str
-    """The node of a call, and what the others are about, in a few words."""
+    """The id of a call; of the other kinds, what they are about in a few words."""
     begin: float
     """When it began, in UTC seconds since 1970."""
     end: float | None = None
     """When it ended; None while it is under way."""
     how: str = ""
-    """How it ended, where that is no plain success."""
+    """How it ended if it did not succeed; empty if it did."""
     used: Amount = ZERO
-    """What it has cost."""
+    """What is charged for it."""
     node: str = ""
-    """The node of a call, whose attempt can be shown; empty for the others."""
+    """The node of a call, which leads to its attempt; empty for the other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class TimelineRow:
     took: str
     """How long it took, or `under way`."""
     cost: str
-    """Its tokens and cost; empty where there are none."""
+    """The tokens and the cost of a bar; empty for a bar without any."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of a lane that is drawn: a bar, or several that are near to each other."""
+class DrawnBar:
+    """What is drawn of a lane: a bar, or several bars that are too near to each other to tell apart."""
 
     kind: str
     """The kind of its bars."""
@@ -86,9 +86,9 @@ class TimelineLane:
     name: str
     """The step or the tool."""
     text: str
-    """How many bars it has, how long they took together, and what they cost."""
-    stretches: tuple[Stretch, ...]
-    """What is drawn."""
+    """The number of its bars, their total duration, and their cost."""
+    drawn_bars: tuple[DrawnBar, ...]
+    """What is drawn of it, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +161,8 @@ def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple
                 pass
     shown = []
     for name, bar in bars.items():
-        gone = bar.end is None and name.removeprefix("wait ") not in outstanding
-        shown.append(replace(bar, end=bar.begin, how="withdrawn") if gone else bar)
+        withdrawn = bar.end is None and name.removeprefix("wait ") not in outstanding
+        shown.append(replace(bar, end=bar.begin, how="withdrawn") if withdrawn else bar)
     return shown, begin or 0.0, last or 0.0
 
 
@@ -185,14 +185,14 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, pric
     """Return a lane of a run that lasted from `begin` to `last`."""
     scale = WIDTH / max(last - begin, 0.001)
     kinds: dict[str, int] = {}
-    stretches: list[Stretch] = []
+    drawn_bars: list[DrawnBar] = []
     for row in rows:
         bar = row.bar
         kinds[bar.kind] = kinds.get(bar.kind, 0) + 1
         end = last if bar.end is None else bar.end
         length = max(LEAST, (end - bar.begin) * scale)
         x = min((bar.begin - begin) * scale, WIDTH - length)
-        before = stretches[-1] if stretches else None
+        before = drawn_bars[-1] if drawn_bars else None
         if (
             before is not None
             and before.kind == bar.kind
@@ -200,15 +200,15 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, pric
             and length < WIDTH / 50
         ):
             length = max(before.length, x + length - before.x)
-            stretches[-1] = Stretch(bar.kind, before.x, round(length, 2), "several; the table has each")
+            drawn_bars[-1] = DrawnBar(bar.kind, before.x, round(length, 2), "several; the table has each")
         else:
             title = ", ".join(filter(None, (bar.kind, bar.name, row.took, bar.how, row.cost)))
-            stretches.append(Stretch(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
+            drawn_bars.append(DrawnBar(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
     seconds = sum((last if row.bar.end is None else row.bar.end) - row.bar.begin for row in rows)
     used = sum((row.bar.used for row in rows), Amount())
     counts = [counted(number, kind) for kind, number in kinds.items()]
     text = ", ".join(filter(None, (*counts, _seconds(seconds), _cost(used, price_known))))
-    return TimelineLane(name, text, tuple(stretches))
+    return TimelineLane(name, text, tuple(drawn_bars))
 
 
 def _cost(used: Amount, price_known: bool) -> str:

@@ -15,8 +15,8 @@ from replan.runs.cached import MARK
 from replan.runs.shown import read_shown
 from replan.service.access import Principal
 from replan.setup.command_name import program
+from replan.views.annotated_json import annotated, side_by_side
 from replan.views.errors import line_of_error
-from replan.views.marked_json import marked, side_by_side
 from replan.views.records import record_line, replies, tool_outputs
 from replan.web.requests import page
 from replan.web.site import Site
@@ -62,7 +62,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     found = replies(loaded.records, node)
     findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
     for reply in found:
-        reply["lines"] = marked(reply["content"], findings if reply is found[-1] else ())
+        reply["lines"] = annotated(reply["content"], findings if reply is found[-1] else ())
     outputs = [each for each in tool_outputs(loaded.records) if each.node == node]
     if sent is None and not found and not outputs:
         raise HTTPException(404, trouble or "a run of this kind shows no prompts")

@@ -7,13 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from runtime.core.ledger import Usage
 from runtime.models.faults import PART_MIN, error_of, provider_text, stream_fault, without_key
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import has_more_values
+from runtime.models.usage import read_usage
 
-TOKENS_MAX = 10**9
-"""More tokens than any call uses. A larger number is not believed, and no journal could hold the sums."""
 VALUES_MAX = 100_000
 """The most JSON values of an answer, or of an event of a stream; what is in the reply's text does not count."""
 LISTED_VALUES_MAX = 400_000
@@ -35,14 +33,6 @@ class _Message(_Lenient):
 class _Choice(_Lenient):
     message: _Message
     finish_reason: str | None = None
-
-
-_Count = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
-
-
-class _Usage(_Lenient):
-    prompt_tokens: _Count
-    completion_tokens: _Count = 0
 
 
 class _Completion(_Lenient):
@@ -92,11 +82,11 @@ def completed(
     Without a text it is empty where it was paid for (see `read_completion`), else a fault.
     """
     reason = reason or "stop"
-    if text is None and reason not in _ENDED_EARLY and _usage(usage) is None:
+    if text is None and reason not in _ENDED_EARLY and read_usage(usage) is None:
         return Fault(kind=FaultKind.BAD_REPLY, message="a chat completion without content", status=200)
     return Reply(
         text=without_key(text or "", secret if len(secret) >= PART_MIN else ""),
-        usage=_usage(usage),
+        usage=read_usage(usage),
         model=provider_text(model, secret) or asked,
         finish_reason=provider_text(reason, secret),
         mode=mode,
@@ -135,77 +125,6 @@ def _escaped(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _escape(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _usage(reported: Any) -> Usage | None:
-    try:
-        usage = _Usage.model_validate(reported)
-    except ValidationError:
-        return None
-    return usage_of(usage.prompt_tokens, usage.completion_tokens, reported)
-
-
-def usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:
-    """Return the usage of a call from its two totals and the parts that servers report in several places.
-
-    OpenAI counts cached and reasoning tokens within the totals. Anthropic's names for cached tokens are counted beside
-    the prompt, unless `total_tokens` or OpenAI's details say otherwise. What `total_tokens` has beyond prompt and
-    completion is output, as reasoning on some servers. Numbers that fit in no way are contradictory.
-    """
-    prompt_parts, completion_parts = (
-        _fields(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
-    )
-    kept = _fields(reported.get("cache_creation"))
-    counts = (
-        _count(
-            prompt_parts.get("cached_tokens"),
-            reported.get("cache_read_input_tokens"),
-            reported.get("cached_tokens"),
-            reported.get("prompt_cache_hit_tokens"),
-        ),
-        _count(
-            prompt_parts.get("cache_write_tokens"),
-            prompt_parts.get("cache_creation_tokens"),
-            reported.get("cache_creation_input_tokens"),
-        ),
-        _count(kept.get("ephemeral_1h_input_tokens")),
-        _count(completion_parts.get("reasoning_tokens"), reported.get("reasoning_tokens")),
-    )
-    read, write, write_1h, thought = (count or 0 for count in counts)
-    unreadable, total = None in counts, reported.get("total_tokens")
-    if write_1h > write:
-        unreadable, write = True, write_1h
-    named_by_anthropic = not reported.keys().isdisjoint(("cache_read_input_tokens", "cache_creation_input_tokens"))
-    beside = named_by_anthropic and not prompt_parts and total != prompt + completion
-    if beside or read + write > prompt:  # In OpenAI's own fields it is a mistake, and the dearest counts.
-        unreadable = unreadable or not named_by_anthropic
-        prompt += read + write
-    if thought > completion:
-        completion += thought
-    if type(total) is int and prompt + completion < total <= TOKENS_MAX:
-        completion = total - prompt
-    if unreadable:
-        return Usage(input_tokens=prompt, output_tokens=completion, contradictory=True)
-    return Usage(
-        input_tokens=prompt,
-        output_tokens=completion,
-        cache_read_tokens=read,
-        cache_write_tokens=write,
-        cache_write_1h_tokens=write_1h,
-        reasoning_tokens=thought,
-    )
-
-
-def _fields(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(*places: Any) -> int | None:
-    """Return the largest count of some places, 0 where none has one; None where a place holds no count."""
-    there = [place for place in places if place is not None]
-    if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
-        return max(there, default=0)
-    return None
 
 
 def listed_models(body: bytes) -> frozenset[str]:

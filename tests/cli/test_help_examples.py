@@ -34,7 +34,7 @@ ONLY_READ = (
 )
 """The commands whose options are read, and which are not run."""
 CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}
-"""The exit codes of examples, where another than 0 is as good."""
+"""The exit codes that an example may end with, where 0 is not the only one."""
 
 
 def examples():

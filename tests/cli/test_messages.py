@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replan.views.words import in_words
+from replan.views.humanize import in_words
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, PLAN, RECON, delayed_reply
 from tests.cli.test_bad_input import assert_refused

@@ -56,8 +56,8 @@ def test_what_is_drawn_is_inside_and_short_for_any_number_of_bars():
     shown = timeline(records(*events), (), price_known=False)
     (lane,) = shown.lanes
     assert len(shown.rows) == 5000
-    assert 0 < len(lane.stretches) < WIDTH
-    assert all(each.x >= 0 and each.x + each.length <= WIDTH + 0.1 for each in lane.stretches)
+    assert 0 < len(lane.drawn_bars) < WIDTH
+    assert all(each.x >= 0 and each.x + each.length <= WIDTH + 0.1 for each in lane.drawn_bars)
     many = timeline(records(*((n, tool(f"t{n}", f"{n}")) for n in range(LANES_MAX + 3))), (), price_known=False)
     assert (len(many.lanes), many.left_out) == (LANES_MAX, 3)
     assert timeline([], (), price_known=True) is None

@@ -16,7 +16,7 @@ from actors.run.kind import Kind
 from actors.values.format import clock
 from actors.values.lines import LineTree, line
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
-from replan.views.words import in_words
+from replan.views.humanize import in_words
 from runtime.core.events import Record
 
 FIRST_SECONDS = 10.0
@@ -262,7 +262,7 @@ def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
 
 @contextmanager
 def progress(kind: Kind[Any, Any], title: str, *, silent: bool, full: bool = False) -> Iterator[Progress]:
-    """Yield the progress that suits stderr, and close it at the end of the block; `full` keeps ids and numbers."""
+    """Yield the progress display that fits stderr, and close it at the end of the block; `full` shows ids."""
     display: Progress
     worded: Callable[[str], str] = str if full else in_words
     if silent:

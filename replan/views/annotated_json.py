@@ -13,11 +13,11 @@ from runtime.logs.terminal_text import clean
 from runtime.models.replies import Parsed, has_more_values, read_reply
 
 LINES_MAX = 5_000
-"""Lines of a reply that are told apart; what is longer is shown as it came."""
+"""Lines of a reply that are formatted; a longer reply is shown as it came."""
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedLine:
+class AnnotatedLine:
     """A line of a formatted reply."""
 
     text: str
@@ -38,13 +38,13 @@ class PairedLine:
     """Whether they differ."""
 
 
-def marked(content: str, findings: Sequence[Finding]) -> list[MarkedLine]:
-    """Return the lines of a reply. A finding whose place is not in it stands at the first line."""
+def annotated(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
+    """Return the lines of a reply with the findings about them; one whose place is not in the reply is at the first."""
     lines = list(_formatted(content))
-    found: dict[int, list[Finding]] = {}
+    by_line: dict[int, list[Finding]] = {}
     for finding in findings:
-        found.setdefault(_place(finding.where, lines), []).append(finding)
-    return [MarkedLine(clean(text), tuple(found.get(number, ()))) for number, (text, _) in enumerate(lines)]
+        by_line.setdefault(_place(finding.where, lines), []).append(finding)
+    return [AnnotatedLine(clean(text), tuple(by_line.get(number, ()))) for number, (text, _) in enumerate(lines)]
 
 
 def side_by_side(left: str, right: str) -> list[PairedLine]:
@@ -60,7 +60,7 @@ _Path = tuple[str, ...]
 
 
 def _formatted(content: str) -> Iterator[tuple[str, _Path | None]]:
-    """Return the lines of a reply, each with the path of the value that begins in it; the last one may be the rest."""
+    """Yield the lines of a reply, each with the path of the value that begins in it; the last may be the rest."""
     read = None if has_more_values(content, LINES_MAX // 2) else read_reply(content)
     if isinstance(read, Parsed):
         yield from _lines(read.value, (), "", "", "")

@@ -1,4 +1,4 @@
-"""What happens in a run, in words: an attempt and a move without the ids that `--full` shows. Imports nothing heavy."""
+"""Lines about the events of a run, with attempts and moves in words in place of ids. Imports nothing heavy."""
 
 import re
 
@@ -26,7 +26,7 @@ def step_in_words(step: str) -> str:
 def in_words(text: str) -> str:
     """Return a line about an event with attempts, moves and cleared steps in words."""
     text = _MOVE.sub(_move, text)
-    text = _CLEARED.sub(lambda found: f"done again: {_steps(found[1])}", text)
+    text = _CLEARED.sub(lambda match: f"done again: {_steps(match[1])}", text)
     return _REQUEST.sub(_attempt, text)
 
 
@@ -34,18 +34,18 @@ def _steps(names: str) -> str:
     return ", ".join(step_in_words(name) for name in names.split(", "))
 
 
-def _move(found: re.Match[str]) -> str:
-    before, level, targets, cause = found.groups()
+def _move(match: re.Match[str]) -> str:
+    before, level, targets, cause = match.groups()
     return f"{': ' if before else ''}{_MOVES[level].format(_steps(targets or ''))}{cause or ''}"
 
 
-def _attempt(found: re.Match[str]) -> str:
-    step, visit, attempt, branch, number = found.groups()
+def _attempt(match: re.Match[str]) -> str:
+    step, visit, attempt, branch, number = match.groups()
     count = int(attempt)
     ordinal = _ORDINALS[count - 1] if 0 < count <= len(_ORDINALS) else f"{count}th"
     parts = [step_in_words(step)]
     parts += [f"branch {branch}"] if branch else []
     parts += [f"visit {visit}"] if visit != "1" else []
-    parts += [f"{ordinal} attempt"]
+    parts += [f"{ordinal} attempt" if count <= 20 else f"attempt {count}"]
     parts += [f"try {number}"] if number else []
     return ", ".join(parts)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.views.words import in_words
+from replan.views.humanize import in_words
 
 LINES = {
     "g_recon/v1.a1 asked for, 9 tokens at most": "recon, first attempt asked for, 9 tokens at most",

@@ -1,0 +1,91 @@
+"""Reading what a call used from an OpenAI-compatible server's reply, as its providers report it in several forms."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from runtime.core.ledger import Usage
+
+TOKENS_MAX = 10**9
+"""More tokens than any call uses. A larger number is not believed, and no journal could hold the sums."""
+
+_Count = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
+
+
+class _Totals(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)  # Servers add fields of their own.
+    prompt_tokens: _Count
+    completion_tokens: _Count = 0
+
+
+def read_usage(reported: Any) -> Usage | None:
+    """Return the usage in the `usage` of a completion; None where it is missing or makes no sense."""
+    try:
+        usage = _Totals.model_validate(reported)
+    except ValidationError:
+        return None
+    return _usage_of(usage.prompt_tokens, usage.completion_tokens, reported)
+
+
+def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:
+    """Return the usage of a call from its two totals and the parts that servers report in several places.
+
+    OpenAI counts cached and reasoning tokens within the totals. Anthropic's names for cached tokens are counted beside
+    the prompt, unless `total_tokens` or OpenAI's details say otherwise. What `total_tokens` has beyond prompt and
+    completion is output, as reasoning on some servers. Numbers that fit in no way are contradictory.
+    """
+    prompt_parts, completion_parts = (
+        _fields(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
+    )
+    kept = _fields(reported.get("cache_creation"))
+    counts = (
+        _count(
+            prompt_parts.get("cached_tokens"),
+            reported.get("cache_read_input_tokens"),
+            reported.get("cached_tokens"),
+            reported.get("prompt_cache_hit_tokens"),
+        ),
+        _count(
+            prompt_parts.get("cache_write_tokens"),
+            prompt_parts.get("cache_creation_tokens"),
+            reported.get("cache_creation_input_tokens"),
+        ),
+        _count(kept.get("ephemeral_1h_input_tokens")),
+        _count(completion_parts.get("reasoning_tokens"), reported.get("reasoning_tokens")),
+    )
+    read, write, write_1h, thought = (count or 0 for count in counts)
+    unreadable, total = None in counts, reported.get("total_tokens")
+    if write_1h > write:
+        unreadable, write = True, write_1h
+    named_by_anthropic = not reported.keys().isdisjoint(("cache_read_input_tokens", "cache_creation_input_tokens"))
+    beside = named_by_anthropic and not prompt_parts and total != prompt + completion
+    if beside or read + write > prompt:  # In OpenAI's own fields it is a mistake, and the dearest counts.
+        unreadable = unreadable or not named_by_anthropic
+        prompt += read + write
+    if thought > completion:
+        completion += thought
+    if type(total) is int and prompt + completion < total <= TOKENS_MAX:
+        completion = total - prompt
+    if unreadable:
+        return Usage(input_tokens=prompt, output_tokens=completion, contradictory=True)
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=completion,
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        cache_write_1h_tokens=write_1h,
+        reasoning_tokens=thought,
+    )
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(*places: Any) -> int | None:
+    """Return the largest count of some places, 0 where none has one; None where a place holds no count."""
+    there = [place for place in places if place is not None]
+    if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
+        return max(there, default=0)
+    return None
