@@ -8,6 +8,7 @@ LINES = {
     "g_recon/v1.a1 asked for, 9 tokens at most": "recon, first attempt asked for, 9 tokens at most",
     "g_plan/v2.a3.t2 came late": "plan, visit 2, third attempt, try 2 came late",
     "g_plan/v1.a12.b3 accepted": "plan, branch 3, 12th attempt accepted",
+    "g_plan/v1.a22 accepted": "plan, attempt 22 accepted",
     "search_market/v1.a1 is over": "search market, first attempt is over",
     "g_plan/v1.a1 => partial_replan to g_recon, by rule belief": "plan, first attempt: back to recon",
     "g_plan/v1.a1 => local_retry to g_plan, by rule malformed": "plan, first attempt: it is tried again",
