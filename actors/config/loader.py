@@ -35,7 +35,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def find_shipped(
-    wanted: str,
+    name: str,
     shipped: Path,
     kind: str,
     others: Mapping[str, str] | tuple[()],
@@ -50,25 +50,25 @@ def find_shipped(
     Raises:
         UsageProblem: no file of this name is shipped.
     """
-    if os.sep in wanted or "/" in wanted or wanted.endswith(_SUFFIXES):
-        return folder / Path(wanted).expanduser()
-    path = shipped / f"{wanted}.yaml"
+    if os.sep in name or "/" in name or name.endswith(_SUFFIXES):
+        return folder / Path(name).expanduser()
+    path = shipped / f"{name}.yaml"
     if path.is_file():
         return path
-    if (folder / wanted).is_file():
-        return folder / wanted
+    if (folder / name).is_file():
+        return folder / name
     names = [*(file.stem for file in shipped.glob("*.yaml")), *others]
-    raise UsageProblem(f"unknown {kind} {wanted!r}", hint=nearest(wanted, names, kind="shipped"), place=place)
+    raise UsageProblem(f"unknown {kind} {name!r}", hint=nearest(name, names, kind="shipped"), place=place)
 
 
-def find_named(wanted: str, shipped: Path, kind: str, document: ParsedFile) -> Path:
+def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Path:
     """Return the existing file that a workflow's key `kind` names.
 
     Raises:
         UsageProblem: there is no such file; its place is the key.
     """
     try:
-        path = find_shipped(wanted, shipped, kind, (), Path(document.source).parent)
+        path = find_shipped(name, shipped, kind, (), Path(document.source).parent)
     except UsageProblem as problem:
         raise document.problem(problem.cause, (kind,), problem.hint) from None
     if not path.exists():

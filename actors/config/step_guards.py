@@ -26,7 +26,7 @@ class GuardRefused(UsageProblem):
         self.guard, self.path, self.problem = guard, path, problem
 
 
-def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
+def guard_for(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step, at the workflow's target level.
 
     What a guard of ours raises is a rejection; what a plug-in raises names it. If a person is a member of a composite,
@@ -35,7 +35,7 @@ def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) 
     Raises:
         GuardRefused: a guard refuses its settings.
     """
-    members = {name: _made(workflow, step, name, known) for name in guards_of(workflow, step)}
+    members = {name: _made(workflow, step, name, factories) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
         return members[guard]
@@ -43,10 +43,10 @@ def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) 
     return composite(guard.kind, automatic, absent=len(members) - len(automatic))
 
 
-def _made(workflow: Workflow, step: str, name: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
-    settings, ours = _settings(workflow, step, name, known[name]), known[name] is BUILT_IN.get(name)
+def _made(workflow: Workflow, step: str, name: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
+    settings, ours = _settings(workflow, step, name, factories[name]), factories[name] is BUILT_IN.get(name)
     try:
-        guard = known[name](settings)
+        guard = factories[name](settings)
         return total_guard(name, guard) if ours else guard_with_name(name, guard)
     except UsageProblem as problem:
         own = workflow.action_pairs[step].guard_config
@@ -54,9 +54,9 @@ def _made(workflow: Workflow, step: str, name: str, known: Mapping[str, GuardFac
         raise GuardRefused(name, () if member is None else (member,), problem) from problem
 
 
-def is_slow(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> bool:
+def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> bool:
     """Return whether a guard of the step is slow, so that it should judge in a worker thread."""
-    return any(definition_of(known[name]).slow for name in guards_of(workflow, step))
+    return any(definition_of(factories[name]).slow for name in guards_of(workflow, step))
 
 
 def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:

@@ -17,6 +17,6 @@ def entry_for(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
     for name in names:
         if name in book.entries:
             return book.entries[name]
-    wanted = " or ".join(repr(name) for name in names)
+    entries = " or ".join(repr(name) for name in names)
     hint = nearest(names[0], book.entries, kind="entries")
-    raise UsageProblem(f"no prompt entry {wanted}", place=f"action_pairs.{step}", hint=hint)
+    raise UsageProblem(f"no prompt entry {entries}", place=f"action_pairs.{step}", hint=hint)

@@ -339,8 +339,11 @@ def validate_names(
             cause = f"generator {pair.generator!r} asks a model, which always counts"
             raise document.problem(cause, ("action_pairs", step, "deterministic"), "leave it out")
     for kind, name, path in unknown_names(workflow, guards, generators):
-        known = guards if kind == "guard" else generators
-        hint = near(name, known) or f"{nearest(name, known, kind=f'{kind}s')}; --plugins FILE.py adds one of your own"
+        valid_names = guards if kind == "guard" else generators
+        hint = (
+            near(name, valid_names)
+            or f"{nearest(name, valid_names, kind=f'{kind}s')}; --plugins FILE.py adds one of your own"
+        )
         raise document.problem(f"unknown {kind} {name!r}", path, hint)
 
 

@@ -133,7 +133,7 @@ def _problems(loaded: LoadedWorkflow, policy: str) -> Iterator[tuple[str, KeyPat
     for place in [*own, *([()] if "r_patience" in workflow.model_fields_set else [])]:
         cause = f"policy {policy!r} has no use for r_patience, since its belief counts repeated failures"
         yield cause, (*place, "r_patience"), "remove the key, or use another policy"
-    asked = sum(1 for step in workflow.action_pairs if not workflow.is_deterministic(step))
-    if asked > STEPS_MAX:
-        cause = f"policy {policy!r} is for at most {STEPS_MAX} steps with model calls; there are {asked}"
+    model_steps = sum(1 for step in workflow.action_pairs if not workflow.is_deterministic(step))
+    if model_steps > STEPS_MAX:
+        cause = f"policy {policy!r} is for at most {STEPS_MAX} steps with model calls; there are {model_steps}"
         yield cause, ("action_pairs",), "run some of the steps as a workflow of their own"

@@ -60,8 +60,8 @@ def _unless_barred(state: State, attempt: Attempt) -> Attempt:
     """Return an attempt, or its end where its step may not go on."""
     if state.plan.index[attempt.step] not in state.barred or attempt.open or attempt.unsure or attempt.result:
         return attempt
-    found = forbidden_uses(state.constraints.requirements, state.plan.by_id[attempt.step], state.config.tools)
-    return replace(failed(attempt, *found), skipped=True)
+    findings = forbidden_uses(state.constraints.requirements, state.plan.by_id[attempt.step], state.config.tools)
+    return replace(failed(attempt, *findings), skipped=True)
 
 
 def with_attempt(state: State, attempt: Attempt) -> State:
@@ -225,18 +225,18 @@ def _in_trouble(state: State, before: Configuration, event: StepSettled) -> Stat
     """Return the state with the trouble that a settled step has brought, if it has."""
     if event.late or state.trouble is not None:
         return state
-    held = broken_invariants(state.plan.program, before)
-    broken = [each for each in broken_invariants(state.plan.program, state.now) if each not in held]
-    wrong = (*_violations(state, before, event.step), *_late(state, event.step))
+    broken_before = broken_invariants(state.plan.program, before)
+    newly_broken = [each for each in broken_invariants(state.plan.program, state.now) if each not in broken_before]
+    violations = (*_violations(state, before, event.step), *_late(state, event.step))
     goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
     if event.handed_over:
         findings = (*event.findings, *goals)
         trouble = Trouble(_cause(state, event), event.step, findings)
-    elif wrong:
-        state = changed(state, violations=(*state.violations, *wrong))
-        trouble = Trouble(TroubleCause.REQUIREMENT_VIOLATED, "", wrong)
-    elif broken:
-        trouble = Trouble(TroubleCause.INVARIANT_BROKEN, "", (faults.invariant_broken(broken),))
+    elif violations:
+        state = changed(state, violations=(*state.violations, *violations))
+        trouble = Trouble(TroubleCause.REQUIREMENT_VIOLATED, "", violations)
+    elif newly_broken:
+        trouble = Trouble(TroubleCause.INVARIANT_BROKEN, "", (faults.invariant_broken(newly_broken),))
     elif goals:
         trouble = Trouble(TroubleCause.GOAL_FAILED, "", tuple(goals))
     else:
@@ -250,15 +250,17 @@ def _violations(state: State, before: Configuration, step: str) -> tuple[Finding
     if not kept:
         return ()
     tokens = state.unnamed.union(state.plan.program.names(before.tokens))
-    earlier = {finding.message for finding in broken_tokens(kept, tokens, step)}
-    return tuple(found for found in broken_tokens(kept, state.tokens, step) if found.message not in earlier)
+    earlier_messages = {finding.message for finding in broken_tokens(kept, tokens, step)}
+    return tuple(
+        finding for finding in broken_tokens(kept, state.tokens, step) if finding.message not in earlier_messages
+    )
 
 
 def _late(state: State, step: str) -> tuple[Finding, ...]:
     """Return a finding for each deadline that a step has passed, once."""
-    found = missed_deadlines(state.constraints.requirements, state.run.wall, step)
-    known = {finding.message for finding in state.violations}
-    return tuple(finding for finding in found if finding.message not in known)
+    findings = missed_deadlines(state.constraints.requirements, state.run.wall, step)
+    messages = {finding.message for finding in state.violations}
+    return tuple(finding for finding in findings if finding.message not in messages)
 
 
 def _cause(state: State, event: StepSettled) -> TroubleCause:
@@ -274,8 +276,8 @@ def _lost_goals(state: State) -> list[Finding]:
     goals = goals_of(state.plan.plan)
     if len(goals) < 2:
         return []
-    found = statuses(goals, state.plan.program, state.now, state.tokens)
-    return faults.prerequisite_failed(blocked_by(goals, found))
+    status_of = statuses(goals, state.plan.program, state.now, state.tokens)
+    return faults.prerequisite_failed(blocked_by(goals, status_of))
 
 
 def with_configuration(state: State, now: Configuration) -> State:

@@ -45,8 +45,8 @@ def decided(state: State, event: TroubleDecided) -> State:
     """Return the state after it was decided what follows where the plan does not go on by itself."""
     new = event.cause is TroubleCause.REQUIREMENTS_CHANGED and event.question_id is None
     if new:
-        told = len(state.run.texts_of("requirement"))
-        state = changed(_anew(state), told=told, history=(), trouble=None, replan=None, ending=None)
+        count = len(state.run.texts_of("requirement"))
+        state = changed(_anew(state), told=count, history=(), trouble=None, replan=None, ending=None)
         state = constrained(state, state.constraints.joined(Constraints(tuple(requirements_in(event.constraints)))))
     state = _without_revocable(state)
     if event.question_id is None:
@@ -55,8 +55,8 @@ def decided(state: State, event: TroubleDecided) -> State:
     if event.asks:
         number = state.questions + 1
         level = trouble.level if event.cause is TroubleCause.PLANNER_ASKS else event.level
-        asked = replace(trouble, number=number, level=level, question="", answer=None)
-        return changed(state, trouble=asked, questions=number, questions_left=state.questions_left - 1)
+        to_ask = replace(trouble, number=number, level=level, question="", answer=None)
+        return changed(state, trouble=to_ask, questions=number, questions_left=state.questions_left - 1)
     match event.level:
         case BacktrackLevel.LOCAL_RETRY:
             return _visited_again(changed(state, trouble=None, trace=()), event)
@@ -90,9 +90,9 @@ def _visited_again(state: State, event: TroubleDecided) -> State:
 
 def _without_revocable(state: State) -> State:
     """Return the state without work that may be left undone; a tool that is not repeatable is brought to its end."""
-    gone = [attempt for attempt in state.active.values() if not _stays(attempt)]
+    revocable = [attempt for attempt in state.active.values() if not _stays(attempt)]
     replan = state.replan
-    nodes = {node for attempt in gone for node in (attempt.at_work, attempt.node)}
+    nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}
     nodes |= _calls_of_replans(state) if replan is None or replan.node else set()
     if not nodes:
         return state
@@ -105,7 +105,7 @@ def _without_revocable(state: State) -> State:
         tools=tools.withdrawn(run.tools, nodes),
         waits=waits.withdrawn(run.waits, nodes),
     )
-    names = {attempt.name for attempt in gone}
+    names = {attempt.name for attempt in revocable}
     active = {name: attempt for name, attempt in state.active.items() if name not in names}
     return changed(state, run=run, active=active)
 
@@ -115,9 +115,9 @@ def _stays(attempt: Attempt) -> bool:
 
 
 def _calls_of_replans(state: State) -> set[str]:
-    opened = [each.request for each in state.run.calls.open.values()]
-    opened += [tries.request for tries in state.run.calls.tries.values()]
-    return {request.node for request in opened if isinstance(request, ReplanRequested)}
+    requests = [each.request for each in state.run.calls.open.values()]
+    requests += [tries.request for tries in state.run.calls.tries.values()]
+    return {request.node for request in requests if isinstance(request, ReplanRequested)}
 
 
 def asked(state: State, event: ClarificationRequested) -> State:
@@ -194,10 +194,14 @@ def _failed(state: State, replan: Replan, outcome: str, why: str) -> State:
 def _rejected(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
     """Return the state after a new plan was found that may not be executed: the next planning run is told why."""
     before = replan.trouble
-    said = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
-    known = [found for found in before.findings if found.where != faults.REPLAN]
-    found = (said, *(each.model_copy(update={"where": faults.REPLAN}) for each in findings[:REJECTIONS_MAX]), *known)
-    trouble = Trouble(TroubleCause.PLAN_REJECTED, before.step, found, level=replan.level, root=before.why)
+    rejection = faults.plan_rejected(f"{why}: {reason(findings)}" if findings else why)
+    earlier = [finding for finding in before.findings if finding.where != faults.REPLAN]
+    all_findings = (
+        rejection,
+        *(each.model_copy(update={"where": faults.REPLAN}) for each in findings[:REJECTIONS_MAX]),
+        *earlier,
+    )
+    trouble = Trouble(TroubleCause.PLAN_REJECTED, before.step, all_findings, level=replan.level, root=before.why)
     return changed(state, replan=None, trouble=trouble)
 
 
@@ -221,10 +225,10 @@ def revised(state: State, event: PlanRevised) -> State:
     now = Configuration(program.initial.pending, held)
     over = Revision(state.revision, state.plan, state.results, state.trace, event.why, event.level)
     goals = goals_of(state.plan.plan)
-    found = statuses(goals, state.plan.program, state.now, tokens)
+    status_of = statuses(goals, state.plan.program, state.now, tokens)
     after = changed(
         state,
-        goals=past_goals(state.goals, goals, found),
+        goals=past_goals(state.goals, goals, status_of),
         plan=plan,
         now=now,
         ready=tuple(ready_steps(program, now)),

@@ -65,31 +65,31 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
     `again` says whether the step may be visited again, `plan` whether a new plan can be made.
     """
-    found = trouble.findings[0]
-    if trouble.cause is TroubleCause.PLANNER_ASKS and found.asks is not None:
-        return _of_the_planner(state, trouble, found.asks)
+    finding = trouble.findings[0]
+    if trouble.cause is TroubleCause.PLANNER_ASKS and finding.asks is not None:
+        return _of_the_planner(state, trouble, finding.asks)
     about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
-    shown = [each.message for each in _reasons(trouble)]
+    lines = [each.message for each in _reasons(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
-        shown.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
+        lines.append(f"{counted(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
-        shown.append(f"No new plan can be made: {state.config.author_lacks}.")
+        lines.append(f"No new plan can be made: {state.config.author_lacks}.")
     return asked_form(
         f"What follows, as {_what(trouble)}?",
         about=about,
-        shown="\n".join(shown),
+        shown="\n".join(lines),
         choices={option: DOES[option] for option in options(trouble, again=again, plan=plan)},
         otherwise="the run ends without its goals.",
     )
 
 
-def _of_the_planner(state: State, trouble: Trouble, asked: Inquiry) -> AskedForm:
+def _of_the_planner(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
     """Return the question of the planning run of a replan, with what the new plan is to mend."""
     rest = [each.message for each in _reasons(trouble) if each.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
-    shown = block("\n\n".join(filter(None, (asked.shown, mended))))
+    below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
     return with_frame(
-        asked.model_copy(update={"shown": shown}),
+        inquiry.model_copy(update={"shown": below}),
         about=f"The plan has to change for revision {state.revision + 1}, and planning waits for the answer.",
         otherwise="planning goes on without it.",
     )
@@ -97,8 +97,8 @@ def _of_the_planner(state: State, trouble: Trouble, asked: Inquiry) -> AskedForm
 
 def _reasons(trouble: Trouble) -> list[Finding]:
     """Return what made the question necessary; what guards have found about new plans is for models."""
-    found = [each for each in trouble.findings if each.where != faults.REPLAN]
-    return (found or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
+    reasons = [each for each in trouble.findings if each.where != faults.REPLAN]
+    return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
 
 def options(trouble: Trouble, *, again: bool, plan: bool) -> list[str]:

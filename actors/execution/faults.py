@@ -154,9 +154,9 @@ def plan_rejected(why: str) -> Finding:
     return Finding(code=Code.CHILD_UNSUCCESSFUL, message=message, where=REPLAN)
 
 
-def planner_asks(asked: Inquiry) -> Finding:
+def planner_asks(inquiry: Inquiry) -> Finding:
     """Return the finding that the planning run of a replan needs an answer of a person."""
-    return Finding(code=Code.OPEN_QUESTION, message=asked.whole, where=REPLAN, asks=asked)
+    return Finding(code=Code.OPEN_QUESTION, message=inquiry.whole, where=REPLAN, asks=inquiry)
 
 
 def _finding(attempt: Attempt, code: Code, message: str, tags: tuple[ReasonTag, ...] = ()) -> Finding:

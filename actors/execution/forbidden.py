@@ -37,10 +37,10 @@ def keeping_to_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
         verdict = proves(artifact, context)
         plan = read_draft(artifact.parsed)[0] if verdict.passed else None
         bound = None if plan is None or tools is None or tools.unbound(plan) else tools
-        broken = () if plan is None else tuple(broken_by_plan(plan, bound))
-        if not broken:
+        violations = () if plan is None else tuple(broken_by_plan(plan, bound))
+        if not violations:
             return verdict
-        update = {"passed": False, "score": 0.99, "findings": tuple(limited([*broken, *verdict.findings]))}
+        update = {"passed": False, "score": 0.99, "findings": tuple(limited([*violations, *verdict.findings]))}
         return verdict.model_copy(update=update)
 
     return guard
@@ -54,14 +54,16 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
     forbidding = [each for each in requirements if each.kind == RequirementKind.MUST_AVOID and each.tools]
     if not forbidding:
         return ()
-    used = {folded_name(name): name for name in _used(step, tools)}
-    found = []
+    used_names = {folded_name(name): name for name in _used(step, tools)}
+    findings = []
     for requirement in forbidding:
-        name = next((used[folded_name(tool)] for tool in requirement.tools if folded_name(tool) in used), None)
+        name = next(
+            (used_names[folded_name(tool)] for tool in requirement.tools if folded_name(tool) in used_names), None
+        )
         if name is not None:
             what = f"the step {printable(step.step_id, 100)!r} uses {printable(name, 100)!r}"
-            found.append(_finding(requirement, what, step.step_id))
-    return tuple(found)
+            findings.append(_finding(requirement, what, step.step_id))
+    return tuple(findings)
 
 
 def _used(step: Step, tools: ToolSet | None) -> Iterator[str]:
@@ -101,12 +103,12 @@ def broken_by_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
 
 def changed_paths(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement whose paths a step has changed."""
-    found = []
+    findings = []
     for requirement in _forbidding(requirements):
         paths = touched(changed, requirement.paths)
         if paths:
-            found.append(_finding(requirement, f"{_shown(paths)} changed", step))
-    return tuple(found)
+            findings.append(_finding(requirement, f"{_shown(paths)} changed", step))
+    return tuple(findings)
 
 
 def changed_by_check(check: str, changed: Sequence[str], step: str) -> Finding:
@@ -140,12 +142,12 @@ def too_many_files(
     requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
     """Return a finding for each budget of files that a step's changes exceed, with those of all steps so far."""
-    found = []
+    findings = []
     for item in requirements:
         most = files_limit(item)
         if most is not None and changed and len(all_changed) > most:
-            found.append(_finding(item, f"{len(all_changed):,} files have changed since the start", step))
-    return tuple(found)
+            findings.append(_finding(item, f"{len(all_changed):,} files have changed since the start", step))
+    return tuple(findings)
 
 
 def deadline_of(requirement: Requirement) -> float | None:
@@ -199,13 +201,13 @@ def _shown(paths: Sequence[str]) -> str:
 
 def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement whose tokens must not hold and do, or must hold and do not."""
-    found = []
+    findings = []
     for requirement in _forbidding(requirements):
         wrong = [token for token in requirement.tokens if (token in tokens) == (requirement.kind == "must_avoid")]
         if wrong:
             verb = "holds" if requirement.kind == "must_avoid" else "does not hold"
-            found.append(_finding(requirement, f"{printable(wrong[0], 100)} {verb}", step))
-    return tuple(found)
+            findings.append(_finding(requirement, f"{printable(wrong[0], 100)} {verb}", step))
+    return tuple(findings)
 
 
 def _forbidding(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
@@ -233,12 +235,12 @@ def constraints_told(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requir
     it literally as something that must not change. Anything else is kept as text.
     """
     names = tuple(tools)
-    found: dict[str, Requirement] = {}
+    by_id: dict[str, Requirement] = {}
     for text in texts:
         for demand in read_demands(text, RequirementSource.USER).demands:
             kind, quote = str(demand.kind), demand.quote
             if kind in KEPT_KINDS:
-                found[requirement_id(quote)] = Requirement(
+                by_id[requirement_id(quote)] = Requirement(
                     id=requirement_id(quote),
                     kind=kind,
                     text=quote,
@@ -247,7 +249,7 @@ def constraints_told(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requir
                     tools=tuple(_tools_in(quote, names)) if kind == RequirementKind.MUST_AVOID else (),
                     paths=tuple(_paths_in(quote, kind, names)),
                 )
-    return tuple(found.values())
+    return tuple(by_id.values())
 
 
 def _tools_in(quote: str, names: Iterable[str]) -> Iterator[str]:

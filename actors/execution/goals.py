@@ -69,8 +69,8 @@ def statuses(
     while changed:  # At most as often as there are goals.
         changed = False
         for goal in left:
-            lost = any(result[other] in (GoalStatus.FAILED, GoalStatus.BLOCKED) for other in goal.depends_on)
-            if lost and result[goal.id] is not GoalStatus.BLOCKED:
+            is_lost = any(result[other] in (GoalStatus.FAILED, GoalStatus.BLOCKED) for other in goal.depends_on)
+            if is_lost and result[goal.id] is not GoalStatus.BLOCKED:
                 result[goal.id], changed = GoalStatus.BLOCKED, True
     return result
 
@@ -85,11 +85,11 @@ class PastGoal(NamedTuple):
 
 
 def past_goals(
-    earlier: Sequence[PastGoal], goals: Sequence[Goal], found: Mapping[str, GoalStatus]
+    earlier: Sequence[PastGoal], goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]
 ) -> tuple[PastGoal, ...]:
     """Return the goals of all revisions so far, each once, with their last statuses."""
     kept = {_same(past.goal): past for past in earlier}
-    kept |= {_same(goal): PastGoal(goal, found[goal.id]) for goal in goals}
+    kept |= {_same(goal): PastGoal(goal, status_of[goal.id]) for goal in goals}
     return tuple(kept.values())
 
 
@@ -109,27 +109,27 @@ def _same(goal: Goal) -> tuple[str, str, frozenset[str]]:
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 
-def blocked_by(goals: Sequence[Goal], found: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:
+def blocked_by(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:
     """Return the pairs of a goal that is blocked and a failed goal that it depends on."""
     by_id = {goal.id: goal for goal in goals}
     return tuple(
         (goal, by_id[other])
         for goal in goals
-        if found[goal.id] is GoalStatus.BLOCKED
+        if status_of[goal.id] is GoalStatus.BLOCKED
         for other in goal.depends_on
-        if found[other] is GoalStatus.FAILED
+        if status_of[other] is GoalStatus.FAILED
     )
 
 
 def reachable_tokens(program: Program, now: Configuration) -> int:
     """Return the tokens that the pending steps may still make, if nothing were ever deleted: an upper bound."""
-    tokens, settled = now.tokens, ~now.pending
+    tokens, settled_steps = now.tokens, ~now.pending
     left = [index for index in range(len(program.steps)) if now.pending >> index & 1]
     while True:
         able = [
             index
             for index in left
-            if program.needs[index] & ~tokens == 0 and program.dependencies[index] & ~settled == 0
+            if program.needs[index] & ~tokens == 0 and program.dependencies[index] & ~settled_steps == 0
         ]
         if not able:
             return tokens
@@ -137,6 +137,6 @@ def reachable_tokens(program: Program, now: Configuration) -> int:
             tokens |= program.adds[index]
             if program.can_fail[index]:
                 tokens |= program.failure_adds[index]
-            settled |= 1 << index
+            settled_steps |= 1 << index
         done = set(able)
         left = [index for index in left if index not in done]

@@ -77,10 +77,10 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
 
     def try_again(self, state: State) -> CallRequested | RunFinished | None:
         """Make the next try of a failed call after its pause; end the run where nothing can be paid or is open."""
-        made = None if state.run.saving else self.further_try(state)
-        if isinstance(made, Limit):
-            return None if step_rules.is_working(state) else exhausted(made)
-        return made
+        next_call = None if state.run.saving else self.further_try(state)
+        if isinstance(next_call, Limit):
+            return None if step_rules.is_working(state) else exhausted(next_call)
+        return next_call
 
     def prompt(self, state: State, request: ExecutionCall) -> CallPrompt | None:
         """Return what a model is sent that is to write a file."""

@@ -135,22 +135,22 @@ def outline_lines(outline: Outline) -> Iterator[Line]:
         yield from table_lines(table)
 
 
-def _step_lines(shown: OutlinedStep, outline: Outline) -> Iterator[Line]:
-    step = shown.step
-    number = f"{shown.turn}. " if shown.turn else "-  "
+def _step_lines(entry: OutlinedStep, outline: Outline) -> Iterator[Line]:
+    step = entry.step
+    number = f"{entry.turn}. " if entry.turn else "-  "
     title = Line((StyledSpan(number), *line(step.step_id, "bold").spans), 3)
     if step.name and step.name != step.step_id:
         title += Line((StyledSpan("  "), *line(step.name).spans))
-    beside = [other.step.step_id for other in outline.steps if other.turn == shown.turn and other is not shown]
-    if shown.turn and beside:
+    beside = [other.step.step_id for other in outline.steps if other.turn == entry.turn and other is not entry]
+    if entry.turn and beside:
         title += Line((StyledSpan("  "), *line(f"(beside {', '.join(beside)})", "dim").spans))
-    if shown.approved:
+    if entry.approved:
         title += Line((StyledSpan("  "), StyledSpan("needs your approval", "yellow")))
     yield title
-    yield _field("runs", shown.executes)
-    if shown.checks:
-        yield _field("check", shown.checks)
-    if not shown.turn:
+    yield _field("runs", entry.executes)
+    if entry.checks:
+        yield _field("check", entry.checks)
+    if not entry.turn:
         yield _field("when", f"{', '.join(sorted(step.preconditions))}")
     yield _field("tries", f"{counted(step.retry_budget, 'attempt')}; {_failure(step)}")
 

@@ -36,10 +36,10 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
     if replan is None or state.active or run.tools or run.parked:
         return None
     if not replan.node:
-        made = replan_request(state, replan)
-        if isinstance(made, Limit):
-            return None if is_working(state) else exhausted(made)
-        return made
+        request = replan_request(state, replan)
+        if isinstance(request, Limit):
+            return None if is_working(state) else exhausted(request)
+        return request
     if not replan.plan or replan.proving:
         return None
     if replan.verdict is None:
@@ -110,9 +110,9 @@ def problem_text(state: State) -> str:
     """Return the problem for the planning run: the original text, or the goal, and the user's later messages."""
     plan = state.plan.plan
     goal = plan.goal or f"Reach the goal: {', '.join(sorted(plan.goal_state))}."
-    said = [f"The user requires: {text}" for text in state.run.texts_of("requirement")]
-    said += [f"The user notes: {text}" for text in state.run.texts_of("note")]
-    return "\n\n".join([state.config.problem or goal, *said])
+    parts = [f"The user requires: {text}" for text in state.run.texts_of("requirement")]
+    parts += [f"The user notes: {text}" for text in state.run.texts_of("note")]
+    return "\n\n".join([state.config.problem or goal, *parts])
 
 
 def _answers(state: State) -> Iterator[GivenAnswer]:
@@ -130,10 +130,10 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
     for finding in trouble.findings:
         yield f"{finding.code}: {finding.message}"
     goals = goals_of(state.plan.plan)
-    found = statuses(goals, state.plan.program, state.now, state.tokens)
+    status_of = statuses(goals, state.plan.program, state.now, state.tokens)
     for goal in goals:
-        if found[goal.id] is not GoalStatus.PENDING:
-            yield f"goal {goal.text!r}: {found[goal.id]}"
+        if status_of[goal.id] is not GoalStatus.PENDING:
+            yield f"goal {goal.text!r}: {status_of[goal.id]}"
     yield f"steps so far: {', '.join(_all_traces(state)) or 'none'}"
 
 

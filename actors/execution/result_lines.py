@@ -40,11 +40,11 @@ def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
     """Return what the execution came to, in short: the steps of the current plan, and what ended those before."""
     lines = [*heading(result, "Finished"), *question_lines(result, program)]
     for revision in result.revisions[:-1]:
-        failed = [step for step in revision.steps if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN)]
+        failed_steps = [step for step in revision.steps if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN)]
         done = sum(1 for step in revision.steps if step.status is StepStatus.SUCCEEDED)
         lines += [BLANK, line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")]
         lines.append(indented(f"{counted(done, 'step')} succeeded", "dim"))
-        for step in failed:
+        for step in failed_steps:
             lines += step_lines(step)
         level = revision.level.replace("_", " ")
         lines.append(indented(f"then a {level}: {revision.ended_by}", "yellow"))
@@ -114,9 +114,9 @@ def step_facts(step: ShownStep) -> Iterator[str]:
 
 
 def _tokens(name: str, tokens: tuple[str, ...]) -> Line:
-    shown = ", ".join(tokens[:TOKENS_MAX]) or "nothing"
+    text = ", ".join(tokens[:TOKENS_MAX]) or "nothing"
     more = f" and {len(tokens) - TOKENS_MAX} more" if len(tokens) > TOKENS_MAX else ""
-    return Line((StyledSpan("   "), StyledSpan(f"{name:<6}", "cyan"), *line(f"{shown}{more}").spans), 9)
+    return Line((StyledSpan("   "), StyledSpan(f"{name:<6}", "cyan"), *line(f"{text}{more}").spans), 9)
 
 
 def _next(result: ExecutionResult, program: str) -> list[Line]:

@@ -37,15 +37,15 @@ def budget_left(state: State, besides: Iterable[int] = ()) -> int:
 
     The steps in `besides` are not counted among those: they are about to be made pending again.
     """
-    program, out = state.plan.program, set(besides)
+    program, left_out = state.plan.program, set(besides)
     needed = 0
     for index in bits(state.now.pending):
-        if index in out:
+        if index in left_out:
             continue
         step = program.steps[index]
         attempt = state.active.get(state.plan.names[step.step_id])
-        begun = 0 if attempt is None else attempt.number if attempt.begun else attempt.number - 1
-        needed += max(0, step.retry_budget - begun)
+        attempts_begun = 0 if attempt is None else attempt.number if attempt.begun else attempt.number - 1
+        needed += max(0, step.retry_budget - attempts_begun)
     return program.plan.total_retry_budget - state.used - needed
 
 

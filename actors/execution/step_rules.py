@@ -30,7 +30,7 @@ def settle(state: State) -> AttemptDecided | StepSettled | None:
     A failure that is handed over is recorded once the steps still running have ended, and once it is decided what
     follows from an earlier one: where that step is tried again, this failure is decided about next.
     """
-    held: StepSettled | None = None
+    waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None
     for attempt in state.active.values():
         match attempt.result:
@@ -44,19 +44,19 @@ def settle(state: State) -> AttemptDecided | StepSettled | None:
                 event = _settled_failure(state, attempt)
                 if not event.handed_over:
                     return event
-                held = held or event
+                waiting = waiting or event
             case "unknown":
                 event = _settled(state, attempt, StepOutcome.UNKNOWN, attempt.findings, handed_over=not state.draining)
-                held = held or event
+                waiting = waiting or event
             case _:
                 pass
-    if held is not None and all(attempt.result for attempt in state.active.values()):
-        return held
+    if waiting is not None and all(attempt.result for attempt in state.active.values()):
+        return waiting
     return None
 
 
-def held(state: State) -> bool:
-    """Return whether a failure that will be handed over waits for the steps still running."""
+def awaits_handover(state: State) -> bool:
+    """Tell whether a failure that the plan does not handle waits until the running steps have ended."""
     for attempt in state.active.values():
         if attempt.result == "unknown":
             return True
@@ -132,10 +132,10 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
         node = question.node
         if node.startswith("tool:"):
             continue  # The common run asks what became of a call.
-        trouble = state.trouble is not None and state.trouble.question == name
+        of_trouble = state.trouble is not None and state.trouble.question == name
         attempt = state.active.get(node.partition("/")[0])
-        asked = attempt is not None and attempt.open and node in (attempt.at_work, attempt.question_node)
-        if not (trouble or asked):
+        of_attempt = attempt is not None and attempt.open and node in (attempt.at_work, attempt.question_node)
+        if not (of_trouble or of_attempt):
             return ClarificationWithdrawn(question_id=name)
     return None
 
@@ -166,19 +166,19 @@ def request(state: State) -> StepRequest | RunFinished | None:
         return None
     short: Limit | None = None
     for attempt in state.active.values():
-        made = _next(state, attempt)
-        if isinstance(made, Limit):
-            short = made
-        elif made is not None:
-            return made
+        next_request = _next(state, attempt)
+        if isinstance(next_request, Limit):
+            short = next_request
+        elif next_request is not None:
+            return next_request
     first = first_snapshot(state)
     if first is not None or (state.config.snapshots and state.snapshot is None):
         return first
-    made = None if state.draining or held(state) else _begin(state)
-    if isinstance(made, Limit):
-        short = made
-    elif made is not None:
-        return made
+    next_request = None if state.draining or awaits_handover(state) else _begin(state)
+    if isinstance(next_request, Limit):
+        short = next_request
+    elif next_request is not None:
+        return next_request
     return None if short is None or is_working(state) else exhausted(short)
 
 

@@ -125,8 +125,8 @@ class ShownRevision:
 def shown_goals(state: State) -> tuple[ShownGoal, ...]:
     """Return the goals of the current plan with their statuses, and those of earlier revisions that it has no more."""
     goals = goals_of(state.plan.plan)
-    found = statuses(goals, state.plan.program, state.now, state.tokens)
-    now = tuple(ShownGoal(goal.id, goal.text, found[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
+    status_of = statuses(goals, state.plan.program, state.now, state.tokens)
+    now = tuple(ShownGoal(goal.id, goal.text, status_of[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
     return now + tuple(
         ShownGoal(goal.id, goal.text, status, tuple(sorted(goal.tokens)))
         for goal, status in left_goals(state.goals, goals, state.tokens)
@@ -136,17 +136,17 @@ def shown_goals(state: State) -> tuple[ShownGoal, ...]:
 def shown_steps(state: State) -> tuple[ShownStep, ...]:
     """Return the steps of the current plan, in the order of its dependencies."""
     later, over = contingent_steps(state.plan.plan), state.run.finished is not None
-    shown = [_shown(state, step.step_id, step.step_id in later, over=over) for step in state.plan.program.steps]
+    steps = [_shown(state, step.step_id, step.step_id in later, over=over) for step in state.plan.program.steps]
     order = {step: number for number, step in enumerate(state.results)}
-    return tuple(sorted(shown, key=lambda step: _turn(order, step)))
+    return tuple(sorted(steps, key=lambda step: _turn(order, step)))
 
 
-def _turn(order: Mapping[str, int], shown: ShownStep) -> tuple[int, int]:
+def _turn(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
     """Return where a step stands in the story: what has ended in its order, then what is at work, then the rest."""
-    ended = shown.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
-    if ended and shown.step in order:
-        return 0, order[shown.step]
-    return (1 if shown.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
+    ended = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
+    if ended and shown_step.step in order:
+        return 0, order[shown_step.step]
+    return (1 if shown_step.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
 
 
 def _shown(state: State, step: str, contingent: bool, *, over: bool) -> ShownStep:
@@ -155,8 +155,8 @@ def _shown(state: State, step: str, contingent: bool, *, over: bool) -> ShownSte
     pending = state.now.pending >> state.plan.index[step] & 1
     status, phase, findings = StepStatus.PENDING, "", () if result is None else result.findings
     if attempt is not None:
-        asked = attempt.unsure or any(q.node.startswith(f"{name}/") for q in state.run.open_questions.values())
-        status = StepStatus.WAITING if asked or attempt.rest_seconds else StepStatus.RUNNING
+        is_asked = attempt.unsure or any(q.node.startswith(f"{name}/") for q in state.run.open_questions.values())
+        status = StepStatus.WAITING if is_asked or attempt.rest_seconds else StepStatus.RUNNING
         phase, findings = str(attempt.phase or ""), attempt.findings
     elif result is not None and (result.outcome is StepOutcome.UNKNOWN or not pending or state.plan.program.repeats):
         status = _STATUS[result.outcome]
@@ -245,8 +245,8 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
     """Return the table; `later` is what the user has told the execution. None where nobody has said anything."""
     if not (config.problem.strip() or later or plan.requirements):
         return None
-    said = user_texts(config.problem, later)
-    return demand_table(said, plan, paths_compared_by=COMPARED_BY if config.snapshots else "")
+    texts = user_texts(config.problem, later)
+    return demand_table(texts, plan, paths_compared_by=COMPARED_BY if config.snapshots else "")
 
 
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:

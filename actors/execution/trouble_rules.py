@@ -91,10 +91,10 @@ _ASKS_AT_ONCE = frozenset(
 
 def decide(state: State) -> TroubleDecided | StepSettled | None:
     """Decide what follows where the plan does not go on by itself, or after a person was asked about that."""
-    told = state.run.texts_of("requirement")
-    if len(told) > state.told:  # Whatever is decided or asked, the user has said something else since.
-        finding = faults.requirements_changed(told[state.told :])
-        read = constraints_told(told[state.told :], state.config.tools.names)
+    requirements = state.run.texts_of("requirement")
+    if len(requirements) > state.told:  # Whatever is decided or asked, the user has said something else since.
+        finding = faults.requirements_changed(requirements[state.told :])
+        read = constraints_told(requirements[state.told :], state.config.tools.names)
         event = _by_table(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
         return event.model_copy(update={"constraints": requirements_json(read)}) if read else event
     if state.replan is not None or state.ending is not None:
@@ -113,8 +113,8 @@ def _forbidden(state: State) -> Trouble | None:
     if not barred or state.active or len(barred) < len(state.ready):
         return None
     step = state.plan.program.steps[barred[0]]
-    found = forbidden_uses(state.constraints.requirements, step, state.config.tools)
-    return Trouble(TroubleCause.STEP_FORBIDDEN, step.step_id, found)
+    findings = forbidden_uses(state.constraints.requirements, step, state.config.tools)
+    return Trouble(TroubleCause.STEP_FORBIDDEN, step.step_id, findings)
 
 
 def _dead_end(state: State) -> Trouble | None:
@@ -126,9 +126,9 @@ def _dead_end(state: State) -> Trouble | None:
 
 def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     """Return what the policy says, or the next level farther back that the budgets allow."""
-    told = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
+    by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = streak(state.history, trouble.step, trouble.findings)
-    repeated = not told and in_a_row >= state.config.r_patience
+    repeated = not by_requirement and in_a_row >= state.config.r_patience
     chosen = choose(state.config.policy, trouble.findings, repeated=repeated)
     level, rule = chosen.level, chosen.row.id
     refused = any(finding.code == Code.NOT_APPROVED for finding in trouble.findings)
@@ -140,8 +140,8 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
         level = BacktrackLevel.PARTIAL_REPLAN
     if level in REPLANS and not may_replan(state, trouble):
         level = BacktrackLevel.CLARIFY
-    decided = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
-    by_the_users_word = level is BacktrackLevel.FULL_REPLAN and not decided
+    needs_no_leave = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
+    by_the_users_word = level is BacktrackLevel.FULL_REPLAN and not needs_no_leave
     asks = by_the_users_word or level is BacktrackLevel.CLARIFY
     if asks and questions_left(state, trouble) < 1:
         asks, rule = False, NOTHING_LEFT
@@ -242,9 +242,9 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
     if comparison is not None:
         return comparison
     if state.damaged:
-        shown = ", ".join(printable(path, 100) for path in state.damaged[:PATHS_SHOWN])
+        paths = ", ".join(printable(path, 100) for path in state.damaged[:PATHS_SHOWN])
         return RunFinished(
-            outcome=GOALS_FAILED, why=f"the goal holds, and protected paths are not as they were: {shown}"
+            outcome=GOALS_FAILED, why=f"the goal holds, and protected paths are not as they were: {paths}"
         )
     return RunFinished(outcome=Outcome.SUCCESS, why="every token of the goal holds, and no step is ready")
 

@@ -107,9 +107,9 @@ def _finished_text(event: ToolFinished) -> str:
     if parsed is None or (succeeded and parsed.phase != AttemptPhase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
-    said = shortened(result, OUTPUT_MAX)
+    output = shortened(result, OUTPUT_MAX)
     what = "check" if parsed.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
-    return f"{parsed.name}: {what} {parsed.number} {event.outcome}{f': {said}' if said else ''}"
+    return f"{parsed.name}: {what} {parsed.number} {event.outcome}{f': {output}' if output else ''}"
 
 
 def _settled_text(event: StepSettled) -> str:
@@ -199,9 +199,9 @@ def _tree(
 
 
 def _progress(state: State, now: float) -> Line:
-    known = state.config.price is not None
+    price_known = state.config.price is not None
     working = bool(state.run.calls.open or state.run.tools)
-    return budget_line(state, now, price_known=known, working=working)
+    return budget_line(state, now, price_known=price_known, working=working)
 
 
 def _flow(_: State, result: ExecutionResult) -> Flow | None:

@@ -85,7 +85,7 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     kept, paths = state.constraints.requirements, taken.changed or ()
     if any(files_limit(item) is not None for item in kept):
         state = changed(state, touched=state.touched.union(paths))
-    found = (
+    findings = (
         *changed_paths(kept, paths, attempt.step),
         *outside_scope(kept, paths, attempt.step),
         *too_many_files(kept, state.touched, paths, attempt.step),
@@ -95,12 +95,12 @@ def after_step(state: State, attempt: Attempt, event: ToolFinished) -> tuple[Sta
     ):  # Else another step may have changed them.
         check = state.plan.by_id[attempt.step].guard
         by_check = changed_by_check(check, paths, attempt.step)
-        if not found:
+        if not findings:
             return changed(state, violations=(*state.violations, by_check)), passed(attempt)
-        found = (*found, by_check)
-    if not found:
+        findings = (*findings, by_check)
+    if not findings:
         return state, passed(attempt)
-    return changed(state, violations=(*state.violations, *found)), replace(failed(attempt, *found), skipped=True)
+    return changed(state, violations=(*state.violations, *findings)), replace(failed(attempt, *findings), skipped=True)
 
 
 def _taken(event: ToolFinished) -> WorkspaceSnapshot:

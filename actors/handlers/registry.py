@@ -35,8 +35,8 @@ class Registry:
 
     def missing(self, workflow: Workflow) -> tuple[str, ...]:
         """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
-        known = {"generator": self.generator_names, "guard": self.guards}
-        return tuple(f"{kind} {name!r}" for kind, name in _needed(workflow) if name not in known[kind])
+        by_kind = {"generator": self.generator_names, "guard": self.guards}
+        return tuple(f"{kind} {name!r}" for kind, name in _needed(workflow) if name not in by_kind[kind])
 
     def files_of(self, workflow: Workflow) -> tuple[PlugInFile, ...]:
         """Return the plug-ins of files that a workflow uses, each once."""

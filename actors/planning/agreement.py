@@ -5,7 +5,7 @@ from actors.policy.history import NOTHING, Came
 from actors.policy.table import Policy
 
 
-def came_again(state: State, branch: Branch, failed: Node, policy: Policy) -> Came:
+def came_again(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
     """Return which steps above a rejected attempt have brought the same as before, and which something else.
 
     A step is compared with its last accepted attempt of this round, if that was made from the same artifacts. Many
@@ -16,7 +16,7 @@ def came_again(state: State, branch: Branch, failed: Node, policy: Policy) -> Ca
     if belief is None or belief.agreement is None or not _repeats_itself(state, branch):
         return NOTHING
     graph, same, other = state.config.graph, list[str](), list[str]()
-    for step in graph.above[failed.step]:
+    for step in graph.above[failed_node.step]:
         now = branch.progress[step].accepted
         if now is None or graph.budgets[step].deterministic:
             continue

@@ -125,7 +125,7 @@ def attempts(
     wasted, late = _wasted(state, records), _late(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
-    known = state.config.price is not None
+    price_known = state.config.price is not None
     places = {name: position for position, name in enumerate(state.nodes)}
     reasons = {**_BUILT_IN_RULES, **{row.id: row.why for row in state.config.policy.rows}}
     return [
@@ -135,7 +135,7 @@ def attempts(
             parent=max(node.parents, key=lambda parent: places.get(parent, -1), default=None),
             why="" if node.decision is None else reasons.get(node.decision.rule, ""),
             wasted=wasted.get(node.node, ZERO),
-            cost_known=known,
+            cost_known=price_known,
             late=late.get(node.node, ZERO),
             unknown=unknown.get(node.node, ZERO),
             reviewed=node.node in state.reviews,
@@ -147,11 +147,11 @@ def attempts(
     ]
 
 
-def roots(shown: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
+def roots(views: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
     """Return the attempts as a forest: pairs of an attempt and the list of such pairs under it."""
-    pairs: dict[str, tuple[AttemptView, list[Any]]] = {attempt.node.node: (attempt, []) for attempt in shown}
+    pairs: dict[str, tuple[AttemptView, list[Any]]] = {attempt.node.node: (attempt, []) for attempt in views}
     top: list[tuple[AttemptView, list[Any]]] = []
-    for attempt in shown:
+    for attempt in views:
         parent = pairs.get(attempt.parent or "")
         (top if parent is None else parent[1]).append(pairs[attempt.node.node])
     return top
@@ -170,8 +170,8 @@ def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str,
                 cause = decision.node
             case Revised(cleared=cleared, branch=branch):
                 void = [key for key in valid if key[1] in cleared and branch in (None, key[0])]
-                lost = [node for key in void for node in valid.pop(key)]
-                costs[cause] = sum((state.nodes[node].used for node in lost), costs.get(cause, ZERO))
+                void_nodes = [node for key in void for node in valid.pop(key)]
+                costs[cause] = sum((state.nodes[node].used for node in void_nodes), costs.get(cause, ZERO))
             case _:
                 pass
     return costs

@@ -114,13 +114,13 @@ def _view(state: State, branch: Branch) -> "BranchView":
 
 def _same_view(before: State, after: State, branch: Branch) -> bool:
     """Return whether an event has changed nothing that the view of a branch depends on."""
-    earlier = before.branches[branch.number]
+    old_branch = before.branches[branch.number]
     return (
-        branch.progress is earlier.progress
-        and branch.calls == earlier.calls
-        and branch.to_revise is earlier.to_revise
+        branch.progress is old_branch.progress
+        and branch.calls == old_branch.calls
+        and branch.to_revise is old_branch.to_revise
         and after.reviews is before.reviews
-        and branch.pruned == earlier.pruned
+        and branch.pruned == old_branch.pruned
     )
 
 

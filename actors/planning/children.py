@@ -101,10 +101,10 @@ def artifact_of(run: str, state: State) -> str:
     if end.cause == "bug":
         raise ChildFailed(f"run {run}: {end.why}")
     if end.outcome is not PlanningOutcome.SUCCESS:
-        found: dict[str, Any] = {"run": run, "outcome": end.outcome, "why": end.why}
+        details: dict[str, Any] = {"run": run, "outcome": end.outcome, "why": end.why}
         if end.question is not None:
-            found["question"] = end.question.model_dump(mode="json")
-        return orjson.dumps({UNSUCCESSFUL: found}).decode()
+            details["question"] = end.question.model_dump(mode="json")
+        return orjson.dumps({UNSUCCESSFUL: details}).decode()
     order = state.config.workflow.order()
     last = next((step for step in reversed(order) if state.config.roles[step] == "plan"), order[-1])
     accepted = state.nodes[state.latest.progress[last].accepted or ""].artifact

@@ -245,11 +245,11 @@ def read_config(text: str) -> RunConfig:
 
 def graph_of(workflow: Workflow, children: Mapping[str, RunConfig] | None = None) -> Graph:
     """Return the shape and budgets of a workflow; a step that is a child run counts with the calls of it."""
-    known = children or {}
+    by_name = children or {}
 
     def calls(step: str) -> tuple[int, int]:
         pair = workflow.action_pairs[step]
-        child = known.get(pair.child or "")
+        child = by_name.get(pair.child or "")
         if child is None:
             return pair.child_calls or 1, 1
         most = pair.child_calls or child.most_calls

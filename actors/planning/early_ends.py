@@ -195,8 +195,8 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
     """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
     if not is_cut(node) or node.node in state.forgiven:
         return False
-    cut = [each for each in _cut_in_visit(state, branch, node) if each not in state.forgiven]
-    return len(cut) >= CUTS_MAX
+    cut_replies = [each for each in _cut_in_visit(state, branch, node) if each not in state.forgiven]
+    return len(cut_replies) >= CUTS_MAX
 
 
 def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
@@ -224,8 +224,8 @@ def _cut_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
 
 def forgive(state: State) -> State:
     """Return the state after a person has resumed a run that was parked for such replies: they count no more."""
-    cut = {name for name, node in state.nodes.items() if is_cut(node)}
-    return changed(state, forgiven=state.forgiven | cut)
+    cut_nodes = {name for name, node in state.nodes.items() if is_cut(node)}
+    return changed(state, forgiven=state.forgiven | cut_nodes)
 
 
 def with_new_limit(state: State) -> State:

@@ -42,15 +42,15 @@ def content_made(state: State, step: str, content: str, finish_reason: str) -> M
     """
     if state.config.roles.get(step) != PLAN or ended_early(content, finish_reason):
         return Made(content)
-    made = _mended(content)
-    if state.given is None or made is None:
-        return Made(content) if made is None else made[1]
-    return _with_given(made[0], state.given, made[1]) or made[1]
+    pair = _mended(content)
+    if state.given is None or pair is None:
+        return Made(content) if pair is None else pair[1]
+    return _with_given(pair[0], state.given, pair[1]) or pair[1]
 
 
 @total("what the plan says about the given facts", lambda _: None)  # `with_remarks` compares it with them again.
-def _with_given(plan: Any, given: Given, made: Made) -> Made:
-    changed, replaced = with_given(plan, given)
+def _with_given(plan: Any, facts: Given, made: Made) -> Made:
+    changed, replaced = with_given(plan, facts)
     return made if changed is plan else Made(indented_json(changed), replaced, made.notes)
 
 
@@ -66,8 +66,8 @@ def _mended(content: str) -> tuple[Any, Made] | None:
 
 
 @total("the plan's facts", lambda said: (Finding(code=ReplyCode.UNREAD, message=said),))
-def _unbound(plan: Any, given: Given) -> tuple[Finding, ...]:
-    return tuple(unbound_findings(plan, given))
+def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
+    return tuple(unbound_findings(plan, facts))
 
 
 def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:

@@ -69,8 +69,8 @@ def _drift(started: PlanningEvent, _: State, resources: Resources) -> str:
 
     assert isinstance(started, RunStarted)
     changed = changed_plugins(started, resources.registry)
-    differs = edited(started, read_config(started.pinned), resources.registry, resources.root)
-    return "; ".join(filter(None, (differs, changed)))
+    edits = edited(started, read_config(started.pinned), resources.registry, resources.root)
+    return "; ".join(filter(None, (edits, changed)))
 
 
 PLANNING: Kind[State, PlanningEvent] = Kind(

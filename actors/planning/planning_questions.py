@@ -45,14 +45,14 @@ def of_verdict(
     the failures of the round.
     """
     about = waiting(step, blocks(state, step))
-    asked = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
-    if not asked:
+    inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
+    if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
         return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
-    typed = [each for each in asked if each.answer_schema != TEXT or each.choices]
-    plain = [each for each in asked if each.answer_schema == TEXT and not each.choices]
+    typed = [each for each in inquiries if each.answer_schema != TEXT or each.choices]
+    plain = [each for each in inquiries if each.answer_schema == TEXT and not each.choices]
     if len(typed) + bool(plain) > questions_left:
-        plain, typed = asked, []
+        plain, typed = inquiries, []
     listed = [*([together(plain, f"the step '{step}'")] if plain else []), *typed]
     return [with_frame(each, about=about, otherwise=_otherwise(step, verdict)) for each in listed]
 
@@ -76,11 +76,11 @@ def blocks(state: State, step: str) -> tuple[str, ...]:
 
 def question_of(state: State, run: str, question: Question) -> OpenQuestion:
     """Return an open question as plain data; a review has the artifact, as its author wrote it."""
-    shown = question_json(run, question)
+    data = question_json(run, question)
     node = state.nodes[question.request.node]
     if question.request.review and node.artifact is not None:
-        shown["node"], shown["artifact"] = node.node, node.artifact.shown
-    return shown
+        data["node"], data["artifact"] = node.node, node.artifact.shown
+    return data
 
 
 def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inquiry:
@@ -121,8 +121,8 @@ def _otherwise(step: str, verdict: Verdict) -> str:
     """Return what happens without an answer, as `actors.policy.decision` decides where nobody can be asked."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
         return "the run ends, since the author does not understand the problem."
-    asked = [finding for finding in verdict.errors if finding.askable]
-    if asked and all(finding.code == Code.AMBIGUOUS and finding.asks is not None for finding in asked):
+    askable = [finding for finding in verdict.errors if finding.askable]
+    if askable and all(finding.code == Code.AMBIGUOUS and finding.asks is not None for finding in askable):
         return (
             f"the step '{step}' is done again, and what it takes the text to mean is shown as assumed in the table of"
             " demands."

@@ -48,25 +48,25 @@ def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
     """Yield one plan step per visit; a leaf has one for all, since only its attempts are bounded."""
     graph, workflow = pinned.graph, pinned.workflow
     counted = _counted(graph, step)
-    named = workflow.effective_guard(step)
-    guard = named if isinstance(named, str) else named.kind
+    spec = workflow.effective_guard(step)
+    guard = spec if isinstance(spec, str) else spec.kind
     last = 1 + graph.budgets[step].backtrack_budget if counted else 1
     for visit in range(1, last + 1):
-        spent = [_is(step, WANTED)] + ([_is(step, f"visit {visit}")] if counted else [])
+        used_tokens = [_is(step, WANTED)] + ([_is(step, f"visit {visit}")] if counted else [])
         following = [_is(step, f"visit {visit + 1}")] if visit < last else []
-        gone = [*spent, _is(step, LEFT)] if counted and visit == last and last > 1 else spent
+        deleted_tokens = [*used_tokens, _is(step, LEFT)] if counted and visit == last and last > 1 else used_tokens
         yield {
             "step_id": f"{step}.{visit}" if counted else step,
             "name": f"Generate {step}, judged by {guard}",
             "generator": workflow.action_pairs[step].generator,
             "guard": guard if guard in GUARD_CATALOG else "composite_validation",
             "retry_budget": 1 if graph.budgets[step].deterministic else graph.budgets[step].rmax,
-            "preconditions": [*(_is(upper, ACCEPTED) for upper in graph.requires[step]), *spent],
+            "preconditions": [*(_is(upper, ACCEPTED) for upper in graph.requires[step]), *used_tokens],
             "effects": [_is(step, ACCEPTED), *following],
-            "delete_effects": gone,
+            "delete_effects": deleted_tokens,
             "on_failure": "escalate" if pinned.search is Search.LINEAR else "continue",
             "failure_effects": [_is(step, REJECTED), *following],
-            "failure_delete_effects": gone,
+            "failure_delete_effects": deleted_tokens,
             "repeatable": True,
         }
 

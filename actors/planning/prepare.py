@@ -114,19 +114,19 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     """
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
-    loaded, policy, given = _resolved(options, setup)
-    everything = (loaded, *(child for child, _ in _below(loaded)))
-    _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
+    loaded, policy, changed_keys = _resolved(options, setup)
+    everything = (loaded, *(child for child, _ in _child_workflows(loaded)))
+    _check_script(parse_model_spec(setup.model), set(_model_steps(loaded)))
     setup.check_price(limited="max_cost" in checked_limits(options.limits))
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input)
     calls = loaded.workflow.max_total_calls
     limits = ledger_limits(options.limits, calls, setup.now, stop_below=pinned.stop_below)
     source = _source(Path(loaded.source), setup.root)
-    files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
+    files = tuple(dict.fromkeys(file for each in everything for file in registry.files_of(each.workflow)))
     title = title_of(problem)
-    notices = (*loaded.notices, *_misspelt(policy, pinned))
+    notices = (*loaded.notices, *_misspelt_names(policy, pinned))
     return RunRequest(
-        problem, title, pinned, limits, notices, source, given, attachments=request.attachments, plugins=files
+        problem, title, pinned, limits, notices, source, changed_keys, attachments=request.attachments, plugins=files
     )
 
 
@@ -146,22 +146,22 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
-    loaded, given = _with_options(loaded, options, limits)
+    loaded, changed_keys = _with_options(loaded, options, limits)
     loaded = _in_all(loaded, lambda workflow: _with_default_timeout(workflow, setup.call_seconds))
-    loaded, policy = _searched_by_rows(loaded, policy, options, setup.root)
+    loaded, policy = _without_unusable_belief(loaded, policy, options, setup.root)
     if "stop_below" in limits and policy.belief is None:
         cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
     if "keep_trying" in limits and policy.belief is not None:
         loaded = replace(loaded, workflow=loaded.workflow.changed(stop_below=0.0))
-        given = (*given, "stop_below")
-    for checked, decides in (loaded, policy), *_below(loaded):
-        check_belief(checked, decides)
-        _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
-    return loaded, policy, given
+        changed_keys = (*changed_keys, "stop_below")
+    for each, its_policy in (loaded, policy), *_child_workflows(loaded):
+        check_belief(each, its_policy)
+        _check_parts(each, registry)  # An invalid guard or generator is refused before anything is written.
+    return loaded, policy, changed_keys
 
 
-def _searched_by_rows(
+def _without_unusable_belief(
     loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
 ) -> tuple[LoadedWorkflow, Policy]:
     """Return the workflow and its policy; without its belief if `--search` names a search that cannot use one.
@@ -177,7 +177,7 @@ def _searched_by_rows(
     return replace(loaded, notices=(*loaded.notices, text)), policy.rows_alone()
 
 
-def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
+def _misspelt_names(policy: Policy, pinned: RunConfig) -> Iterator[str]:
     """Yield a line about each name in a policy that is probably misspelt, so that its row never fires."""
     for name in unknown_names(policy, {*ROLES, *pinned.roles.values()}):
         if name.near:
@@ -207,7 +207,7 @@ def _in_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) -> L
     return replace(loaded, workflow=change(loaded.workflow), children=children)
 
 
-def _check_made(loaded: LoadedWorkflow, registry: Registry) -> None:
+def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
     """Make every guard and generator of a workflow. Raises `UsageProblem` with file, line, step and guard."""
     for step, pair in loaded.workflow.action_pairs.items():
         try:
@@ -228,20 +228,20 @@ def _source(path: Path, root: Path) -> str:
     return path.stem if shipped else str(path.absolute())
 
 
-def _asked_steps(loaded: LoadedWorkflow) -> Iterator[str]:
+def _model_steps(loaded: LoadedWorkflow) -> Iterator[str]:
     """Yield each step for which a run, or one of its child runs, may call a model."""
     yield from loaded.workflow.action_pairs
     if loaded.workflow.classifications_max:
         yield CLASSIFIER
     for child, _ in loaded.children.values():
-        yield from _asked_steps(child)
+        yield from _model_steps(child)
 
 
-def _below(loaded: LoadedWorkflow) -> Iterator[tuple[LoadedWorkflow, Policy]]:
+def _child_workflows(loaded: LoadedWorkflow) -> Iterator[tuple[LoadedWorkflow, Policy]]:
     """Yield the workflow and the policy of each child run that a run of this workflow may start, directly or not."""
     for child, policy in loaded.children.values():
         yield child, policy
-        yield from _below(child)
+        yield from _child_workflows(child)
 
 
 def pin(
@@ -266,9 +266,9 @@ def pin(
 
 def check_problem(problem: str) -> None:
     """Check that a problem is a text, not empty and not too large. Raises `UsageProblem`."""
-    given: object = problem  # whatever a caller in Python passes
-    if not isinstance(given, str):
-        cause = f"the problem is text, not {type(given).__name__}"
+    value: object = problem  # whatever a caller in Python passes
+    if not isinstance(value, str):
+        cause = f"the problem is text, not {type(value).__name__}"
         raise UsageProblem(cause, place="PROBLEM", hint="describe it in plain text")
     size = len(problem.encode(errors="replace"))
     if not problem.strip():
@@ -289,20 +289,20 @@ def _with_options(
     keys |= {"max_total_calls": limits.get("max_calls"), "stop_below": limits.get("stop_below")}
     keys = {key: value for key, value in keys.items() if value is not None}
     keys |= {"strict": True} if options.strict else {}
-    given = [*keys]
+    changed_keys = [*keys]
     try:
         if keys:
             loaded = replace(loaded, workflow=loaded.workflow.changed(**keys))
         if (tokens := limits.get("output_tokens_max")) is not None:
             loaded = with_output_tokens(loaded, tokens)
-            given.append(OUTPUT_TOKENS)
+            changed_keys.append(OUTPUT_TOKENS)
         if (seconds := limits.get("timeout")) is not None:
             loaded = with_timeout(loaded, float(seconds))
-            given.append(TIMEOUT)
+            changed_keys.append(TIMEOUT)
     except UsageProblem as problem:
         hint = problem.hint or "leave it out for the workflow's own"
         raise UsageProblem(problem.cause, place=_OPTIONS.get(problem.place, problem.place), hint=hint) from None
-    return loaded, tuple(given)
+    return loaded, tuple(changed_keys)
 
 
 def _check_script(spec: ModelSpec, steps: Collection[str]) -> None:

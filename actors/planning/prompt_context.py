@@ -28,14 +28,14 @@ PREVIEW_MAX = 200
 
 def context_for(state: State, branch: Branch, step: str) -> Context:
     """Return the context of the step's generator and guard in this state."""
-    config, run, progress, given = state.config, state.run, branch.progress, state.given
+    config, run, progress, facts = state.config, state.run, branch.progress, state.given
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
         artifact = _accepted(state, progress[parent].accepted)
         if artifact is not None:
             dependencies[parent] = artifact
-    window, answered = workflow.feedback_window, _questioned(state)
-    retry = retry_feedback(state, branch, step, answered, window)
+    window, answered_nodes = workflow.feedback_window, _questioned(state)
+    retry = retry_feedback(state, branch, step, answered_nodes, window)
     causes = escalations(state, branch, step)
     settings = config.settings(step)
     settings["escalations"] = len(causes)
@@ -47,22 +47,22 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
         dependencies=dependencies,
         retry=retry,
         escalation=(
-            escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window)
+            escalation_feedback(state, causes, answered_nodes.union(feedback.node for feedback in retry), window)
             if causes
             else ()
         ),
-        clarifications=run.clarifications if given is None else (*clarified(given), *run.clarifications),
+        clarifications=run.clarifications if facts is None else (*clarified(facts), *run.clarifications),
         notes=run.texts_of("note"),
         attachments=state.attachments,
         settings=settings,
-        given=given,
+        given=facts,
         rejected_for=rejected_for(state, branch, step),
     )
 
 
-def clarified(given: Given) -> tuple[Clarified, ...]:
+def clarified(facts: Given) -> tuple[Clarified, ...]:
     """Return the questions that were asked for earlier runs as prompts show those of this one."""
-    return tuple(Clarified(each.question, each.answer, unanswered=each.unanswered) for each in given.answers)
+    return tuple(Clarified(each.question, each.answer, unanswered=each.unanswered) for each in facts.answers)
 
 
 def _questioned(state: State) -> frozenset[str]:
@@ -83,8 +83,8 @@ def _questioned(state: State) -> frozenset[str]:
 
 def _is_asked(message: str, text: str) -> bool:
     """Tell whether the words of a finding are in the text of questions, which may show them in another order."""
-    said, question = last_question(message)
-    return said in text and question in text
+    passage, question = last_question(message)
+    return passage in text and question in text
 
 
 def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
@@ -103,9 +103,9 @@ def rejected_for(state: State, branch: Branch, step: str) -> frozenset[str]:
 
 
 def retry_feedback(
-    state: State, branch: Branch, step: str, answered: Container[str], window: int
+    state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return the newest `window` of the step's own rejections over the whole run, without nodes in `answered`.
+    """Return the newest `window` of the step's own rejections over the whole run, without nodes in `answered_nodes`.
 
     Oldest first.
     """
@@ -113,7 +113,7 @@ def retry_feedback(
         return ()
     feedback: list[Feedback] = []
     for node in state.attempts_at(branch, step):
-        if node.rejection_text and node.node not in answered:
+        if node.rejection_text and node.node not in answered_nodes:
             feedback.append(Feedback(node.node, node.rejection_text, node.repeats))
             if len(feedback) == window:
                 break
@@ -121,15 +121,15 @@ def retry_feedback(
 
 
 def escalation_feedback(
-    state: State, causes: Sequence[Node], shown: Container[str], window: int
+    state: State, causes: Sequence[Node], left_out: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return one entry per cycle that sent the search back over a step, without nodes in `shown`.
+    """Return one entry per cycle that sent the search back over a step, without nodes in `left_out`.
 
     `causes` are the rejections that ended the cycles. The newest `window` entries are returned, oldest first.
     """
     feedback: list[Feedback] = []
     for last in reversed(causes):
-        cycle = [name for name in last.cycle if name not in shown]
+        cycle = [name for name in last.cycle if name not in left_out]
         if cycle:
             feedback.append(Feedback(last.node, _story(state, last, cycle)))
             if len(feedback) == window:
@@ -198,17 +198,19 @@ def _artifact(state: State, node: str | None) -> Any:
 
 def failure_context(state: State, branch: Branch, node: str) -> Context:
     """Return the rejection as the one entry of `retry`, and the step's earlier ones as `escalation`, oldest first."""
-    workflow, failed = state.config.workflow, state.nodes[node]
-    built_on = ((state.nodes[parent].step, state.nodes[parent].artifact) for parent in failed.parents)
-    earlier = (attempt for attempt in state.attempts_at(branch, failed.step) if attempt.decision is not None)
-    shown = islice(earlier, workflow.feedback_window)
+    workflow, failed_node = state.config.workflow, state.nodes[node]
+    built_on = ((state.nodes[parent].step, state.nodes[parent].artifact) for parent in failed_node.parents)
+    earlier_attempts = (
+        attempt for attempt in state.attempts_at(branch, failed_node.step) if attempt.decision is not None
+    )
+    newest = islice(earlier_attempts, workflow.feedback_window)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
         requirements=state.run.texts_of("requirement"),
         dependencies={step: artifact for step, artifact in built_on if artifact is not None},
-        retry=(Feedback(node, _rejection(failed), failed.repeats),),
-        escalation=tuple(Feedback(attempt.node, _earlier_rejection(attempt)) for attempt in shown)[::-1],
+        retry=(Feedback(node, _rejection(failed_node), failed_node.repeats),),
+        escalation=tuple(Feedback(attempt.node, _earlier_rejection(attempt)) for attempt in newest)[::-1],
         clarifications=state.run.clarifications,
         notes=state.run.texts_of("note"),
         settings={"role": CLASSIFIER},
@@ -223,8 +225,8 @@ def rendered_failure(state: State, branch: Branch, node: str, context: Context |
 def _rejection(node: Node) -> str:
     """Return a rejection with its artifact: the findings first, since a long artifact is cut."""
     assert node.verdict is not None
-    shown = "" if node.artifact is None else f"\n\n{node.artifact.shown}"
-    return f"{node.node} ({node.verdict.guard}):\n{_text_with_codes(node)}{shown}"
+    artifact_text = "" if node.artifact is None else f"\n\n{node.artifact.shown}"
+    return f"{node.node} ({node.verdict.guard}):\n{_text_with_codes(node)}{artifact_text}"
 
 
 def _earlier_rejection(node: Node) -> str:

@@ -76,8 +76,8 @@ def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached 
         return None
     for node, others in state.reviews.items():
         step, question = step_of(node), _review_of(state, node)
-        if question is None and (cut := reject_cut(state, node)) is not None:
-            return cut
+        if question is None and (rejection := reject_cut(state, node)) is not None:
+            return rejection
         if question is None and step not in state.silenced:
             asked = ClarificationRequested(
                 question_id=questions.new_id(state.run.questions),

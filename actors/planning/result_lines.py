@@ -108,8 +108,8 @@ def _guard_hint(result: Result, program: str) -> list[Line]:
     """Return where the guards are explained that stand in brackets behind the steps: the first one is the example."""
     steps = result.plan_json.get("steps", ()) if isinstance(result.plan_json, dict) else ()
     guards = [step.get("guard") for step in steps if isinstance(step, dict)]
-    known = next((guard for guard in guards if guard in GUARD_CATALOG), None)
-    return [] if known is None else [line(f"In brackets: what checks a step; {program} explain {known}", "dim")]
+    example = next((guard for guard in guards if guard in GUARD_CATALOG), None)
+    return [] if example is None else [line(f"In brackets: what checks a step; {program} explain {example}", "dim")]
 
 
 def _advice(result: Result, program: str) -> str:

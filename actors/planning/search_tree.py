@@ -22,9 +22,9 @@ _STYLES: Mapping[str, Style] = {"accepted": "green", "rejected": "red", "superse
 _STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}
 
 
-def search_tree(title: str, shown: list[AttemptView], *, brief: bool = False) -> LineTree:
+def search_tree(title: str, views: list[AttemptView], *, brief: bool = False) -> LineTree:
     """Return the attempts as a tree of lines; `brief` leaves out the warnings and the reasons of the rules."""
-    return LineTree(line(title, "bold"), tuple(_subtree(branch, brief=brief) for branch in roots(shown)))
+    return LineTree(line(title, "bold"), tuple(_subtree(branch, brief=brief) for branch in roots(views)))
 
 
 def _subtree(branch: tuple[AttemptView, list[Any]], *, brief: bool) -> LineTree:
@@ -196,10 +196,10 @@ def branch_lines(stories: Iterable[BranchStory]) -> list[Line]:
 def _line(story: BranchStory) -> Line:
     base = "" if story.parent is None else f" on branch {story.parent}"
     kept = f" with {', '.join(story.kept)}" if story.kept else ""
-    shown = line(f"branch {story.branch}{base}{kept}", "bold") + Line((StyledSpan(": "),))
-    shown += line(f"{story.opened}; {counted(story.calls, 'call')}")
+    text = line(f"branch {story.branch}{base}{kept}", "bold") + Line((StyledSpan(": "),))
+    text += line(f"{story.opened}; {counted(story.calls, 'call')}")
     if story.won:
-        return shown + Line((StyledSpan("; "), StyledSpan("brought the plan", "green")))
+        return text + Line((StyledSpan("; "), StyledSpan("brought the plan", "green")))
     if story.cause:
-        return shown + Line((StyledSpan("; "),)) + line(f"pruned ({story.cause}): {story.pruned}", "yellow")
-    return shown
+        return text + Line((StyledSpan("; "),)) + line(f"pruned ({story.cause}): {story.pruned}", "yellow")
+    return text

@@ -19,8 +19,8 @@ def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:
         return tree
-    spent = tuple(replace(view, spent=True) if view.live and view.calls >= share else view for view in tree.branches)
-    return SearchTree(spent, tree.calls, tree.left)
+    branches = tuple(replace(view, spent=True) if view.live and view.calls >= share else view for view in tree.branches)
+    return SearchTree(branches, tree.calls, tree.left)
 
 
 def free_calls(tree: SearchTree, share: int) -> int:
@@ -106,7 +106,7 @@ def view_of(state: State, branch: Branch) -> BranchView:
             if phase is Phase.FAILED or phase is Phase.AGAIN:
                 doubts.append(_score(newest))
         busy = busy or (phase in _WORKING and (cause is None or step != cause.step))
-    layer, begun = _layer(graph, progress)
+    layer, has_begun = _layer(graph, progress)
     waiting = Phase.ASKED in phases or (
         bool(state.reviews) and any(branch_of(node) == branch.number for node in state.reviews)
     )
@@ -118,7 +118,7 @@ def view_of(state: State, branch: Branch) -> BranchView:
         back=cause is not None,
         waiting=waiting,
         busy=busy,
-        begun=begun,
+        begun=has_begun,
         own=layer == 0 or any(_own(state, branch, step) for step in graph.layers[layer - 1]),
         retryable=cause is not None and can_retry(graph, progress, cause.step),
         calls=branch.calls,
@@ -127,7 +127,9 @@ def view_of(state: State, branch: Branch) -> BranchView:
         rest=rest,
         score=sum(scores) / len(scores) if scores else 0.0,
         promise=min(doubts, default=1.0),
-        texts=() if begun else tuple(_text(state, branch, step) for above in graph.layers[:layer] for step in above),
+        texts=()
+        if has_begun
+        else tuple(_text(state, branch, step) for above in graph.layers[:layer] for step in above),
     )
 
 

@@ -165,10 +165,10 @@ def _tree(
 ) -> Tree:
     if brief:  # A live view is drawn often, and shows nothing that only the records tell.
         return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
-    shown = attempts(state, written, interrupted=interrupted)
+    attempt_views = attempts(state, written, interrupted=interrupted)
     stories = branch_stories(state, written)
-    nodes, branches = [attempt.to_json() for attempt in shown], [story.to_json() for story in stories]
-    return Tree(search_tree(title, shown), tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
+    nodes, branches = [attempt.to_json() for attempt in attempt_views], [story.to_json() for story in stories]
+    return Tree(search_tree(title, attempt_views), tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
 
 
 def _progress(state: State, now: float) -> Line:

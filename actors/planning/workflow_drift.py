@@ -19,19 +19,19 @@ _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
 """The keys of a workflow that are compared by content: each step, and the files that are named."""
 
 
-def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
+def edited(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
     """Return a line about what differs; empty where nothing does, or where the run's source is not known.
 
     A workflow that cannot be read any more is a line too, and no error, since the run does not need it. The model and
     its price are not compared.
     """
-    if not begun.source:
+    if not start.source:
         return ""
     try:
-        loaded, policy = check_workflow(begun.source, root, registry.guards, registry.generator_names)
-        given = {key: getattr(pinned.workflow, key) for key in begun.given}
-        tokens, seconds = given.pop(OUTPUT_TOKENS, None), given.pop(TIMEOUT, None)
-        here = replace(loaded, workflow=loaded.workflow.changed(**given)) if given else loaded
+        loaded, policy = check_workflow(start.source, root, registry.guards, registry.generator_names)
+        option_values = {key: getattr(pinned.workflow, key) for key in start.given}
+        tokens, seconds = option_values.pop(OUTPUT_TOKENS, None), option_values.pop(TIMEOUT, None)
+        here = replace(loaded, workflow=loaded.workflow.changed(**option_values)) if option_values else loaded
         here = here if tokens is None else with_output_tokens(here, tokens)
         here = here if seconds is None else with_timeout(here, seconds)
         if TIMEOUT not in here.workflow.model_fields_set:  # It depends on the server, not on the file.
@@ -41,17 +41,17 @@ def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))
     if len(names) > NAMED_MAX:
         names[NAMED_MAX:] = [f"{len(names) - NAMED_MAX} more"]
-    text = f"the run goes on as it began, though its workflow {begun.source} differs now: {', '.join(names)}"
+    text = f"the run goes on as it began, though its workflow {start.source} differs now: {', '.join(names)}"
     return text if names else ""
 
 
-def changed_plugins(begun: RunStarted, registry: Registry) -> str:
+def changed_plugins(start: RunStarted, registry: Registry) -> str:
     """Return a line about the files of plug-ins whose content differs now; empty where none does.
 
     The code of a plug-in is not pinned: the run uses what the file has now.
     """
     now = registry.sources
-    changed = [each for each in begun.plugins if each.plugin in now and now[each.plugin].hash != each.hash]
+    changed = [each for each in start.plugins if each.plugin in now and now[each.plugin].hash != each.hash]
     if not changed:
         return ""
     files = dict.fromkeys(now[each.plugin].file for each in changed)

@@ -90,8 +90,8 @@ def advice(result: RunResult, program: str) -> str:
     if result.cause == "home_budget":
         return f"on the next day (UTC), or with a larger `home_budget` in config.yaml, {resume} goes on"
     if result.outcome == "budget_exhausted" and result.why.partition(":")[0] in EARLY:
-        told = f"`{program} tell {result.run_id} TEXT --as requirement` says more or drops a demand"
-        helps = f"{resume[:-1]} -m MODEL` asks another model, {told}"
+        tell_hint = f"`{program} tell {result.run_id} TEXT --as requirement` says more or drops a demand"
+        helps = f"{resume[:-1]} -m MODEL` asks another model, {tell_hint}"
         if result.why.startswith(STUCK_FOR_GOOD):  # More calls of this model bring what it wrote before.
             return helps
         return f"{helps}, {resume[:-1]} --keep-trying` goes on as it is"

@@ -130,13 +130,13 @@ class Ask:
     @property
     def form(self) -> AskedForm:
         """The question as people see it; the program's words stand where the agent gives none, and whatever it says."""
-        asked = _asked(self.step, storable(self.text), self.schema, self.does)
+        inquiry = _asked(self.step, storable(self.text), self.schema, self.does)
         if self.shown:
-            shown = "\n\n".join(filter(None, (asked.shown, storable(self.shown))))
-            asked = asked.model_copy(update={"shown": block(shown)})
+            below = "\n\n".join(filter(None, (inquiry.shown, storable(self.shown))))
+            inquiry = inquiry.model_copy(update={"shown": block(below)})
         rest = one_line(storable(self.otherwise)).removeprefix(WITHOUT).rstrip(".")
         return with_frame(
-            asked,
+            inquiry,
             about=f"{one_line(storable(self.about)).rstrip('.')}." if self.about else waiting(self.step, ()),
             otherwise=f"{rest or 'the agent is told that there is none, and decides what follows'}.",
             priority=self.priority,
@@ -146,10 +146,10 @@ class Ask:
 def _asked(step: str, text: str, schema: Mapping[str, Any], does: Mapping[str, str]) -> Inquiry:
     """Return an agent's words as a question: its own sentence, or the program's sentence with the words below it."""
     subject, meanings = f"the step '{step}'", {value: f"{one_line(what).rstrip('.')}." for value, what in does.items()}
-    asked = in_words_of("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)
+    inquiry = in_words_of("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)
     sentence = one_line(text)
     own = sentence.endswith("?") and "\n" not in text.strip() and len(sentence) > 1
-    return asked.model_copy(update={"text": sentence, "shown": ""}) if own else asked
+    return inquiry.model_copy(update={"text": sentence, "shown": ""}) if own else inquiry
 
 
 @dataclass(frozen=True, slots=True)

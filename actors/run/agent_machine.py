@@ -88,12 +88,14 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
     def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
         """Withdraw a question that the agent does not want any more, or wants with another text."""
-        asked = {name: request for name, request in state.run.open_questions.items() if not _of_tool(request.node)}
-        if not asked:
+        open_requests = {
+            name: request for name, request in state.run.open_questions.items() if not _of_tool(request.node)
+        }
+        if not open_requests:
             return None
-        wanted = {(wish.step, wish.form.whole) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
-        for name, request in asked.items():
-            if (request.node, request.whole) not in wanted:
+        wishes = {(wish.step, wish.form.whole) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
+        for name, request in open_requests.items():
+            if (request.node, request.whole) not in wishes:
                 return ClarificationWithdrawn(question_id=name)
         return None
 

@@ -250,10 +250,10 @@ def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
     name, tries = event.request_id, calls.tries
     if tries:
         tries = without(tries, (call_of(name),))
-    settled = ledger.settle(name, event.used)
+    ledger_after = ledger.settle(name, event.used)
     if event.usage is not None and event.usage.cache_read_tokens:
-        settled = changed(settled, cached_tokens=settled.cached_tokens + event.usage.cache_read_tokens)
-    return Calls(without(calls.open, (name,)), tries), settled
+        ledger_after = changed(ledger_after, cached_tokens=ledger_after.cached_tokens + event.usage.cache_read_tokens)
+    return Calls(without(calls.open, (name,)), tries), ledger_after
 
 
 def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
@@ -284,11 +284,11 @@ def charged(calls: Calls[C], event: CallFailed) -> int:
 
 def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
     """Return calls and ledger without any calls about some nodes; what they had reserved is unknown from now on."""
-    gone = [name for name, opened in calls.open.items() if opened.request.node in nodes]
-    for name in gone:
+    names = [name for name, opened in calls.open.items() if opened.request.node in nodes]
+    for name in names:
         ledger = ledger.forfeit(name)
     tries = {call: tries for call, tries in calls.tries.items() if tries.request.node not in nodes}
-    return changed(calls, open=without(calls.open, gone), tries=tries), ledger
+    return changed(calls, open=without(calls.open, names), tries=tries), ledger
 
 
 def ended(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
@@ -307,8 +307,8 @@ def settled(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
     if opened is None:
         return calls, ledger
     late = Fault(kind=FaultKind.CUT, message="the reply came after the end of the run")
-    failed = CallFailed(request_id=event.request_id, at=event.at, elapsed=0.0, fault=late, used=event.used)
-    tries = Tries(count=0, waited=0.0, failed=failed, request=opened.request, phase="rested")
+    failure = CallFailed(request_id=event.request_id, at=event.at, elapsed=0.0, fault=late, used=event.used)
+    tries = Tries(count=0, waited=0.0, failed=failure, request=opened.request, phase="rested")
     kept = {**calls.tries, opened.request.call: tries}
     return changed(calls, open=without(calls.open, (event.request_id,)), tries=kept), ledger
 

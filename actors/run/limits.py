@@ -170,7 +170,7 @@ def split_limits(values: dict[str, Any]) -> RunLimits:
 
 def checked_limits(limits: RunLimits) -> RunLimits:
     """Return the limits that are set, times as seconds. Raises `UsageProblem`, whose place is the limit."""
-    found = {}
+    values = {}
     for name, value in limits.items():
         if value is None or value is False:
             continue
@@ -181,10 +181,10 @@ def checked_limits(limits: RunLimits) -> RunLimits:
             raise UsageProblem(str(wrong), place=name) from None
         if not _fits(spec, read):
             raise UsageProblem(_expected(spec, value), place=name, hint="leave it out for the usual one")
-        found[name] = read
-    if found.keys() >= {"keep_trying", "stop_below"}:
+        values[name] = read
+    if values.keys() >= {"keep_trying", "stop_below"}:
         raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
-    return cast("RunLimits", found)
+    return cast("RunLimits", values)
 
 
 def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: float | None = None) -> "Limits":
@@ -194,14 +194,14 @@ def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: floa
     """
     from runtime.core.ledger import Limits, micro_limit  # noqa: PLC0415 -- the help of the command line loads no pydantic
 
-    known: Mapping[str, Any] = checked_limits(limits)
+    values: Mapping[str, Any] = checked_limits(limits)
     return Limits(
-        calls=known.get("max_calls", calls),
-        tokens=known.get("max_tokens"),
-        micro_usd=micro_limit(known["max_cost"]) if "max_cost" in known else None,
-        active_seconds=known.get("active_time"),
-        deadline=now + known["deadline"] if "deadline" in known else None,
-        patience_seconds=known.get("patience"),
+        calls=values.get("max_calls", calls),
+        tokens=values.get("max_tokens"),
+        micro_usd=micro_limit(values["max_cost"]) if "max_cost" in values else None,
+        active_seconds=values.get("active_time"),
+        deadline=now + values["deadline"] if "deadline" in values else None,
+        patience_seconds=values.get("patience"),
         stop_below=stop_below,
     )
 

@@ -72,10 +72,10 @@ def question_json(run: str, question: Question) -> OpenQuestion:
     request = question.request
     own = {"id": question_name(run, question), "run_id": run, "step": request.step}
     rest = {"why": request.why, "blocks": list(request.blocks), "asked": stamp(question.at)}
-    shown = cast("OpenQuestion", {**own, **request.plain, **rest})
+    data = cast("OpenQuestion", {**own, **request.plain, **rest})
     if request.people_only:
-        shown["people_only"] = True
-    return shown
+        data["people_only"] = True
+    return data
 
 
 def answered_until(run: RunState[Any], name: str) -> float | None:
@@ -86,23 +86,23 @@ def answered_until(run: RunState[Any], name: str) -> float | None:
     )
 
 
-Asked = TypeVar("Asked", bound=Mapping[str, Any])
+Q = TypeVar("Q", bound=Mapping[str, Any])
 Shown = Callable[[str, Question], OpenQuestion]
 """Returns a question as plain data, from the run's id."""
 
 
 def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[OpenQuestion]:
     """Return the open questions of a run as plain data, in the order of `in_order`."""
-    asked = []
+    questions = []
     for name in run.open_questions:
         question, until = shown(run.run_id, run.questions[name]), answered_until(run, name)
         if until is not None:
             question["until"] = stamp(until)
-        asked.append(question)
-    return in_order(asked)
+        questions.append(question)
+    return in_order(questions)
 
 
-def in_order(questions: Iterable[Asked]) -> list[Asked]:
+def in_order(questions: Iterable[Q]) -> list[Q]:
     """Return open questions in the order in which every face lists them.
 
     Those of the highest priority come first, and among them the one that has waited longest.
@@ -160,5 +160,5 @@ def shown_rows(question: Mapping[str, Any]) -> list[str]:
     if not content:
         return rows
     left_out = len(content) - ARTIFACT_CHARACTERS_MAX
-    cut = f"\n... and {left_out:,} characters" if left_out > 0 else ""
-    return [*rows, *f"{content[:ARTIFACT_CHARACTERS_MAX]}{cut}".split("\n")]
+    remainder = f"\n... and {left_out:,} characters" if left_out > 0 else ""
+    return [*rows, *f"{content[:ARTIFACT_CHARACTERS_MAX]}{remainder}".split("\n")]

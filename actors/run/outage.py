@@ -84,14 +84,14 @@ def time_limit(run: RunState[Any], call: str, configured: float) -> float | None
     It is twice that of the latest try where this took too long, up to `TIMEOUT_GROWN_MAX`, and never more than the
     active time that is left: a server that was too slow once would be too slow again.
     """
-    wanted, tries, left = configured, run.calls.tries.get(call), run.ledger.active_left
+    limit, tries, left = configured, run.calls.tries.get(call), run.ledger.active_left
     if tries is not None:
         latest = tries.request.timeout_seconds or configured
         factor = 2.0 if tries.failed.fault.kind is FaultKind.TIMEOUT else 1.0
-        wanted = max(configured, min(factor * latest, TIMEOUT_GROWN_MAX))
-    if left is not None and left < wanted:
+        limit = max(configured, min(factor * latest, TIMEOUT_GROWN_MAX))
+    if left is not None and left < limit:
         return max(0.001, left)
-    return None if wanted == configured else wanted
+    return None if limit == configured else limit
 
 
 def patience_of(run: RunState[Any]) -> float:
@@ -140,8 +140,8 @@ def _over(run: RunState[C], tries: Tries[C]) -> bool:
 
 def _pause(tries: Tries[Any]) -> float:
     """Return the seconds before the next try: as the server asked, else doubling."""
-    asked = tries.failed.fault.retry_after
-    return _doubled(tries) if asked is None else min(max(0.0, asked), PAUSE_MAX)
+    retry_after = tries.failed.fault.retry_after
+    return _doubled(tries) if retry_after is None else min(max(0.0, retry_after), PAUSE_MAX)
 
 
 def _doubled(tries: Tries[Any]) -> float:

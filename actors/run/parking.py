@@ -57,9 +57,9 @@ def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
         open_calls, ledger = calls.reopened(open_calls, ledger)
     if event.at_once:
         open_calls = begun_anew(open_calls, ask_first=PROVIDER in waits)
-        asked = {PROVIDER: replaced(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
+        provider_wait = {PROVIDER: replaced(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
         delayed = [name for name, wait in waits.items() if wait.for_provider or wait.call in open_calls.tries]
-        waits = {**{name: wait for name, wait in waits.items() if name not in delayed}, **asked}
+        waits = {**{name: wait for name, wait in waits.items() if name not in delayed}, **provider_wait}
     return changed(
         run,
         epoch=event.epoch,
@@ -125,8 +125,8 @@ def wait_begun(calls: Calls[C], wait: WaitRequested, before: WaitRequested | Non
 def _paused(tries: Tries[C], wait: WaitRequested, before: WaitRequested | None) -> Tries[C]:
     if tries.phase != "failed":
         return tries
-    since, failed = (tries.failed.at, 0) if before is None else (before.until, 1)
-    return replace(tries, count=tries.count + failed, waited=tries.waited + max(0.0, wait.until - since))
+    since, failures = (tries.failed.at, 0) if before is None else (before.until, 1)
+    return replace(tries, count=tries.count + failures, waited=tries.waited + max(0.0, wait.until - since))
 
 
 def joined(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:

@@ -15,16 +15,16 @@ from runtime.core.machine import fold
 
 def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:
     """Return the requests for calls of models, each with the index of its record."""
-    found = []
+    calls = []
     for position, record in enumerate(records):
         event = record.event.again if isinstance(record.event, CallReissued) else record.event
         if isinstance(event, CallRequested):
-            found.append((position, event))
-    return found
+            calls.append((position, event))
+    return calls
 
 
 def rebuilt_prompt(
-    machine: RunMachine[Any, Any], records: Sequence[Record[Any]], wanted: str, near: Near[Any] | None = None
+    machine: RunMachine[Any, Any], records: Sequence[Record[Any]], name: str, near: Near[Any] | None = None
 ) -> SentPrompt:
     """Return the messages of a call: of the last try of a node, or of one request, such as `g_plan/v1.a1.t2`.
 
@@ -32,11 +32,11 @@ def rebuilt_prompt(
     was not made, with the nearest one, and for one that asks no model.
     """
     calls = calls_of(records)
-    found = [(place, call) for place, call in calls if wanted in (call.call, call.request_id)]
-    if not found:
-        hint = nearest(wanted, [call.request_id for _, call in calls], kind="calls") or "no model was asked"
-        raise UsageProblem(f"no call {wanted!r} in this run", place="--prompt", hint=hint)
-    place, request = found[-1]
+    matches = [(place, call) for place, call in calls if name in (call.call, call.request_id)]
+    if not matches:
+        hint = nearest(name, [call.request_id for _, call in calls], kind="calls") or "no model was asked"
+        raise UsageProblem(f"no call {name!r} in this run", place="--prompt", hint=hint)
+    place, request = matches[-1]
     begin, before = (0, machine.initial()) if near is None else near(place)
     before = fold(machine, (record.event for record in records[begin:place]), before)
     after = machine.evolve(before, records[place].event)

@@ -100,8 +100,8 @@ def _question_text(event: Any, state: Any) -> str:
 
 def _without(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
     """Return what the question said happens without an answer."""
-    said = state.run.questions[event.question_id].request.otherwise
-    return f"{said[:1].lower()}{said[1:]}".removesuffix(".")
+    text = state.run.questions[event.question_id].request.otherwise
+    return f"{text[:1].lower()}{text[1:]}".removesuffix(".")
 
 
 def _tool_text(event: Any) -> str:
@@ -152,8 +152,8 @@ def changes_text(event: SettingsChanged) -> str:
     """Return what a person changed, as a clause."""
     parts = []
     if event.limits is not None:
-        given = event.limits.model_dump(exclude_none=True)
-        parts.append("the limits to " + ", ".join(f"{name} {value:,.12g}" for name, value in given.items()))
+        limits = event.limits.model_dump(exclude_none=True)
+        parts.append("the limits to " + ", ".join(f"{name} {value:,.12g}" for name, value in limits.items()))
     if event.model is not None:
         parts.append(f"the model to {event.model}")
     if event.timeout_seconds is not None:

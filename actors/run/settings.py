@@ -62,15 +62,15 @@ def change_of(
 
     Raises `UsageProblem`, whose place is the key, for one that is not valid.
     """
-    given = {key: value for key, value in body.items() if key not in _OWN}
-    unknown = given.keys() - Limits.model_fields.keys()
+    changes = {key: value for key, value in body.items() if key not in _OWN}
+    unknown = changes.keys() - Limits.model_fields.keys()
     if unknown:
         raise UsageProblem("there is no such limit", place=min(unknown))
-    if ledger.limits.stop_below is None and given.get("stop_below") == 0 and len(body.keys() - {"kind"}) > 1:
-        del given["stop_below"]  # A run that weighs no moves never stops early.
-    if "stop_below" in given and ledger.limits.stop_below is None:
+    if ledger.limits.stop_below is None and changes.get("stop_below") == 0 and len(body.keys() - {"kind"}) > 1:
+        del changes["stop_below"]  # A run that weighs no moves never stops early.
+    if "stop_below" in changes and ledger.limits.stop_below is None:
         raise UsageProblem("the run's policy weighs no moves, so it has no such limit", place="stop_below")
-    if "stop_below" in given and given["stop_below"] is None:
+    if "stop_below" in changes and changes["stop_below"] is None:
         raise UsageProblem("it is a number from 0 to 1", place="stop_below")
     model, timeout, usual = body.get("model"), body.get("timeout_seconds"), body.get("call_seconds")
     if model is not None and not (isinstance(model, str) and 0 < len(model) <= MODEL_MAX):
@@ -87,17 +87,17 @@ def change_of(
         raise UsageProblem("a run can only become strict", place="strict")
     if strict and never_strict:
         raise UsageProblem(never_strict, place="strict")
-    if not given and model is None and timeout is None and output is None and not strict:
+    if not changes and model is None and timeout is None and output is None and not strict:
         raise UsageProblem("nothing is changed")
     try:
         price = None if body.get("price") is None else Price.model_validate(body["price"])
-        limits = Limits.model_validate({**dict(ledger.limits), **given}) if given else None
+        limits = Limits.model_validate({**dict(ledger.limits), **changes}) if changes else None
     except ValidationError as error:
         first = error.errors()[0]
         place = str(first["loc"][0]) if first["loc"] else ""
         raise UsageProblem(first["msg"], place=place) from None
     if limits is not None:
-        _check_room(ledger, limits, given, at)
+        _check_room(ledger, limits, changes, at)
     return SettingsChanged(
         at=at,
         mono=mono,
@@ -150,7 +150,7 @@ def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChan
     return message if len(message) > 1 else {}
 
 
-def _check_room(ledger: Ledger, limits: Limits, given: Mapping[str, Any], at: float) -> None:
+def _check_room(ledger: Ledger, limits: Limits, changes: Mapping[str, Any], at: float) -> None:
     """Refuse a limit that is reached already: the run could do nothing under it."""
     committed = ledger.committed
     reached: dict[str, tuple[float | None, float]] = {
@@ -161,7 +161,7 @@ def _check_room(ledger: Ledger, limits: Limits, given: Mapping[str, Any], at: fl
         "deadline": (limits.deadline, at),
     }
     for key, (limit, used) in reached.items():
-        if key in given and limit is not None and limit <= used:
+        if key in changes and limit is not None and limit <= used:
             amounts = f"the limit of {_UNITS.get(key, key)} is reached already: {used:,.10g} of {limit:,.10g}"
             raise UsageProblem("the deadline has passed already" if key == "deadline" else amounts, place=key)
 

@@ -214,8 +214,8 @@ def _call(use: ToolUse, tools: ToolSet) -> str:
         case CommandSpec():
             return f"{use.tool}: {shlex.join((*spec.wrap, *(filled(word, arguments) for word in spec.argv)))}"
         case PythonSpec():
-            given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-            return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({given})"
+            keywords = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+            return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({keywords})"
         case McpSpec():
             sent = json.dumps(filled_in(json.loads(spec.arguments), arguments), ensure_ascii=False)
             where = spec.url or shlex.join(spec.argv)

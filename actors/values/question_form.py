@@ -58,8 +58,8 @@ class Inquiry(Value):
             raise ValueError(f"what is shown below a question has at most {SHOWN_MAX:,} characters")
         if any(not choice.value or not _is_sentence(choice.does) for choice in self.choices):
             raise ValueError("each choice has a value and says in a sentence what it does")
-        wanted = _finite(self.answer_schema)
-        if wanted is not None and [choice.value for choice in self.choices] != wanted:
+        values = _finite(self.answer_schema)
+        if values is not None and [choice.value for choice in self.choices] != values:
             raise ValueError("the choices are those of the answer's schema, in their order")
         return self
 
@@ -103,9 +103,9 @@ class AskedForm(Inquiry):
         return self.model_dump(mode="json", include={*AskedForm.model_fields})
 
 
-def fields_of(form: type[Inquiry], asked: Inquiry) -> dict[str, Any]:
+def fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
     """Return the fields that a form has, by name, from a value that has them."""
-    return {name: getattr(asked, name) for name in form.model_fields}
+    return {name: getattr(question, name) for name in form.model_fields}
 
 
 WITHOUT = "Without an answer, "
@@ -136,8 +136,8 @@ def asked_form(
     Raises:
         ValueError: the form is not kept; only a mistake in the program's own words leads to that.
     """
-    asked = inquiry(text, shown=shown, choices=choices, schema=schema)
-    return with_frame(asked, about=about, otherwise=otherwise, priority=priority)
+    question = inquiry(text, shown=shown, choices=choices, schema=schema)
+    return with_frame(question, about=about, otherwise=otherwise, priority=priority)
 
 
 def inquiry(
@@ -150,10 +150,10 @@ def inquiry(
     return Inquiry(text=one_line(text), shown=block(shown), choices=listed, answer_schema=dict(schema))
 
 
-def with_frame(asked: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
+def with_frame(question: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
     """Return a question with what depends on it, what happens without an answer, and how soon it wants one."""
     return AskedForm(
-        **fields_of(Inquiry, asked),
+        **fields_of(Inquiry, question),
         about=one_line(about, 4 * SENTENCE_MAX),
         otherwise=f"{WITHOUT}{one_line(otherwise)}",
         priority=priority,
@@ -184,17 +184,17 @@ def in_words_of(
         meanings: what some choices do.
         above: what the program shows before the words.
     """
-    said, line = last_question(words)
+    passage, line = last_question(words)
     head = f"{who} asks, about {subject}: "
     if line and len(head) + len(line) <= SENTENCE_MAX:
         text = f"{head}{line}"
     else:
-        text, said = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", words
-    wanted = None if schema is None else _finite(schema)
-    if wanted is not None and (not all(wanted) or len(set(wanted)) < len(wanted)):
-        schema = wanted = None  # A person could not give an empty answer, nor tell two equal ones apart.
-    choices = None if wanted is None else {value: (meanings or {}).get(value, does) for value in wanted}
-    shown = "\n".join(filter(None, (above, said)))
+        text, passage = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", words
+    values = None if schema is None else _finite(schema)
+    if values is not None and (not all(values) or len(set(values)) < len(values)):
+        schema = values = None  # A person could not give an empty answer, nor tell two equal ones apart.
+    choices = None if values is None else {value: (meanings or {}).get(value, does) for value in values}
+    shown = "\n".join(filter(None, (above, passage)))
     return inquiry(text, shown=shown, choices=choices, schema=TEXT if schema is None else schema)
 
 
@@ -210,16 +210,16 @@ def last_question(words: str) -> tuple[str, str]:
     return block(words).strip()[: -len(line)].strip(), question
 
 
-def together(asked: Sequence[Inquiry], subject: str) -> Inquiry:
+def together(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
     """Return several questions as one, whose answer is a text: one where there is only one."""
-    if len(asked) == 1:
-        return asked[0]
-    shown = "\n".join(f"{number}. {each.whole}{_offered(each)}" for number, each in enumerate(asked, 1))
-    return inquiry(f"What do you answer to these {len(asked)} questions about {subject}?", shown=shown)
+    if len(inquiries) == 1:
+        return inquiries[0]
+    shown = "\n".join(f"{number}. {each.whole}{_offered(each)}" for number, each in enumerate(inquiries, 1))
+    return inquiry(f"What do you answer to these {len(inquiries)} questions about {subject}?", shown=shown)
 
 
-def _offered(asked: Inquiry) -> str:
-    return f"\nPossible answers: {'; '.join(choice.value for choice in asked.choices)}" if asked.choices else ""
+def _offered(question: Inquiry) -> str:
+    return f"\nPossible answers: {'; '.join(choice.value for choice in question.choices)}" if question.choices else ""
 
 
 def waiting(step: str, blocked: Sequence[str]) -> str:
@@ -227,9 +227,9 @@ def waiting(step: str, blocked: Sequence[str]) -> str:
     others = [each for each in blocked if each != step]
     if not others:
         return f"The step '{step}' waits for the answer."
-    named = ", ".join(f"'{each}'" for each in others[:_NAMED_MAX])
+    names = ", ".join(f"'{each}'" for each in others[:_NAMED_MAX])
     more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
-    return f"The step '{step}' waits for the answer, and {named}{more} after it."
+    return f"The step '{step}' waits for the answer, and {names}{more} after it."
 
 
 def one_line(text: str, limit: int = SENTENCE_MAX) -> str:

@@ -118,14 +118,14 @@ def own_ids(value: Any) -> dict[str, str]:
 
     An author who has not seen the made ids refers to requirements by ids of its own. Never raises.
     """
-    made = {
+    made_ids = {
         own: item.id
         for raw in (value if isinstance(value, list | tuple) else ())
         for item in requirements_in([raw])
         if isinstance(own := raw.get("id"), str) and own != item.id
     }
-    taken = set(made.values())
-    return {own: name for own, name in made.items() if own not in taken}
+    taken = set(made_ids.values())
+    return {own: name for own, name in made_ids.items() if own not in taken}
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -38,9 +38,9 @@ def key_steps_in(strategy: Any) -> Iterator[KeyStep]:
     """Yield the key steps of a strategy's JSON object, in order; items of another form are left out. Never raises."""
     items = strategy.get(KEY_STEPS) if isinstance(strategy, Mapping) else None
     for item in items[:ITEMS_MAX] if isinstance(items, list) else ():
-        found = key_step(item)
-        if found is not None:
-            yield found
+        step = key_step(item)
+        if step is not None:
+            yield step
 
 
 def evidence_in(strategy: Any) -> Iterator[str]:

@@ -39,10 +39,10 @@ class Signals:
     asking: bool = False
     """Whether the run only waits for the user, so that no reply is in flight."""
 
-    async def watch(self, note: Callable[[str], None], elsewhere: Callable[[], bool]) -> None:
+    async def watch(self, note: Callable[[str], None], driven_elsewhere: Callable[[], bool]) -> None:
         """Park at the first signal, and wait for nothing more at the second.
 
-        `elsewhere` tells whether another process drives the run, so that there is nothing to park.
+        `driven_elsewhere` tells whether another process drives the run, so that there is nothing to park.
         """
         count = 0
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
@@ -52,7 +52,7 @@ class Signals:
                     self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
                     if number == signal.SIGTERM:
                         self.stop.grace = min(TERMINATED_SECONDS, self.stop.grace or TERMINATED_SECONDS)
-                    if not (self.asking or elsewhere()):
+                    if not (self.asking or driven_elsewhere()):
                         note(
                             f"parking: {_how_long(self.stop.grace)}; Ctrl-C again leaves at once, nothing is cancelled"
                         )
@@ -68,7 +68,7 @@ def _how_long(grace: float | None) -> str:
     return f"waiting at most {grace:g} s for the replies in flight"
 
 
-SHOWN_MAX = 200
+ANSWER_SHOWN_MAX = 200
 """Characters that are shown of an answer that was given elsewhere."""
 
 
@@ -110,7 +110,9 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
         progress.note("declined elsewhere")
     elif receipt.result == "conflict" or current.answer:
         first = str(receipt.stands)
-        progress.note(f"answered elsewhere: {first if len(first) <= SHOWN_MAX else f'{first[:SHOWN_MAX]}…'}")
+        progress.note(
+            f"answered elsewhere: {first if len(first) <= ANSWER_SHOWN_MAX else f'{first[:ANSWER_SHOWN_MAX]}…'}"
+        )
     return True
 
 
@@ -166,7 +168,7 @@ async def drive_to_rest(
                 if note:
                     display.note(note)
 
-            session = RunSession(engine, run, on_record, display.note, notifier.tell, heard=display.heard)
+            session = RunSession(engine, run, on_record, display.note, notifier.tell, on_characters=display.heard)
             nursery.start_soon(signals.watch, display.note, lambda: session.following)
             nursery.start_soon(_tick, display)
             result = await start(session, signals.stop)

@@ -158,7 +158,7 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
     return newest or _none(f"no run to resume (`{program()} run PROBLEM` starts one)")
 
 
-async def _newest(reader: "RunReader", wanted: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
+async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
     """Return the newest run with a record that a person has started and that is wanted; None for none.
 
     The newest rows are read first, and more only while it is not among them: all rows of a large journal take seconds.
@@ -167,7 +167,7 @@ async def _newest(reader: "RunReader", wanted: Callable[[RunRow], Coroutine[Any,
     while True:
         rows = await reader.journal.runs(RunFilter(limit=limit))
         for row in rows[seen:]:
-            if row.last_seq > 0 and not is_child(row.run) and await wanted(row):
+            if row.last_seq > 0 and not is_child(row.run) and await matches(row):
                 return row.run
         if len(rows) < limit:
             return None

@@ -53,10 +53,10 @@ def is_over(row: RunRow, *, ended: bool) -> bool:
 
 async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:
     """Delete runs, and the runs of their steps."""
-    known = {row.run: row.last_seq for row in all_rows}
-    above, runs = runs_above(known), {row.run: row.last_seq for row in rows}
+    last_seqs = {row.run: row.last_seq for row in all_rows}
+    above, runs = runs_above(last_seqs), {row.run: row.last_seq for row in rows}
     for row in rows:
-        runs |= {run: known[run] for run in await family_of(engine, row.run, known, above) if run not in runs}
+        runs |= {run: last_seqs[run] for run in await family_of(engine, row.run, last_seqs, above) if run not in runs}
     return await engine.journal.delete(runs, dead=is_dead)
 
 

@@ -58,8 +58,8 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
     if repository is not None:
         paths = _listed(repository)
         attachments.append(_listing(repository, paths))
-        named, skipped = _named(Path(repository), paths, problem, redactor)
-        attachments += named
+        named_files, skipped = _named(Path(repository), paths, problem, redactor)
+        attachments += named_files
         notices += [f"{name} is not attached: {why}" for name, why in skipped]
     size = check_sizes(attachments, "--attach")
     if attachments:
@@ -68,8 +68,8 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
             f"the list of {each.text.count(chr(10)) + 1} files" for each in attachments if each.kind == "listing"
         ]
         notices.insert(0, f"attached, {size:,} bytes: {', '.join(filter(None, (*listing, names)))}")
-    cut = [each.name for each in attachments if each.left_out and each.kind == "file"]
-    notices += [f"cut to {ATTACHMENT_BYTES_MAX:,} bytes: {', '.join(cut)}"] if cut else []
+    cut_files = [each.name for each in attachments if each.left_out and each.kind == "file"]
+    notices += [f"cut to {ATTACHMENT_BYTES_MAX:,} bytes: {', '.join(cut_files)}"] if cut_files else []
     hidden = [each.name for each in attachments if MARK in each.text]
     notices += [f"what looks like a secret is left out of {', '.join(hidden)}"] if hidden else []
     return Attached(tuple(attachments), tuple(notices))
@@ -195,8 +195,8 @@ def _in_text(paths: Sequence[str], problem: str) -> Iterator[str]:
     seen: set[str] = set()
     for match in _PATH.finditer(problem):
         token = match[0].replace("\\", "/").strip(".").removeprefix("./")
-        alike = by_name.get(PurePosixPath(token).name, [])
-        near = [path for path in alike if f"/{token}".endswith(f"/{path}") or f"/{path}".endswith(f"/{token}")]
+        same_name = by_name.get(PurePosixPath(token).name, [])
+        near = [path for path in same_name if f"/{token}".endswith(f"/{path}") or f"/{path}".endswith(f"/{token}")]
         longest = max((len(path) for path in near if f"/{token}".endswith(f"/{path}")), default=0)
         chosen = [path for path in near if len(path) >= longest]
         for path in chosen if len(chosen) == 1 else ():

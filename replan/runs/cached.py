@@ -74,41 +74,41 @@ class CachedReader(RunReader):
     async def page(self, run: str, after: int, most: int = MARK) -> tuple[Loaded, list[tuple[Record[Any], Any]]]:
         """Return a run, and at most `most` of its records after `after`, each with the state after it."""
         kept = await self._read(run)
-        (place, state), machine, shown = kept.near(after), kept.loaded.kind.machine, []
+        (place, state), machine, pairs = kept.near(after), kept.loaded.kind.machine, []
         for record in kept.loaded.records[place : after + most]:
             state = machine.evolve(state, record.event)
             if record.seq > after:
-                shown.append((record, state))
-        return kept.loaded, shown
+                pairs.append((record, state))
+        return kept.loaded, pairs
 
     def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
         """Return the result of a run in a state, as `RunReader.view` does; the same object until that changes."""
         if with_inbox is not None and with_inbox is not state:
             return super().view(run, kind, state, status, with_inbox)
-        known = self._views.get(run)
-        if known is None or known[0] is not state or known[1] != status:
-            known = state, status, super().view(run, kind, state, status)
-            self._views[run] = known
+        kept_view = self._views.get(run)
+        if kept_view is None or kept_view[0] is not state or kept_view[1] != status:
+            kept_view = state, status, super().view(run, kind, state, status)
+            self._views[run] = kept_view
         self._views.move_to_end(run)
         while len(self._views) > VIEWS_MAX:
             self._views.popitem(last=False)
-        return known[2]
+        return kept_view[2]
 
     async def _read(self, run: str) -> _Kept:
         row = await self.journal.row(run)
-        known = self._kept.get(run)
-        if known is None or known.created != row.created:  # Another run may have been given the id of a deleted one.
+        kept = self._kept.get(run)
+        if kept is None or kept.created != row.created:  # Another run may have been given the id of a deleted one.
             kind = self.kinds.get(run, row.kind, row.format)
             initial = kind.machine.initial()
-            known = _Kept(row.created, Loaded(kind, initial, []), [initial])
-        loaded = known.loaded
+            kept = _Kept(row.created, Loaded(kind, initial, []), [initial])
+        loaded = kept.loaded
         new = [] if row.last_seq <= loaded.seq else await self.journal.read(run, loaded.seq)
         if len(new) > AT_ONCE_MAX:
-            known = await trio.to_thread.run_sync(known.with_records, new, limiter=_FOLDS)
+            kept = await trio.to_thread.run_sync(kept.with_records, new, limiter=_FOLDS)
         elif new:
-            known = known.with_records(new)
-        self._keep(run, known)
-        return known
+            kept = kept.with_records(new)
+        self._keep(run, kept)
+        return kept
 
     def _keep(self, run: str, kept: _Kept) -> None:
         """Keep a run, where no other reader has meanwhile kept more of it, and drop others to make room."""

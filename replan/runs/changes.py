@@ -52,8 +52,8 @@ async def post_changes(
     except UsageProblem as problem:
         place = next((name for name, spec in LIMITS.items() if spec.key == problem.place), problem.place)
         raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
-    known = json.loads(posted.body)
-    if posted.result == "conflict" and known | {"deadline": 0} == {"kind": "change", **body} | {"deadline": 0}:
+    first_body = json.loads(posted.body)
+    if posted.result == "conflict" and first_body | {"deadline": 0} == {"kind": "change", **body} | {"deadline": 0}:
         return replace(posted, result="duplicate")
     return posted
 

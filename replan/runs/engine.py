@@ -149,10 +149,10 @@ class Engine(RunReader):
                 "install it, or pass it as the run's start did (--plugins FILE.py), and resume again; nothing is lost"
             )
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
-        if options.differs is not None:
+        if options.on_drift is not None:
             text = kind.drift(loaded.records[0].event, state, resources_for(self, None, None, options))
             if text:
-                options.differs(text)
+                options.on_drift(text)
         async with self.model(kind.model(state), loaded.replies) as model:
             result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
@@ -278,7 +278,9 @@ class Engine(RunReader):
         admission: Admission | None = None,
     ) -> RunResult | None:
         """Drive a run with its model; return None where a person has given it another one meanwhile."""
-        watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
+        watched = (
+            model if options.on_characters is None or model is None else WatchedModel(model, options.on_characters)
+        )
         async with self.actors(kind, state, watched, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)
@@ -344,18 +346,18 @@ FRESH_SECONDS = 900.0
 
 def resources_for(engine: Engine, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
     """Return the resources of a run whose model, of a name as after `--model`, is open; None for none."""
-    asked: Any = model.model if isinstance(model, WatchedModel) else model
+    plain_model: Any = model.model if isinstance(model, WatchedModel) else model
     provider = None if model_name is None else provider_of(model_name, engine.environment)
 
     async def drive(child: ChildRun) -> Any:
-        alike = DriveOptions(stop=options.stop, at_once=options.at_once)
-        return await drive_child(engine, child, (model_name, model), alike)
+        child_options = DriveOptions(stop=options.stop, at_once=options.at_once)
+        return await drive_child(engine, child, (model_name, model), child_options)
 
     async def probe(wait: WaitRequested) -> Fault | None:
         # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
         fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
         name = f"{provider} {model_name}"
-        return await engine.probes.ask(name, asked, wait.fault, fresh=fresh, clock=engine.clock)
+        return await engine.probes.ask(name, plain_model, wait.fault, fresh=fresh, clock=engine.clock)
 
     return Resources(
         model=model,
@@ -366,7 +368,7 @@ def resources_for(engine: Engine, model_name: str | None, model: Any, options: D
         environment=engine.environment,
         home=locate_home(engine.environment).folder,
         threads=engine.threads,
-        probe=probe if isinstance(asked, Askable) else None,
+        probe=probe if isinstance(plain_model, Askable) else None,
         slot=nullcontext if provider is None else engine.limiter.for_run(provider),
     )
 
@@ -384,12 +386,12 @@ async def drive_child(
     """
     while True:
         try:
-            return await _drive_as_read(engine, child, shared, options)
+            return await _drive_child_once(engine, child, shared, options)
         except RunExists:
             continue  # An earlier driver of the parent, which has lost it, has begun the child meanwhile.
 
 
-async def _drive_as_read(
+async def _drive_child_once(
     engine: Engine, child: ChildRun, shared: tuple[str | None, Any], options: DriveOptions
 ) -> Any | None:
     """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
@@ -410,7 +412,9 @@ async def _drive_as_read(
         loaded = replace(loaded, state=await engine.with_inbox(child.run, loaded))
     first = None if loaded.started else child.first(engine.clock.now())
     state = loaded.state if first is None else started(loaded.kind, first)
-    drive = partial(_drive, engine, child.run, loaded, state=state, options=options, first=first, admission=admission)
+    drive = partial(
+        _drive_opened_child, engine, child.run, loaded, state=state, options=options, first=first, admission=admission
+    )
     name = loaded.kind.model(state)
     if name == shared[0]:
         return await drive(model=shared[1])
@@ -430,7 +434,7 @@ def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
     return end.reopened_by == "limits" and passed and child.change.get("deadline", deadline) != deadline
 
 
-async def _drive(
+async def _drive_opened_child(
     engine: Engine,
     run: str,
     loaded: Loaded,

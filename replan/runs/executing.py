@@ -195,7 +195,7 @@ def prepare_to_execute(
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
     _check(options)
-    wanted = checked_limits(options.limits)
+    limit_values = checked_limits(options.limits)
     workspace = check_workspace(options.workspace, home.folder)
     tools, remarks = tools_of(options.tools, home, workspace, environment)
     choice = choose_model(model, environment, config)
@@ -203,7 +203,7 @@ def prepare_to_execute(
     now = clock.now()
     setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
     _check_writer(source, tools, choice)
-    planning = planning_for(source, options.workflow, wanted, setup, tools)
+    planning = planning_for(source, options.workflow, limit_values, setup, tools)
     request = ExecutionInput(
         plan=source.plan,
         tools=tools,
@@ -216,9 +216,9 @@ def prepare_to_execute(
         plan_of=source.plan_of,
         planning=planning,
         author_lacks=_no_new_plan(source, setup.model, tools),
-        timeout_seconds=float(wanted.get("timeout") or setup.call_seconds),
-        limits=ledger_limits(wanted, CALLS, now, stop_below=planning.stop_below),
-        output_tokens_max=wanted.get("output_tokens_max") or OUTPUT_TOKENS,
+        timeout_seconds=float(limit_values.get("timeout") or setup.call_seconds),
+        limits=ledger_limits(limit_values, CALLS, now, stop_below=planning.stop_below),
+        output_tokens_max=limit_values.get("output_tokens_max") or OUTPUT_TOKENS,
     )
     try:
         prepared = prepare_execution(request, setup)
@@ -261,15 +261,15 @@ def planning_for(
             timeout_seconds=None if seconds is None else float(seconds),
             output_tokens_max=limits.get("output_tokens_max"),
         )
-        made = source.planning.with_settings(change)
+        config = source.planning.with_settings(change)
     else:
         of_calls = RunLimits(output_tokens_max=limits.get("output_tokens_max"), timeout=limits.get("timeout"))
-        made = planning_config(RunOptions(workflow=workflow or "search", limits=of_calls), setup)
+        config = planning_config(RunOptions(workflow=workflow or "search", limits=of_calls), setup)
     least = least_value(limits)
-    if least is not None and made.stop_below is None and "stop_below" in limits:
-        cause = f"policy {made.policy.name!r} weighs no moves, so it cannot stop below a value"
+    if least is not None and config.stop_below is None and "stop_below" in limits:
+        cause = f"policy {config.policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
-    return with_guards(made if least is None else made.stopping_below(least), tools)
+    return with_guards(config if least is None else config.stopping_below(least), tools)
 
 
 def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
@@ -277,11 +277,11 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 
     Raises `UsageProblem` where the built-in author needs names that no tool implements.
     """
-    given = _names_of(tools)
-    lack = _author_lacks(request.problem, request.pinned.model, given)
+    facts = _names_of(tools)
+    lack = _author_lacks(request.problem, request.pinned.model, facts)
     if lack:
         raise UsageProblem(lack, place="tools", hint=_BIND)
-    return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
+    return replace(request, pinned=with_guards(request.pinned, tools), given_facts=facts)
 
 
 def _names_of(tools: ToolSet) -> Given:
@@ -299,14 +299,14 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
     draft, _ = read_draft(dict(source.plan))
     if draft is None:
         return ""  # It is refused with all findings.
-    problem, given = source.problem or draft.goal or "", _names_of(tools)
-    lack = _author_lacks(problem, model, given)
+    problem, facts = source.problem or draft.goal or "", _names_of(tools)
+    lack = _author_lacks(problem, model, facts)
     if lack:
         return f"{lack}; {_BIND}"
     if not is_deterministic(model):
         return ""
-    known = draft.initial_state.union(*((*step.effects, *step.failure_effects) for step in draft.steps))
-    missing = lacking_tokens(problem, given.model_dump(), known, _rules())
+    tokens = draft.initial_state.union(*((*step.effects, *step.failure_effects) for step in draft.steps))
+    missing = lacking_tokens(problem, facts.model_dump(), tokens, _rules())
     if not missing:
         return ""
     needed = f"plans of the model `rules` need {', '.join(missing)}"
@@ -317,22 +317,22 @@ def _rules() -> tables.RulesTables:
     return build_rules(load_templates(data_root() / "configs" / "templates"))
 
 
-def _author_lacks(problem: str, model: str, given: Given) -> str:
+def _author_lacks(problem: str, model: str, facts: Given) -> str:
     """Return, before any call, which names `rules` would plan with that no tool implements; empty where none.
 
     A language model is told the names of the tools.
     """
-    if not is_deterministic(model) or not (given.generators or given.step_generators):
+    if not is_deterministic(model) or not (facts.generators or facts.step_generators):
         return ""
-    missing = lacking(problem, given.model_dump(), _rules())
+    missing = lacking(problem, facts.model_dump(), _rules())
     return f"your tools file lacks: {', '.join(missing)}" if missing else ""
 
 
 def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
     """Return a planning configuration whose plans may name the guards of the tools beside the usual ones."""
-    known = config.workflow.guard_catalog
-    more = [name for name in tools.guards if name not in known]
-    workflow = config.workflow.changed(guard_catalog=[*known, *more]) if more else config.workflow
+    catalog = config.workflow.guard_catalog
+    more = [name for name in tools.guards if name not in catalog]
+    workflow = config.workflow.changed(guard_catalog=[*catalog, *more]) if more else config.workflow
     children = {name: with_guards(child, tools) for name, child in config.children.items()}
     return RunConfig(
         workflow=workflow,
@@ -359,8 +359,8 @@ def _check(options: ExecutionOptions) -> None:
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) -> None:
     """Refuse a plan whose files no model can write: the models in this process write plans alone."""
     draft, _ = read_draft(dict(source.plan))
-    named = {step.generator for step in draft.steps} if draft is not None else set()
-    written = sorted(name for name in named if isinstance(tools.generators.get(name), ModelUse))
+    generators = {step.generator for step in draft.steps} if draft is not None else set()
+    written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
     if written and isinstance(choice.spec, RulesSpec | SimulatedSpec):
         cause = f"the model {choice.text!r} writes plans and no files, as the generator {written[0]!r} needs"
         raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")

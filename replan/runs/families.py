@@ -15,27 +15,25 @@ if TYPE_CHECKING:
     from replan.runs.reader import RunReader
 
 
-async def family_of(
-    reader: "RunReader", run: str, known: Container[str], above: Container[str]
-) -> dict[str, str | None]:
+async def family_of(reader: "RunReader", run: str, ids: Container[str], above: Container[str]) -> dict[str, str | None]:
     """Return a run and the runs of its steps, however far down, each with the run that it is a step of.
 
-    `known` are the ids of all runs, `above` those of them that may have steps which are runs; only these are read. The
+    `ids` are the ids of all runs, `above` those of them that may have steps which are runs; only these are read. The
     steps of a run that cannot be read are not found.
     """
     family, waiting = dict[str, str | None]({run: None}), [run]
     while waiting:
         parent = waiting.pop()
         for child in await _children(reader, parent) if parent in above else ():
-            if child in known and child not in family:
+            if child in ids and child not in family:
                 family[child] = parent
                 waiting.append(child)
     return family
 
 
-def runs_above(known: Iterable[str]) -> frozenset[str]:
+def runs_above(ids: Iterable[str]) -> frozenset[str]:
     """Return the ids that runs of steps are named after."""
-    return frozenset(name.rpartition(".")[0] for name in known if is_child(name))
+    return frozenset(name.rpartition(".")[0] for name in ids if is_child(name))
 
 
 async def _children(reader: "RunReader", run: str) -> Sequence[str]:

@@ -117,7 +117,7 @@ class _Drive:
             notifier.take(record.event)
 
         try:
-            options = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, differs=edits.append)
+            options = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, on_drift=edits.append)
             result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
             with suppress(ReplanError):  # For those who follow the run; the host reports it as well.

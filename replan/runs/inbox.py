@@ -101,11 +101,11 @@ async def post_message(
         raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=" or ".join(KINDS))
     open_run = _unfinished(run, common)
     try:
-        checked = check_message(open_run.messages, text)
+        clean_text = check_message(open_run.messages, text)
     except UsageProblem as problem:
         hint = "a run takes some text, `-` reads it from a pipe"
         raise UsageProblem(problem.cause, place="TEXT", hint=hint) from None
-    return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", {"kind": kind, "text": checked})
+    return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", {"kind": kind, "text": clean_text})
 
 
 async def post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
@@ -156,10 +156,10 @@ async def _post_once(
     """Post an answer or a decline. The same one is a duplicate, also where it came in another way."""
     name = body["question"]
     posted = await _post(journal, run, f"answer:{name}", {**body, "via": via} if via else body)
-    stands = json.loads(posted.body)
-    same = {key: value for key, value in stands.items() if key != "via"} == body
+    first_body = json.loads(posted.body)
+    same = {key: value for key, value in first_body.items() if key != "via"} == body
     result = "duplicate" if posted.result == "conflict" and same else posted.result
-    answer = stands.get("answer")
+    answer = first_body.get("answer")
     question = None if answer is not None or common is None else common.questions.get(name)
     return AnswerReceipt(result, answer, "" if question is None else question.request.otherwise)
 
@@ -185,8 +185,8 @@ SHOWN_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The open questions of several runs."""
+class QuestionPage:
+    """Open questions of several runs."""
 
     questions: tuple[dict[str, Any], ...]
     """The questions as plain data."""
@@ -208,7 +208,7 @@ async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
     return await _questions_at(reader, row)
 
 
-async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> Asked:
+async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> QuestionPage:
     """Return the open questions of all runs that have not finished, at most `limit`, without the first `begin`.
 
     They come in the order of `in_order`. A run whose questions cannot be read does not hide those of the others.
@@ -228,7 +228,7 @@ async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | Non
     questions = in_order(questions)
     end = len(questions) if limit is None else begin + limit
     titles = {row.run: row.title for row in rows}
-    return Asked(tuple(questions[begin:end]), tuple(problems), titles, more=end < len(questions))
+    return QuestionPage(tuple(questions[begin:end]), tuple(problems), titles, more=end < len(questions))
 
 
 async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]]:

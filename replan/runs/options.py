@@ -36,9 +36,9 @@ class DriveOptions:
     """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
     at_once: bool = False
     """Whether a person has resumed the run, who does not want to wait for what it waits for."""
-    differs: Notice | None = None
+    on_drift: Notice | None = None
     """Called before a run is resumed if the files that it was started with have changed since; None for nobody."""
-    heard: OnCharacters | None = None
+    on_characters: OnCharacters | None = None
     """Called as a streamed reply comes in; None for nobody."""
 
 

@@ -161,7 +161,7 @@ class Offer:
 
     def prepare(self, order: Order, registry: Registry, environment: Mapping[str, str] = os.environ) -> Prepared:
         """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
-        options = wanted = self._options(order)
+        options = original = self._options(order)
         prepare_with = {
             "model": _named(order.model, self.models, "model"),
             "registry": registry,
@@ -175,7 +175,7 @@ class Offer:
             options = _limited(options, max_calls=ceilings["max_calls"])
         if limits.stop_below is not None and limits.stop_below < (ceilings["stop_below"] or 0.0):
             options = _limited(options, stop_below=ceilings["stop_below"])
-        if options != wanted:
+        if options != original:
             prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
         prepared.check_model()
         return prepared
@@ -197,14 +197,14 @@ class Offer:
             usual["max_calls"] = min(calls, ceilings["max_calls"])
         return cast("RunLimits", usual | checked_limits(order.limits))
 
-    def _check(self, wanted: RunLimits) -> None:
+    def _check(self, order_limits: RunLimits) -> None:
         """Raise `UsageProblem`, whose place is the limit, for one that is not valid or beyond the server's."""
-        limits: Mapping[str, Any] = checked_limits(wanted)
+        limits: Mapping[str, Any] = checked_limits(order_limits)
         for name, most in self.config.clients.ceilings.items():
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
                 raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
-        least, worth = self.config.clients.ceilings["stop_below"], least_value(wanted)
+        least, worth = self.config.clients.ceilings["stop_below"], least_value(order_limits)
         if worth is not None and least is not None and worth < least:
             hint = "clients.stop_below in the server's config.yaml; the command line may go below it"
             raise UsageProblem(f"the least that clients may ask for is {least:g}", place="stop_below", hint=hint)
@@ -228,14 +228,14 @@ def offered(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
     }
 
 
-def _named(name: str, known: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
-    if name not in known:
+def _named(name: str, choices: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
+    if name not in choices:
         thing, things = _THINGS.get(place, (place, f"{place}s"))
         hint = (
-            nearest(name[:100], known, kind=things) or f"clients.{place} in the server's config.yaml gives them names"
+            nearest(name[:100], choices, kind=things) or f"clients.{place} in the server's config.yaml gives them names"
         )
         raise UsageProblem(f"there is no {thing} {name[:100]!r} here", place=place, hint=hint)
-    return known[name]
+    return choices[name]
 
 
 def _attachments(order: Order, environment: Mapping[str, str]) -> tuple[Attachment, ...]:

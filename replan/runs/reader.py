@@ -77,8 +77,8 @@ class RunReader:
         from actors.run.result import RunView  # noqa: PLC0415 -- as the module says
 
         common = state if with_inbox is None else with_inbox
-        shown = partial(kind.views.lines, program=program(), full=False)
-        return kind.views.result(RunView(run, status, state, common, program(), shown))
+        lines = partial(kind.views.lines, program=program(), full=False)
+        return kind.views.result(RunView(run, status, state, common, program(), lines))
 
     async def hosted(self, kind: str, format: int) -> bool:
         """Tell whether a host serves this home now that drives runs of a kind in a format. Asking wakes nobody."""
@@ -164,8 +164,8 @@ class RowQuery:
         """Tell whether a run is shown."""
         if self.kind not in ("", row.kind) or row.micro_usd < self.micro_usd_min:
             return False
-        wanted = self.text.strip().casefold()
-        return not wanted or wanted in f"{row.run} {row.title} {row.kind}".casefold()
+        text = self.text.strip().casefold()
+        return not text or text in f"{row.run} {row.title} {row.kind}".casefold()
 
 
 @dataclass(frozen=True)

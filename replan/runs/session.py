@@ -21,8 +21,8 @@ from runtime.process.identity import is_dead
 
 LOOK_SECONDS = 0.05
 """How often to ask whether anything was committed."""
-AT_LEAST_SECONDS = 1.0
-"""How often to look at the run even if the journal did not change: its driver may have died."""
+LOOK_ANYWAY_SECONDS = 1.0
+"""How often to read the run's row even if the journal did not change: its driver may have died."""
 
 
 class Follower:
@@ -34,11 +34,11 @@ class Follower:
         self._state: Any = None
         self._seq = 0
 
-    async def follow(self, *, insist: bool = False) -> RunResult | None:
+    async def follow(self, *, leave_undrivable: bool = False) -> RunResult | None:
         """Report records until the run has finished, waits for a person or was parked by one; return the result.
 
-        Return None when no live process drives the run and there is no host, or, with `insist`, when its records say
-        why no host can drive it.
+        Return None when no live process drives the run and there is no host. With `leave_undrivable`, also return None
+        when the run's records say why no host can drive it.
         """
         journal, changed = self._engine.journal, Polling(self._engine.journal, LOOK_SECONDS)
         while True:
@@ -52,10 +52,10 @@ class Follower:
             if row.owner is None or is_dead(row.owner):
                 if common is not None and common.outage is not None and row.last_seq == self._seq and not unread:
                     return await self._engine.result(self._run)  # Nobody stays for a provider.
-                explained = insist and common is not None and common.handover and bool(common.parked_reason)
-                if explained or not await self._engine.hosted(row.kind, row.format):
+                has_reason = leave_undrivable and common is not None and common.handover and bool(common.parked_reason)
+                if has_reason or not await self._engine.hosted(row.kind, row.format):
                     return None
-            with trio.move_on_after(AT_LEAST_SECONDS):
+            with trio.move_on_after(LOOK_ANYWAY_SECONDS):
                 await changed()
 
     async def catch_up(self) -> None:
@@ -90,34 +90,35 @@ class RunSession:
         run: str,
         on_record: OnRecord,
         note: Notice = ignore,
-        rested: Callable[[RunResult], None] = ignore,
+        on_rest: Callable[[RunResult], None] = ignore,
         *,
-        heard: OnCharacters | None = None,
+        on_characters: OnCharacters | None = None,
     ) -> None:
         """Take the run and its callbacks.
 
-        They are for records, for notices, for the result of driving it here, and for replies that are streamed here.
+        `on_record` and `note` get each record and each notice, `on_rest` the result whenever this process has stopped
+        driving the run, and `on_characters` the length of a streamed reply so far.
         """
         self._engine, self._run = engine, run
-        self._on_record, self._note, self._rested, self._heard = on_record, note, rested, heard
+        self._on_record, self._note, self._on_rest, self._on_characters = on_record, note, on_rest, on_characters
         self._follower = Follower(engine, run, self._report)
         self._reported: int | None = None
-        self._insists = False
+        self._leaves_undrivable = False
         self.following = False
         """Whether a host has the run: then a stop ends only the following."""
 
     async def begin(self, prepared: PreparedRun, stop: Stop) -> RunResult:
         """Drive a new run here."""
-        options = DriveOptions(stop, self._report, self._note, heard=self._heard)
+        options = DriveOptions(stop, self._report, self._note, on_characters=self._on_characters)
         result = await self._engine.begin(prepared, options, run=self._run)
-        self._rested(result)
+        self._on_rest(result)
         return result
 
     async def go_on(self, stop: Stop) -> RunResult:
         """Follow the host that has the run, or drive the run here if there is no host."""
         if not await self._hosted():
             return await self.drive(stop)
-        result = await self._follow(stop, insist=False)
+        result = await self._follow(stop, leave_undrivable=False)
         return await self.drive(stop) if result is None else result
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
@@ -134,7 +135,7 @@ class RunSession:
                     raise
             if self._reported is None:
                 self._reported = (await self._engine.journal.row(self._run)).last_seq
-            result = await self._follow(stop, insist=True)
+            result = await self._follow(stop, leave_undrivable=True)
             if result is not None:
                 return result
             compare = False
@@ -142,24 +143,24 @@ class RunSession:
     async def _drive_here(self, stop: Stop, *, compare: bool) -> RunResult:
         await self._catch_up()
         self.following = False
-        differs = self._note if compare else None
-        options = DriveOptions(stop, self._report, self._note, differs=differs, heard=self._heard)
+        on_drift = self._note if compare else None
+        options = DriveOptions(stop, self._report, self._note, on_drift=on_drift, on_characters=self._on_characters)
         result = await self._engine.resume(self._run, options)
         await self._catch_up()
-        self._rested(result)
+        self._on_rest(result)
         return result
 
-    async def _follow(self, stop: Stop, *, insist: bool) -> RunResult | None:
+    async def _follow(self, stop: Stop, *, leave_undrivable: bool) -> RunResult | None:
         """Follow the run until a stop. Return None, after a notice, when no host has it any more.
 
-        With `insist` that is also when hosts recorded why they cannot drive it.
+        With `leave_undrivable`, also return None when the hosts have recorded why they cannot drive it.
         """
-        self.following, self._insists, result = True, insist, None
+        self.following, self._leaves_undrivable, result = True, leave_undrivable, None
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_cancel_at, stop.requested, nursery.cancel_scope)
                 nursery.start_soon(self._warn_if_idle)
-                result = await self._follower.follow(insist=insist)
+                result = await self._follower.follow(leave_undrivable=leave_undrivable)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
@@ -178,14 +179,14 @@ class RunSession:
     async def _warn_if_idle(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)
         row = await self._engine.journal.row(self._run)
-        explained = bool(row.detail) if row.status == "running" else not row.unread
-        if row.owner is None and row.next_wake is None and not explained:
+        has_reason = bool(row.detail) if row.status == "running" else not row.unread
+        if row.owner is None and row.next_wake is None and not has_reason:
             self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
 
     def _report_undrivable(self, why: str) -> None:
         """Say why no host drives the run, and what to do where the session does not go on here by itself."""
         self._note(why)
-        if self._insists:
+        if self._leaves_undrivable:
             return
         command = f"{program()} resume {self._run}"
         self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {command}")

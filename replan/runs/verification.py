@@ -224,15 +224,15 @@ class _Verification:
 def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterator[str]:
     """Yield where a run's row and its time in the agenda differ from the summary after its last append."""
     summary = last.summary
-    for name, found, expected in (
+    for name, in_row, expected in (
         ("status", row.summary.status, summary.status),
         ("detail", row.summary.detail, summary.detail),
         ("beginning of the wait", row.summary.waiting_since, summary.waiting_since),
         ("time to wake it", row.summary.next_wake, summary.next_wake),
         ("time of the last change", row.updated, last.at),
     ):
-        if found != expected:
-            yield _difference(name, found, expected)
+        if in_row != expected:
+            yield _difference(name, in_row, expected)
     yield from _question_differences(row.summary.asks, summary.asks)
     # A journal of the first version had no agenda; its upgrade entered all unfinished runs as due at once.
     if agenda != summary.due and not (agenda == 0.0 and summary.due is not None):
@@ -243,15 +243,15 @@ def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
     """Yield how the questions that a list shows differ from those by the records, in what both say of each."""
     expected = decoded(computed)
     try:
-        found = decoded(stored)
+        in_row = decoded(stored)
     except ValueError:
         yield "the questions of its status row cannot be read"
         return
-    names = [each["id"] for each in found], [each["id"] for each in expected]
+    names = [each["id"] for each in in_row], [each["id"] for each in expected]
     if names[0] != names[1]:
         yield _difference("open questions", *names)
         return
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(in_row, expected, strict=True):
         for name in sorted(one.keys() & other.keys()):
             if one[name] != other[name]:
                 yield _difference(f"question {one['id']} ({name})", one[name], other[name])
@@ -261,8 +261,8 @@ def _amount(amount: Amount) -> str:
     return f"{counted(amount.calls, 'call')} and {counted(amount.micro_usd, 'micro-dollar')}"
 
 
-def _difference(name: str, found: object, expected: object) -> str:
-    return f"its {name} is {_quoted(found)} as stored, and {_quoted(expected)} by its records"
+def _difference(name: str, in_row: object, expected: object) -> str:
+    return f"its {name} is {_quoted(in_row)} as stored, and {_quoted(expected)} by its records"
 
 
 def _quoted(value: object) -> str:

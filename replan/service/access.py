@@ -66,10 +66,10 @@ def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, st
 
 def signed_in(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
     """Return the state in which a one-time token is used, and whether it was right."""
-    known, key = _living(state.sign_ins, now), _at(server, token)
-    if key not in known:
+    living, key = _living(state.sign_ins, now), _at(server, token)
+    if key not in living:
         return state, False
-    left = {name: until for name, until in known.items() if name != key}
+    left = {name: until for name, until in living.items() if name != key}
     return state.model_copy(update={"sign_ins": left}), True
 
 
@@ -79,11 +79,11 @@ def _at(server: str, token: str) -> str:
 
 def of_token(state: WebState, token: str) -> Principal | None:
     """Return whose token this is; None where there is none."""
-    key, found = digest(token), None
-    for name, known in state.tokens.items():
-        if same(known.digest, key):
-            found = Principal(f"token:{name}", known.scope, token=key)
-    return found
+    key, principal = digest(token), None
+    for name, stored_token in state.tokens.items():
+        if same(stored_token.digest, key):
+            principal = Principal(f"token:{name}", stored_token.scope, token=key)
+    return principal
 
 
 def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[WebState, str]:
@@ -97,8 +97,8 @@ def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[We
     if len(state.tokens) >= TOKENS_MAX:
         raise UsageProblem(f"there are {TOKENS_MAX} tokens already", place="NAME", hint="revoke one that is not used")
     token = f"rp_{secrets.token_urlsafe(32)}"
-    known = Token(digest=digest(token), scope=scope, created=now)
-    return state.model_copy(update={"tokens": {**state.tokens, name: known}}), token
+    entry = Token(digest=digest(token), scope=scope, created=now)
+    return state.model_copy(update={"tokens": {**state.tokens, name: entry}}), token
 
 
 def without_token(state: WebState, name: str) -> tuple[WebState, None]:

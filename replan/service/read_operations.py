@@ -43,8 +43,8 @@ def tree_of(shown: ShownRun) -> Mapping[str, Any]:
     """Return the search of a run as plain data."""
     loaded, interrupted = shown.loaded, shown.status == "parked"
     make = loaded.kind.views.tree
-    made = make(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
-    return {"run_id": shown.row.run, **made.json}
+    view = make(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
+    return {"run_id": shown.row.run, **view.json}
 
 
 async def budget(request: ProgramRequest) -> Mapping[str, Any]:
@@ -64,9 +64,9 @@ async def questions(request: ProgramRequest) -> Mapping[str, Any]:
     """Return the open questions of a run, or those of all runs, the oldest first."""
     if request.run:
         return {"questions": await open_questions(request, request.run), "problems": [], "more": False}
-    asked = await all_questions(request.service.reader, limit=QUESTIONS_MAX)
-    problems = [{"run_id": name, "message": line_of_error(error)} for name, error in asked.problems]
-    return {"questions": [_shown(request, each) for each in asked.questions], "problems": problems, "more": asked.more}
+    page = await all_questions(request.service.reader, limit=QUESTIONS_MAX)
+    problems = [{"run_id": name, "message": line_of_error(error)} for name, error in page.problems]
+    return {"questions": [_shown(request, each) for each in page.questions], "problems": problems, "more": page.more}
 
 
 async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, Any]]:

@@ -31,14 +31,14 @@ WAITING_MAX = 100
 """Runs that wait to be gone on with."""
 
 
-async def resume_asked(engine: Engine, asked: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
+async def resume_requested(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
     """Drive each run that is asked for until it rests; at a stop, park them all."""
     driven: set[str] = set()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_close_at, stop, asked)
-        async with asked:
+        nursery.start_soon(_close_at, stop, runs)
+        async with runs:
             try:
-                async for run in asked:
+                async for run in runs:
                     if run not in driven:
                         nursery.start_soon(_drive, engine, run, stop, report, driven)
             except trio.ClosedResourceError:
@@ -63,9 +63,9 @@ def _note(report: Report, run: str, text: Any) -> None:
     report(OutsideTrouble(run, str(text)))
 
 
-async def _close_at(stop: Stop, asked: trio.MemoryReceiveChannel[str]) -> None:
+async def _close_at(stop: Stop, runs: trio.MemoryReceiveChannel[str]) -> None:
     await stop.requested.wait()
-    asked.close()
+    runs.close()
 
 
 T = TypeVar("T")
@@ -155,11 +155,11 @@ class Service:
 
 
 async def drive_runs(
-    engine: Engine, config: UserConfig, asked: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
+    engine: Engine, config: UserConfig, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
     """Drive the runs of a home, and those that are asked for, until a stop is requested. Raises as `host` does."""
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(resume_asked, engine, asked, stop=stop, report=report))
+        nursery.start_soon(partial(resume_requested, engine, runs, stop=stop, report=report))
         nursery.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
 
 
@@ -187,16 +187,16 @@ def at_rest(service: Service, shown: ShownRun) -> bool:
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
     """Return a run once it rests, or as it is after some seconds. Raises as `read_shown` does."""
     shown = await read_shown(service.reader, run)
-    known: tuple[object, ...] = ()
+    last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):
         async with aclosing(service.hub.changes(service.stop)) as changes:
             async for changed in changes:
                 try:
                     row = await service.engine.journal.row(run)
                     facts = row.last_seq, row.owner, row.unread, row.updated
-                    if changed and facts == known:
+                    if changed and facts == last_facts:
                         continue  # Something else of the home has changed.
-                    shown, known = await read_shown(service.reader, run), facts
+                    shown, last_facts = await read_shown(service.reader, run), facts
                 except JournalError as error:
                     if not error.passing:
                         raise

@@ -55,9 +55,9 @@ async def start_once(
     `start_prepared` do.
     """
     async with service.repeating:  # So that a request and its repetition do not both find that nothing was started.
-        known = await _known_start(service, who, key, mark)
-        if known is not None:
-            return known, False
+        first_run = await _earlier_start(service, who, key, mark)
+        if first_run is not None:
+            return first_run, False
         return await start_prepared(service, who, prepare(), run=_run_of_key(key), mark=mark), True
 
 
@@ -85,11 +85,11 @@ async def go_on(service: Service, who: Principal, run: str) -> bool:
         return service.go_on(run)
 
 
-async def _known_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
+async def _earlier_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
     run = _run_of_key(key)
-    for known in service.store.read().starts.get(who.client, ()):
-        if known.run == run and await _exists(service, run):
-            if known.order != mark:
+    for start in service.store.read().starts.get(who.client, ()):
+        if start.run == run and await _exists(service, run):
+            if start.order != mark:
                 raise RequestRefused("another run was started with this idempotency key", "conflict")
             return run
     return None
@@ -138,6 +138,6 @@ async def _check_busy(service: Service, who: Principal) -> None:
 
 
 def _noted(state: WebState, *, client: str, start: Start) -> tuple[WebState, None]:
-    known = state.starts.get(client, ())
-    kept = tuple([each for each in known if each.at > start.at - 30 * DAY][-1000:])
+    starts = state.starts.get(client, ())
+    kept = tuple([each for each in starts if each.at > start.at - 30 * DAY][-1000:])
     return state.model_copy(update={"starts": {**state.starts, client: (*kept, start)}}), None

@@ -15,5 +15,5 @@ def install_command(extra: str) -> str:
     except (PackageNotFoundError, ValueError, AttributeError):
         url = ""
     source = unquote(urlsplit(url).path) if url.startswith("file:") else url
-    wanted = f"{source}[{extra}]" if not url or url.startswith("file:") else f"replan[{extra}] @ {url}"
-    return f"pip install '{wanted if source else f'replan[{extra}]'}'"
+    requirement = f"{source}[{extra}]" if not url or url.startswith("file:") else f"replan[{extra}] @ {url}"
+    return f"pip install '{requirement if source else f'replan[{extra}]'}'"

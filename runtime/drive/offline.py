@@ -33,8 +33,8 @@ async def admit(
         raise UsageProblem(reason, place=f"kind {admission.kind}")
     summary = machine.summary(machine.evolve(initial, accepted))
     reached("append.before")
-    named = (run, admission.title, admission.kind, admission.format)
-    records = await journal.create(*named, facts=[Fact(accepted)], summary=summary, placement=admission.placement)
+    header = (run, admission.title, admission.kind, admission.format)
+    records = await journal.create(*header, facts=[Fact(accepted)], summary=summary, placement=admission.placement)
     reached("append.after")
     for record in records:
         log.log_record(record)

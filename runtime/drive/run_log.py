@@ -196,15 +196,15 @@ class RunLog(Generic[S, E]):
 
         A new run, of which nothing can be lost, does not wait.
         """
-        noticed: type[JournalError] | None = None
+        noticed_cause: type[JournalError] | None = None
         while True:
             try:
                 return await self.append(state, events, inbox, overdraw=overdraw)
             except (StorageFull, JournalBusy, JournalUnreachable) as held_up:
                 if self._stop.requested.is_set() or self._admission is not None:
                     raise
-                if noticed is not type(held_up):
-                    noticed = type(held_up)
+                if noticed_cause is not type(held_up):
+                    noticed_cause = type(held_up)
                     self._note_holdup(held_up)
             with trio.move_on_after(RETRY_SECONDS):
                 await self._stop.requested.wait()
@@ -245,7 +245,7 @@ class RunLog(Generic[S, E]):
 
     async def _appended(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
         """Write facts, and measure how long that takes. Raises as `append` does."""
-        begun = trio.current_time()
+        started_at = trio.current_time()
         if self._admission is not None:
             records = await self._lease.admit(self._admission, facts, summary, overdraw=overdraw)
             self._admission = None
@@ -257,5 +257,5 @@ class RunLog(Generic[S, E]):
             except Fenced:
                 self._lease.lost()
                 raise
-        measured(APPEND_SECONDS, trio.current_time() - begun)
+        measured(APPEND_SECONDS, trio.current_time() - started_at)
         return records

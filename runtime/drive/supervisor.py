@@ -290,8 +290,8 @@ class Supervisor(Generic[S, E, M]):
 
     async def _step(self, message: M | Message, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is appended."""
-        known = cast("M", message)  # Every machine takes the messages of the runtime and of its actors.
-        accepted = self._machine.accept(self.state, stamped(known, self._lease.seconds()))
+        to_machine = cast("M", message)  # Every machine takes the messages of the runtime and of its actors.
+        accepted = self._machine.accept(self.state, stamped(to_machine, self._lease.seconds()))
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:

@@ -56,7 +56,7 @@ def resume(
     return trio.run(_resume, invocation, run_id, changes)
 
 
-async def _resume(invocation: Invocation, wanted: str | None, changes: Changes) -> int:
+async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) -> int:
     from replan.cli.drive import drive_to_rest, show_result
     from replan.cli.home import opened
     from replan.cli.reading import newest_to_resume, run_named
@@ -64,11 +64,11 @@ async def _resume(invocation: Invocation, wanted: str | None, changes: Changes) 
     from runtime.journal.head import check_here
 
     async with opened(invocation, drives=True) as engine:
-        if wanted is None:
+        if prefix is None:
             run = await newest_to_resume(engine, raised=changes.raises_limits)
             await _say_if_older(engine, run)
         else:
-            run = await run_named(engine, wanted)
+            run = await run_named(engine, prefix)
         if changes:
             with naming_options():
                 await post_changes(engine, run, changes)
