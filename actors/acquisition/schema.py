@@ -61,15 +61,15 @@ class Schema:
 
     @cached_property
     def compositions(self) -> dict[str, Composition]:
-        """How each field is made that is made of others and can be: by a formula, or by a known decomposition."""
-        found = {}
+        """The formula and the inputs of each field that is computed from others and has a decomposition."""
+        by_path = {}
         for path, spec in self.profile.fields.items():
             made_of = self.decomposition(path)
             if made_of is not None:
-                found[path] = Composition(made_of.formula, {name: f"{path}.{name}" for name in made_of.fields})
+                by_path[path] = Composition(made_of.formula, {name: f"{path}.{name}" for name in made_of.fields})
             elif spec.source == "derived":
-                found[path] = Composition(spec.formula, {name: name for name in names_in(spec.formula)})
-        return found
+                by_path[path] = Composition(spec.formula, {name: name for name in names_in(spec.formula)})
+        return by_path
 
     def decomposition(self, path: str) -> Decomposition | None:
         """Return the decomposition of a field, of the profile or proposed by a model; None where there is none."""
@@ -127,7 +127,7 @@ class Schema:
 
     @staticmethod
     def sample(unit: str, samples: Mapping[str, str]) -> str:
-        """Return a unit with its slots filled by samples; a slot of another field stays as it is."""
+        """Return a unit with each slot replaced by the sample of its field; a slot whose field has no sample stays."""
         return SLOT.sub(lambda match: samples.get(match[1], match[0]), unit)
 
     def components(self, path: str) -> Iterator[str]:

@@ -36,7 +36,7 @@ def proof_of(facts: Mapping[str, Any]) -> Proof:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What is known of an accepted plan."""
+    """Whether an accepted plan is proved, and the words that say so."""
 
     proved: bool
     """Whether it is proved, and does something about each demand."""
@@ -51,20 +51,20 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
     compares them; `reads_text` says whether the author reads the text, and `guard` names what accepted the plan where
     its proof states no level.
     """
-    known = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
+    words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:
-        known += f", assurance {proof.assurance}"
+        words += f", assurance {proof.assurance}"
     if proof.escalations:
-        known += f"; {', '.join(proof.escalations[:ESCALATIONS_MAX])} may hand over to a person"
+        words += f"; {', '.join(proof.escalations[:ESCALATIONS_MAX])} may hand over to a person"
     assumed = 0 if table is None else sum(bool(row.assumed) for row in table.rows)
     if assumed:
-        known += f"; what {counted(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
+        words += f"; what {counted(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
     reason = _reason(table, reads_text=reads_text)
     if reason:
-        return Conclusion(False, f"Consistent, but {reason} ({known})")
+        return Conclusion(False, f"Consistent, but {reason} ({words})")
     if not proof.level:
-        return Conclusion(False, f"{known[0].upper()}{known[1:]}")
-    return Conclusion(True, f"Proved at {known}") if table is not None else Conclusion(False, f"Consistent at {known}")
+        return Conclusion(False, f"{words[0].upper()}{words[1:]}")
+    return Conclusion(True, f"Proved at {words}") if table is not None else Conclusion(False, f"Consistent at {words}")
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:

@@ -61,7 +61,7 @@ def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[Atte
 
 
 def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
-    """Return the call of a tool that the attempt's phase is; None for a phase that calls none.
+    """Return the tool call of the attempt's current phase; None for a phase that calls no tool.
 
     `since` is the id of the snapshot that the next one is compared with.
     """

@@ -30,7 +30,7 @@ class StepOutcome(StrEnum):
 
 
 class TroubleCause(StrEnum):
-    """Why the plan does not go on by itself: the trouble that the policy decides about."""
+    """Why an execution cannot go on with its plan; the policy decides what follows."""
 
     ESCALATED = "escalated"  # a step failed, and the plan hands the failure over
     UNKNOWN_OUTCOME = "unknown_outcome"  # nobody knows whether the tool of a step has run

@@ -44,7 +44,7 @@ FEEDBACK_WINDOW = 5
 
 
 def constrained(state: State, constraints: Constraints) -> State:
-    """Return the state with what every plan keeps to, and without the steps at work that this forbids.
+    """Return the state under new constraints; attempts at steps that they forbid have failed.
 
     An attempt whose request is open is brought to the end of that request, and no further.
     """
@@ -90,8 +90,8 @@ def begun(state: State, step: str, rest_seconds: float = 0.0) -> State:
     return with_attempt(state, attempt)
 
 
-def _at(state: State, node: str) -> State:
-    """Return the state in which a request for a node was made: its step's visit has begun."""
+def _with_visit(state: State, node: str) -> State:
+    """Return the state in which a visit of the node's step has begun, where the request is the first of it."""
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
@@ -102,7 +102,7 @@ def _at(state: State, node: str) -> State:
 
 def requested(state: State, node: str, request: ToolRequested | None = None) -> State:
     """Return the state after the request of a phase was made; `request` is that of a tool's call."""
-    state = _at(state, node)
+    state = _with_visit(state, node)
     attempt = state.active.get(node.partition("/")[0])
     if attempt is None or attempt.at_work != node:
         return state

@@ -42,7 +42,7 @@ REJECTIONS_MAX = 20
 
 
 def decided(state: State, event: TroubleDecided) -> State:
-    """Return the state after it was decided what follows where the plan does not go on by itself."""
+    """Return the state after a decision about a trouble."""
     new = event.cause is TroubleCause.REQUIREMENTS_CHANGED and event.question_id is None
     if new:
         count = len(state.run.texts_of("requirement"))

@@ -94,7 +94,7 @@ def past_goals(
 
 
 def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: frozenset[str]) -> tuple[PastGoal, ...]:
-    """Return the goals of earlier revisions that the plan has no more. What was achieved stays achieved."""
+    """Return the goals of earlier revisions that the plan has no longer. A goal that was achieved stays achieved."""
     current, left = {_same(goal) for goal in goals}, []
     for past in earlier:
         if _same(past.goal) in current:

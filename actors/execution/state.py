@@ -154,7 +154,7 @@ class Trouble:
     level: BacktrackLevel = BacktrackLevel.CLARIFY
     """How far back the policy wanted to go, where a person is asked whether it may."""
     root: str = ""
-    """What a replan was to mend that has failed or has a question; empty where nothing came before."""
+    """The first trouble in words, where this one is about the replan that was to mend it; else empty."""
     answer: str | None = None
     """The person's answer; empty where nobody gave one, None until the question is closed."""
 

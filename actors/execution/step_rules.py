@@ -27,8 +27,8 @@ NOTHING = Amount()
 def settle(state: State) -> AttemptDecided | StepSettled | None:
     """Settle a step whose attempt has ended, or ask the policy whether it is attempted again.
 
-    A failure that is handed over is recorded once the steps still running have ended, and once it is decided what
-    follows from an earlier one: where that step is tried again, this failure is decided about next.
+    A failure that is handed over is recorded after the running steps have ended, and after the decision about an
+    earlier trouble: where that one leads to another visit of a step, this failure comes next.
     """
     waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None

@@ -23,7 +23,7 @@ from actors.values.findings import Code, Finding
 
 
 class TroubleChoice(NamedTuple):
-    """What a row says."""
+    """The row of the policy that applies to the findings of a failure."""
 
     row: Row
     """The row that matched."""
@@ -141,11 +141,11 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     if level in REPLANS and not may_replan(state, trouble):
         level = BacktrackLevel.CLARIFY
     needs_no_leave = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
-    by_the_users_word = level is BacktrackLevel.FULL_REPLAN and not needs_no_leave
-    asks = by_the_users_word or level is BacktrackLevel.CLARIFY
+    asks_for_leave = level is BacktrackLevel.FULL_REPLAN and not needs_no_leave
+    asks = asks_for_leave or level is BacktrackLevel.CLARIFY
     if asks and questions_left(state, trouble) < 1:
         asks, rule = False, NOTHING_LEFT
-        level = BacktrackLevel.PARTIAL_REPLAN if by_the_users_word else BacktrackLevel.GIVE_UP
+        level = BacktrackLevel.PARTIAL_REPLAN if asks_for_leave else BacktrackLevel.GIVE_UP
     delay = chosen.delay_seconds(in_a_row - 1) if level is BacktrackLevel.LOCAL_RETRY else 0.0
     return _decided(trouble, level, rule, chosen.finding.code, asks=asks, delay_seconds=delay)
 

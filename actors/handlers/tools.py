@@ -1,6 +1,6 @@
 """Handlers of tools: a call is recorded as started, with the name of its process, before it does anything.
 
-Only a repeatable call in this process is not: after a crash it is made again, and nothing of it is left to be ended.
+A repeatable call in this process is not recorded: it ends with this process, and is made again after a crash.
 
 A tool is a `Tool`: a function that prepares a call and yields it before it begins. `command_tool` runs a program in a
 process group of its own; `function_tool` runs a Python function, sync or async, written against anyio.
@@ -34,7 +34,7 @@ TOOLS_SIDE_BY_SIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call of a tool came to."""
+    """The result of a call of a tool."""
 
     outcome: ToolOutcome
     """How it ended, as `ToolFinished` records it."""
@@ -109,16 +109,16 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     await envelope.ensure_held()
     async with tool.prepare(json.loads(request.arguments)) as call:
         reached("tool.prepared")
-        begins = trio.current_time()
-        needed = call.process or not request.repeatable  # Else a later driver has nothing to end, and calls it again.
-        if needed and not await envelope.record(Begun(request.request_id, now(), call.process)):
+        started_at = trio.current_time()
+        is_recorded = call.process or not request.repeatable  # Any other call is just made again.
+        if is_recorded and not await envelope.record(Begun(request.request_id, now(), call.process)):
             return None
         reached("tool.started")
         result = None
         with trio.move_on_after(request.timeout_seconds):
             result = await call.run()
     reached("tool.after")
-    elapsed = trio.current_time() - begins
+    elapsed = trio.current_time() - started_at
     if result is None:
         result = ToolResult(ToolOutcome.TRANSIENT, reason=f"it took longer than {request.timeout_seconds:g} s")
     return Ended(request.request_id, now(), elapsed, result.outcome, result.output, result.reason)
@@ -181,7 +181,7 @@ class ProgramCall:
     gated: GatedProcess
     """The process that waits, and becomes the program."""
     result_of: Callable[[CommandExit | CommandNotStarted], ToolResult]
-    """What the program's end comes to, or that it could not be executed."""
+    """Makes a result of the program's end, or of the error that it could not be executed."""
 
     @property
     def process(self) -> str:
@@ -211,9 +211,9 @@ class FunctionCall:
     named: Mapping[str, Any] = field(default_factory=dict)
     """Its keyword arguments."""
     result_of: Callable[[Any], ToolResult] = _returned
-    """What a returned value comes to."""
+    """Makes a result of a returned value."""
     outcome_of: Callable[[Exception], ToolOutcome] = _always_failed
-    """What an exception comes to; its type and message are the reason."""
+    """Returns the outcome that an exception stands for; its type and message are the reason."""
 
     @property
     def process(self) -> str:

@@ -24,7 +24,7 @@ def replied(state: State, request: PlanningCall, fields: ReplyFields) -> Artifac
 
 
 def _earlier(state: State, node: str, step: str, content: str, finish_reason: str) -> str | None:
-    """Return the first attempt at the step, in the node's branch, that brought the same."""
+    """Return the id of the first attempt at the step, in the node's branch, with the same content; None for none."""
     same = state.made.get((step, content_made(state, step, content, finish_reason).content), ())
     return next((name for name in state.branch_of(node).attempts[step] if name in same), None) if same else None
 

@@ -71,7 +71,7 @@ def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
 
 
 def with_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
-    """Return a guard's verdict on an artifact with what the program adds: warnings, and errors that reject a plan."""
+    """Return a guard's verdict on an artifact, with this program's own findings about a plan; errors reject it."""
     node = state.nodes[name]
     if node.artifact is None or state.config.roles.get(node.step) != PLAN:
         return verdict

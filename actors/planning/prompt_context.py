@@ -34,7 +34,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
         artifact = _accepted(state, progress[parent].accepted)
         if artifact is not None:
             dependencies[parent] = artifact
-    window, answered_nodes = workflow.feedback_window, _questioned(state)
+    window, answered_nodes = workflow.feedback_window, _answered_rejections(state)
     retry = retry_feedback(state, branch, step, answered_nodes, window)
     causes = escalations(state, branch, step)
     settings = config.settings(step)
@@ -65,8 +65,8 @@ def clarified(facts: Given) -> tuple[Clarified, ...]:
     return tuple(Clarified(each.question, each.answer, unanswered=each.unanswered) for each in facts.answers)
 
 
-def _questioned(state: State) -> frozenset[str]:
-    """Return the rejections whose errors were all asked as questions and have been answered."""
+def _answered_rejections(state: State) -> frozenset[str]:
+    """Return the rejected nodes all of whose errors a person has answered as questions."""
     if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
@@ -197,7 +197,7 @@ def _artifact(state: State, node: str | None) -> Any:
 
 
 def failure_context(state: State, branch: Branch, node: str) -> Context:
-    """Return the rejection as the one entry of `retry`, and the step's earlier ones as `escalation`, oldest first."""
+    """Return the context of a classification: the rejection in `retry`, the step's earlier ones in `escalation`."""
     workflow, failed_node = state.config.workflow, state.nodes[node]
     built_on = ((state.nodes[parent].step, state.nodes[parent].artifact) for parent in failed_node.parents)
     earlier_attempts = (

@@ -120,9 +120,9 @@ class PlannedQuestion:
 
 @dataclass(frozen=True)
 class Branch:
-    """One search of its own over the steps; most runs have a single one.
+    """A search over the steps, independent of those of other branches; most runs have one branch.
 
-    `attempts`, `history` and `replans` follow from the nodes, and are kept so that nobody has to look through these.
+    `attempts`, `history` and `replans` repeat what the nodes say, so that no rule has to go through all nodes.
     """
 
     number: int = 0

@@ -42,12 +42,12 @@ class ParsedCheck:
 
 
 def parse_check(text: str) -> ParsedCheck:
-    """Return the check that a text is. Raises `FormulaUnreadable`."""
-    found = _COMPARISON.findall(text)
-    if len(found) != 1:
+    """Return the check that a text states. Raises `FormulaUnreadable`."""
+    operators = _COMPARISON.findall(text)
+    if len(operators) != 1:
         raise FormulaUnreadable("a check is two formulas with one of < <= > >= == between them")
     left, right = _COMPARISON.split(text)
-    comparison: Comparison = found[0]
+    comparison: Comparison = operators[0]
     return ParsedCheck(parse_formula(left.strip()), comparison, parse_formula(right.strip()))
 
 

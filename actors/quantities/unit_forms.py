@@ -22,7 +22,7 @@ _SHARES = frozenset({"percent", "%", "permille"})
 
 
 def without_counted(unit: str, declared: Mapping[str, str]) -> str:
-    """Return a unit without the units of a profile's own that nothing converts into, such as `EUR/year`."""
+    """Return a unit without those that a profile declares and nothing converts: `EUR/year` of `EUR/year/user`."""
     return _written({name: power for name, power in _names(unit).items() if not _is_counted(name, declared)})
 
 

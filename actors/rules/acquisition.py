@@ -77,7 +77,7 @@ def _observed(
 
 
 def decomposition(_: Mapping[str, Any]) -> dict[str, Any]:
-    """Return no components: what a quantity is made of is knowledge, which rules do not have."""
+    """Return an empty decomposition: rules have no knowledge of what a quantity is composed of."""
     return {"formula": "", "fields": []}
 
 

@@ -1,4 +1,4 @@
-"""Calls: what a generator is asked for, its reply, also one that was cut off, and what that costs. Pure.
+"""Calls of generators: the request, the reply, also one that was cut off, and the cost. Pure.
 
 A call is reserved in the ledger when it is asked for, and settled at what it used. A fault of the transport is a *try*:
 the same call is asked for again, under another request id, after a pause (`actors.run.parking`, `actors.run.outage`). A
@@ -257,10 +257,10 @@ def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
 
 
 def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
-    """Return calls and ledger after a try brought no reply: charged as it deserves, and counted as a try."""
+    """Return calls and ledger after a try brought no reply: the try is counted, and charged or refunded."""
     name, earlier = event.request_id, calls.tries.get(event.call)
     refunded, bad_replies = event.refunded, 0 if earlier is None else earlier.bad_replies
-    unsent = refunded and parked  # It was held back for the parking, which is no try of the provider's.
+    unsent = refunded and parked  # The parking of the run held it back, so the provider was not tried.
     tries = Tries(
         count=(0 if earlier is None else earlier.count) + (not unsent),
         waited=0.0 if earlier is None else earlier.waited,
@@ -302,7 +302,7 @@ def ended(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
 
 
 def settled(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
-    """Return calls and ledger after a late reply. One that came after an end that may be undone is asked for again."""
+    """Return calls and ledger after a late reply. After an end that may be undone, its call is made again."""
     ledger, opened = ledger.settle(event.request_id, event.used), calls.open.get(event.request_id)
     if opened is None:
         return calls, ledger

@@ -12,7 +12,7 @@ SECOND_CALL = "/c"
 
 
 def try_id(call: str, try_number: int) -> str:
-    """Return the name of the request for a try of a call."""
+    """Return the id of the request for a try of a call."""
     return call if try_number == 1 else f"{call}.t{try_number}"
 
 

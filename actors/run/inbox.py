@@ -165,12 +165,12 @@ def _taken(questions: Questions, messages: Messages, body: dict[str, Any], messa
 
 
 def _via(body: dict[str, Any]) -> Via:
-    """Return how an answer came; empty where its message does not say it in a way that is known here."""
+    """Return the way that an answer came; empty where its message names none of `VIAS`."""
     return next((via for via in VIAS if via == body.get("via")), "")
 
 
 def fitting_answer(questions: Questions, name: str, answer: object, via: str) -> str:
-    """Return an answer in the one spelling that it is kept in; `via` is how it came, empty where nobody says it.
+    """Return an answer in its normal form; `via` is the way that it came, empty where that is not known.
 
     An answer to a question that was withdrawn or has expired meanwhile is taken: what a person has said is not lost.
     Raises `UsageProblem` with the reason for one that cannot be taken, `ForPeopleOnly` for a program's; the question

@@ -79,7 +79,7 @@ def question_json(run: str, question: Question) -> OpenQuestion:
 
 
 def answered_until(run: RunState[Any], name: str) -> float | None:
-    """Return until when an answer helps: the question's expiry or the run's deadline, in UTC seconds; None for ever."""
+    """Return the time after which an answer is too late: the question's expiry or the run's deadline, or None."""
     expiry, deadline = run.waits.get(expiry_id(name)), run.ledger.limits.deadline
     return min(
         (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None

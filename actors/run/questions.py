@@ -26,7 +26,7 @@ OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
 
 
 def outcome_question(tool: str, step: str, *, lives: bool = False) -> AskedForm:
-    """Return the question what became of a call that broke off; `lives`: it may still run where it was started."""
+    """Return the question about the outcome of a call that broke off; `lives` says that it may still be running."""
     where = " It may still be running where it was started; end it there first." if lives else ""
     name = f"the tool '{tool}'" if tool else "the tool"
     return asked_form(

@@ -10,7 +10,7 @@ repeatable runs to its end, a repeatable one is ended.
 A call is requested, then recorded as started, with the name of its process and before it does anything, then finished.
 A driver that takes the run over first has the process of an earlier driver's call ended (`checking`); then it calls a
 repeatable tool again, or asks a person about another one. A repeatable call in the driver's own process is not recorded
-as started, since it ends with that; any other call that is not has done nothing.
+as started, since it ends with that process; any other call that is not recorded as started has done nothing.
 """
 
 from collections.abc import Collection, Mapping

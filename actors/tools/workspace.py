@@ -88,7 +88,7 @@ def in_use(folder: Path, holder: Holder) -> UsageProblem:
 
 
 def ensure_free(folder: Path, home: Path) -> None:
-    """Raise `UsageProblem` where a run works in a folder now. The lock is not kept."""
+    """Raise `UsageProblem` if a run works in a folder now. The lock that this takes is released at once."""
     lock = WorkspaceLock(folder, home)
     try:
         if holder := lock.take(""):

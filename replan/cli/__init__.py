@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and exit; `arguments` are the process's own unless given."""
+    """Run one command and exit; `arguments` are those of the process by default."""
     previous = signal.getsignal(signal.SIGINT)
     if previous is signal.default_int_handler and threading.current_thread() is threading.main_thread():
         # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing is to be saved yet.

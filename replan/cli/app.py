@@ -25,7 +25,7 @@ from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
 """Names that end so are problems, also where the file is missing."""
-_OF_COMMANDS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
+_COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
 """Options of commands that are often written before the command."""
 OTHER_WORDS = {
     "plan": "run",
@@ -47,7 +47,7 @@ OTHER_WORDS = {
     "ui": "serve",
     "help": "--help",
 }
-"""Words that other tools have for commands, which no spelling leads to; by each word the command."""
+"""The command for each word that other tools use, where the spelling does not lead to it."""
 ELSEWHERE = {
     ("execute", "--last"): "name the run, as `{program} runs` lists them",
     ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
@@ -56,11 +56,11 @@ ELSEWHERE = {
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
-"""What to do about options of other commands, by the command that lacks them."""
+"""What to do instead, by a command and an option that it lacks and that users expect."""
 
 
 def meant_as_problem(arguments: Sequence[str]) -> str:
-    """Return the command line that plans a problem which stands in a command's place; empty for anything else."""
+    """Return the command line for a problem that the user wrote in the place of a command; empty for any other word."""
     first = arguments[0]
     if len(first.split()) > 1:
         return f"`echo {shlex.quote(first[:40])} | {program()} run -`"
@@ -70,14 +70,14 @@ def meant_as_problem(arguments: Sequence[str]) -> str:
 
 
 def command_for(word: str) -> str:
-    """Return the command that other tools call by this word; empty for any other word."""
+    """Return the command for a word that other tools use; empty for any other word."""
     command = OTHER_WORDS.get(word.lower())
     return f"`{program()} {command}`" if command else ""
 
 
 def misplaced_option(option: str, command: str) -> str:
     """Return what to do about an option that stands before the command; empty for one that no command has."""
-    if option not in _OF_COMMANDS:
+    if option not in _COMMAND_OPTIONS:
         return ""
     value = {"-m": " rules", "--model": " rules", "-w": " search", "--workflow": " search"}.get(option, "")
     return f"{option} belongs to a command and stands after it, as in `{command} COMMAND {option}{value}`"

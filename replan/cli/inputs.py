@@ -68,7 +68,7 @@ def _capped(file: BinaryIO, limit: int, place: str) -> bytes:
 
 
 def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
-    """Return the error about a file that cannot be read; a sentence in its place was meant as the problem."""
+    """Return the error about a file that cannot be read. For a sentence, the hint says how to pass a text."""
     number = error.errno if isinstance(error, OSError) else errno.ENOENT
     place = argument if len(argument) <= 60 else f"{argument[:59]}…"
     if number in (errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EINVAL):

@@ -46,7 +46,7 @@ class Invocation:
 
 
 def stored(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    """Return a callback that keeps the value of an option in the `Invocation`, where it was given."""
+    """Return a callback that stores an option's value in the `Invocation`, if the user gave the option."""
 
     def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         invocation = ctx.find_object(Invocation)

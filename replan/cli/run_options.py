@@ -15,10 +15,10 @@ from runtime.core.errors import UsageProblem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OF_KEYWORDS = {
+_OPTION_OF_KEYWORD = {
     name: flag(name) for name in ("workflow", "search", "model", "strict", "approve", "level", "r_max", "docs", *LIMITS)
 } | {"given": "--set"}
-"""The options of the command line by their names in Python, which the errors of preparing a run use."""
+"""The option for each keyword of Python, which errors of preparing a run name as their place."""
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def naming_options(**others: str) -> Iterator[None]:
     try:
         yield
     except UsageProblem as wrong:
-        place = (_OF_KEYWORDS | others).get(wrong.place, wrong.place)
+        place = (_OPTION_OF_KEYWORD | others).get(wrong.place, wrong.place)
         raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
 
 

@@ -131,7 +131,7 @@ class PreparedExecutions:
 
 
 def prepare_executions(path: Path, installation: Installation) -> PreparedExecutions:
-    """Return the experiment in a file. Raises `UsageProblem` for the first thing that is wrong, with its place."""
+    """Return the experiment that a file describes. Raises `UsageProblem` for its first error, with the place."""
     experiment, _ = load_experiment(path, ExecutionExperiment)
     setup, task = Setup("rules", None, installation.registry, installation.root, {}, 0.0), experiment.task
     planning = prepare_planning(PlanningInput(PROBLEM), setup).pinned

@@ -69,7 +69,7 @@ class Engine(RunReader):
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     """The environment that names keys and servers."""
     kinds: Kinds = field(default_factory=Kinds)
-    """The kinds of runs that are known here."""
+    """The kinds of runs that this process can drive."""
     threads: bool = True
     """Whether slow guards run in threads; not in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
@@ -91,7 +91,7 @@ class Engine(RunReader):
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     cache: CachedReader | None = None
-    """What reads runs for a server, which keeps those that were read lately; None reads each one anew."""
+    """Keeps the runs that a server has read lately; None reads a run from the journal each time."""
 
     async def read(self, run: str) -> Loaded:
         """Return a run's kind, state and records. Raises as `RunReader.read` does."""
@@ -345,7 +345,7 @@ FRESH_SECONDS = 900.0
 
 
 def resources_for(engine: Engine, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
-    """Return the resources of a run whose model, of a name as after `--model`, is open; None for none."""
+    """Return the resources of a run: `model` is open, and `model_name` its name as after `--model`; None for none."""
     plain_model: Any = model.model if isinstance(model, WatchedModel) else model
     provider = None if model_name is None else provider_of(model_name, engine.environment)
 

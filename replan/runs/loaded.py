@@ -1,4 +1,4 @@
-"""A run as its journal has it, and a run as it is after the message that starts it."""
+"""A run as read from its journal, and the state of a run after the message that starts it."""
 
 from collections import Counter
 from collections.abc import Sequence

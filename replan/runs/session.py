@@ -81,7 +81,7 @@ TAKEN_UP_SECONDS = 5.0
 class RunSession:
     """Drives one run here, or follows the host that has it, and reports its records in order, each once.
 
-    Of a new run the first record is the first one reported; else the first that is written from now on.
+    It begins with the first record of a new run, and of another run with the first record that is written from now on.
     """
 
     def __init__(

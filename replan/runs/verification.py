@@ -41,12 +41,14 @@ class Booked(NamedTuple):
 
 
 def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
-    """Return what a run has added to each day, counted from 1970.
+    """Return what a run has spent on each day; days are numbered from 1970.
 
-    Where its kind is not known here, or its account does not follow from its records, this is the day booked last.
+    Where the run's kind is unknown, or its records do not lead to its account, it is only the day booked last.
     """
     head = copy.head
-    if day_of(copy.records[0].at) == head.account.day:  # Days only go on, so that it was booked on no other.
+    if (
+        day_of(copy.records[0].at) == head.account.day
+    ):  # The run began on the day that was booked last, so there is no other.
         return spent_last(copy)
     try:
         kind = kinds.get(head.run, head.kind, head.format)

@@ -60,13 +60,13 @@ def same(one: str, other: str) -> bool:
 def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, str]:
     """Return the state with one more one-time token, and the token. It is good for the server of one name only."""
     token = secrets.token_urlsafe(32)
-    kept = _living(state.sign_ins, now)
+    kept = _not_expired(state.sign_ins, now)
     return state.model_copy(update={"sign_ins": {**kept, _at(server, token): now + SIGN_IN_SECONDS}}), token
 
 
 def signed_in(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
     """Return the state in which a one-time token is used, and whether it was right."""
-    living, key = _living(state.sign_ins, now), _at(server, token)
+    living, key = _not_expired(state.sign_ins, now), _at(server, token)
     if key not in living:
         return state, False
     left = {name: until for name, until in living.items() if name != key}
@@ -111,7 +111,7 @@ def without_token(state: WebState, name: str) -> tuple[WebState, None]:
     return state.model_copy(update={"tokens": kept}), None
 
 
-def _living(ends: Mapping[str, float], now: float) -> dict[str, float]:
+def _not_expired(ends: Mapping[str, float], now: float) -> dict[str, float]:
     return {name: until for name, until in ends.items() if until > now}
 
 

@@ -1,4 +1,4 @@
-"""What a server answers to a client that asks for something that it may not have, or may not have now."""
+"""The error for a valid request that a server refuses: no right to it, a conflict, or too many requests."""
 
 from typing import Literal
 

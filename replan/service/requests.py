@@ -20,7 +20,7 @@ PLACE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How the clients of one server call what the command line calls by its arguments."""
+    """The words by which clients of one server know what the command line names by its arguments."""
 
     noun: str
     """What a value is sent under, such as `key`."""
@@ -31,7 +31,7 @@ class Terms:
     result: str
     """What shows the result of the run `{run}`."""
     places: Mapping[str, str]
-    """The place that a client knows, by the argument of the command."""
+    """The client's name for each argument of the command line."""
     via: Via
     """How an answer of such a client came."""
     shows_reviews: bool

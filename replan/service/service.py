@@ -28,11 +28,11 @@ from runtime.drive.options import Stop
 from runtime.host.notices import OutsideTrouble, Report
 
 WAITING_MAX = 100
-"""Runs that wait to be gone on with."""
+"""The most runs that wait to be resumed."""
 
 
 async def resume_requested(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
-    """Drive each run that is asked for until it rests; at a stop, park them all."""
+    """Drive each run whose id comes in until it rests; at a stop, park them all."""
     driven: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)
@@ -93,7 +93,7 @@ class Service:
     allow_execute: bool = False
     """Whether clients may execute plans with the tool sets of the settings."""
     waiting: trio.MemorySendChannel[str] | None = None
-    """Takes the runs that are to be gone on with; None where this server drives no runs."""
+    """Takes the ids of the runs to resume; None where this server drives no runs."""
     starting: trio.Lock = field(default_factory=trio.Lock)
     """Held while a run is started for a client."""
     repeating: trio.Lock = field(default_factory=trio.Lock)
@@ -110,10 +110,10 @@ class Service:
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
-        """Have a run gone on with that a host leaves alone; return whether this server drives runs."""
+        """Let this server resume a run, which a host by itself leaves alone; return whether the server drives runs."""
         if self.waiting is None:
             return False
-        with suppress(trio.WouldBlock):  # Then very many are asked for, and the person may ask again.
+        with suppress(trio.WouldBlock):  # Very many wait already; the person may ask again.
             self.waiting.send_nowait(run)
         return True
 

@@ -10,13 +10,13 @@ LEASE_LOST = "lease_lost"
 _observer: Callable[[str, float], None] | None = None
 
 
-def measured(name: str, value: float) -> None:
-    """Give a value to the observer, if there is one."""
+def report_measure(name: str, value: float) -> None:
+    """Tell the observer of this process a value, if there is an observer."""
     if _observer is not None:
         _observer(name, value)
 
 
 def observe(observer: Callable[[str, float], None] | None) -> None:
-    """Give every value to `observer` from now on; None for nobody. It is quick and raises nothing."""
+    """Tell `observer` every value from now on; None for nobody. It has to be quick and to raise nothing."""
     global _observer  # noqa: PLW0603 -- one process, one observer
     _observer = observer

@@ -9,7 +9,7 @@ from runtime.core.crash_points import reached
 from runtime.core.errors import Fenced, JournalError
 from runtime.core.events import Record
 from runtime.core.machine import Machine, Refused, Summary, settle
-from runtime.core.measured import LEASE_LOST, measured
+from runtime.core.measured import LEASE_LOST, report_measure
 from runtime.core.messages import Mailed, Resumed
 from runtime.drive.options import Admission, LeaseTerms
 from runtime.journal.port import Fact, Journal
@@ -98,7 +98,7 @@ class LeaseKeeper:
         """Note that another driver has taken the run."""
         if not self._is_lost:
             self._is_lost = True
-            measured(LEASE_LOST, 1)
+            report_measure(LEASE_LOST, 1)
 
     async def _renewed(self) -> bool:
         end = self._end_from_now()

@@ -1,8 +1,7 @@
 """The records of one run as its driver holds them: the state after the last one, and the appending of further ones.
 
-No event is acted on before it is appended. As much of a batch is appended as the daily budget allows; on a full disk
-the batch waits for room, where other processes keep the journal busy, for them, and where its database cannot be
-reached, for that.
+No event is acted on before it is appended. A batch is appended as far as the daily budget allows. It waits while the
+disk is full, while other processes keep the journal busy, and while the journal's database cannot be reached.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from runtime.core.errors import Fenced, HomeBudgetSpent, JournalBusy, JournalErr
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Machine, Refused, Summary, fold, settle
-from runtime.core.measured import APPEND_SECONDS, measured
+from runtime.core.measured import APPEND_SECONDS, report_measure
 from runtime.core.messages import Overdrawn, stamped
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.options import Admission, Stop
@@ -148,8 +147,8 @@ class RunLog(Generic[S, E]):
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
         """Append facts and the decisions that follow from them all, as far as the daily budget allows.
 
-        A fact has the posted message beside it that it consumes, if any. What is left out is decided again with the
-        next message. Where none is to come, which `goes_on` tells of a state, the machine pauses. Raises as `append`.
+        Each fact comes with the id of the posted message that it consumes, or None. The machine decides again about what
+        is left out when the next message comes; it pauses where `goes_on` says that none will. Raises as `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -257,5 +256,5 @@ class RunLog(Generic[S, E]):
             except Fenced:
                 self._lease.lost()
                 raise
-        measured(APPEND_SECONDS, trio.current_time() - started_at)
+        report_measure(APPEND_SECONDS, trio.current_time() - started_at)
         return records

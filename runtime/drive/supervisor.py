@@ -99,7 +99,7 @@ class Supervisor(Generic[S, E, M]):
         self._running: dict[str, Envelope[Any]] = {}
         self._send, self._deliveries = trio.open_memory_channel[Delivery[M] | Report[Message] | Mailed](0)
         self._inbox_seen = 0
-        self._early: list[Mailed] = []
+        self._early_mail: list[Mailed] = []
         self._grace = trio.CancelScope()
         self._parked = False
 
@@ -159,10 +159,10 @@ class Supervisor(Generic[S, E, M]):
 
     async def _ended_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
-        self._early = [stamped(message, 0.0) for message in await self._read_inbox()]
+        self._early_mail = [stamped(message, 0.0) for message in await self._read_inbox()]
         if self._finished() or self._log.summary.ending:
             return False
-        end = end_by_message(self._machine, self.state, self._early)
+        end = end_by_message(self._machine, self.state, self._early_mail)
         if end is not None:
             await self._log.append(end.state, end.events, [end.inbox])
         return self._finished()
@@ -172,7 +172,7 @@ class Supervisor(Generic[S, E, M]):
 
         The status row decides, as it does for hosts.
         """
-        if self._rest_after is None or self._early or self._log.seq == 0:
+        if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
         due = (await self._journal.row(self.run)).summary.due
         return due is None or due > self._now()
@@ -185,31 +185,31 @@ class Supervisor(Generic[S, E, M]):
                 await self._log.write_start(first)
         elif starts:
             await self._step(first)
-            await self._take_early(self._early)
+            await self._take_mail(self._early_mail)
         else:
             await self._take_over()
 
     async def _take_over(self) -> None:
         """Resume the run, which undoes an end that is not final, and take the messages in its inbox."""
         resumed = Resumed(self._lease.epoch, self._now(), self._at_once, mono=self._lease.seconds())
-        facts, taken, left = takeover(self._machine, self.state, resumed, self._early, finished=self._finished())
+        facts, taken, left = takeover(self._machine, self.state, resumed, self._early_mail, finished=self._finished())
         if facts and not taken:
             await self._step(resumed)
         elif facts:
             await self._write_taken(facts)
         self._inbox_seen = max([self._inbox_seen, *(message.inbox for message in taken)])
         self._reconcile()
-        await self._take_early(left)
+        await self._take_mail(left)
 
     async def _write_taken(self, facts: Sequence[tuple[Any, int | None]]) -> None:
-        """Append facts of a takeover, with what follows from them unless the run stays as it ended."""
+        """Append the facts of a takeover, and the decisions that follow if the run goes on."""
         state = fold(self._machine, [event for event, _ in facts], self.state)
         if self._machine.summary(state).status != "finished":
             await self._write(facts)
         else:
             await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
 
-    async def _take_early(self, messages: Sequence[Mailed]) -> None:
+    async def _take_mail(self, messages: Sequence[Mailed]) -> None:
         for message in messages:
             await self._take(message)
 

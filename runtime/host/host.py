@@ -76,12 +76,12 @@ class Placing:
                 return None
 
     def hold(self, job: Job) -> None:
-        """Keep a job until its run is claimed, or found not to need it; an earlier one of the same run ends."""
+        """Keep a job until `end` is called for its run. An earlier job of the same run ends now."""
         self.end(job.run)
         self._held[job.run] = job
 
     def end(self, run: str) -> None:
-        """Let the job of a run end, if there is one: the run is claimed, or need not be."""
+        """End the job of a run, if there is one. Call this once the run is claimed, or needs no driver."""
         job = self._held.pop(run, None)
         if job is not None:
             self._ended.append(job)

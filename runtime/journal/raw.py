@@ -221,7 +221,7 @@ class RawStore(ABC):
 
     @abstractmethod
     def remove(self, heads: Sequence[RunHead], dead: Dead) -> Deleted:
-        """Delete runs in one transaction, if they are as the heads say: nothing was appended or posted since.
+        """Delete runs in one transaction. Each must be as its head says, with nothing appended or posted since.
 
         Raises `RunNotFound`, `Held`, `RunMoved`, `SequenceConflict`; then none is deleted.
         """

@@ -7,7 +7,7 @@ from actors.run.calls import Settled
 from replan.telemetry.metrics import Metrics, measures_of
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
-from runtime.core.measured import LEASE_LOST, measured
+from runtime.core.measured import LEASE_LOST, report_measure
 from runtime.journal.cursors import Tally
 from tests.support.collector import attributes, collecting
 
@@ -39,10 +39,10 @@ def value(collector, name):
 def test_each_lost_lease_is_counted(exported):
     def lose(_):
         for _ in range(3):
-            measured(LEASE_LOST, 1)
+            report_measure(LEASE_LOST, 1)
 
     assert value(exported(lose), "replan.lease.losses") == 3
-    measured(LEASE_LOST, 1)  # Nobody observes any more.
+    report_measure(LEASE_LOST, 1)  # Nobody observes any more.
 
 
 def test_money_is_counted_in_dollars(exported):

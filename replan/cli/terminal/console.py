@@ -137,7 +137,7 @@ def notice(text: str) -> None:
     """Print a line for the user on stderr, after the name of the program.
 
     The buffer of stdout is written first, so that a file that gets both streams has the lines in their order. An error
-    of stdout is reported when the output ends, where it occurs again.
+    of stdout is ignored here: it occurs again when the output ends, and is reported then.
     """
     with contextlib.suppress(OSError):
         sys.stdout.flush()
