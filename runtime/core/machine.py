@@ -39,11 +39,11 @@ class Work(NamedTuple):
     repeatable: bool = False
     """Whether doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor may repeat it."""
     keeps_no_process: bool = False
-    """Whether a run that otherwise waits for a person needs no process for it, such as for the wait for the deadline."""
+    """Whether a run that otherwise waits for a person needs no process for it, as for the wait for the deadline."""
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
-    """Whether a driver in the foreground leaves instead of waiting, if the run has nothing else to do until its time."""
+    """Whether a driver in the foreground leaves instead of waiting, if nothing else is to be done until its time."""
 
 
 @dataclass(frozen=True, slots=True)

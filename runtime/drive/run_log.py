@@ -147,8 +147,8 @@ class RunLog(Generic[S, E]):
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
         """Append facts and the decisions that follow from them all, as far as the daily budget allows.
 
-        Each fact comes with the id of the posted message that it consumes, or None. The machine decides again about what
-        is left out when the next message comes; it pauses where `goes_on` says that none will. Raises as `append`.
+        Each fact comes with the id of the posted message that it consumes, or None. The machine decides anew about
+        what is left out when the next message comes; it pauses where `goes_on` says that none will. Raises as `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))

@@ -287,7 +287,7 @@ class Noted(NamedTuple):
 def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
     """Open a journal that exists, for reading, in one snapshot. `now` is the time that leases are compared with.
 
-    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`; reading from the inspection raises them too.
+    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`; reading from it raises them too.
     """
     try:
         with open_anchors(path, write=False) as noted:
