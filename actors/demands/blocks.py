@@ -76,7 +76,7 @@ class BlockForm(StrEnum):
 
 
 class Block(NamedTuple):
-    """A part of the text that belongs together."""
+    """A title, heading, label, list item, table cell or paragraph of a text."""
 
     form: BlockForm
     """What it is."""

@@ -134,7 +134,7 @@ _NOUN = late(r"\w+(?:ing|ion|ment|ity|ness|ance|ence|ure|age|ship|ism|s|us)$|\w+
 
 
 def shall_be(small: str, written: str, around: Surroundings) -> bool:
-    """Tell whether a statement is a demand, where it stands."""
+    """Tell whether a statement is a demand, by its words and by what surrounds it."""
     if not any(around) or small.endswith((":", "!")) or ASKS.search(small) or GREETING.match(small) or tells(small):
         return False
     name = _NAMED.search(written)

@@ -95,7 +95,9 @@ def _with_visit(state: State, node: str) -> State:
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
-    if parsed.name not in state.plan.by_name:  # The question of the common run what became of a call.
+    if (
+        parsed.name not in state.plan.by_name
+    ):  # The node of a question about a call's outcome, which the rules of every run ask.
         return state
     return begun(state, state.plan.by_name[parsed.name])
 
@@ -131,14 +133,14 @@ def tool_ended(state: State, event: ToolFinished) -> State:
     if attempt is None or use is None or attempt.result:
         return state
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
-        return _told(*workspace_rules.after_step(state, attempt, event))
-    return _told(state, after_tool(attempt, use, event))
+        return _after_phase(*workspace_rules.after_step(state, attempt, event))
+    return _after_phase(state, after_tool(attempt, use, event))
 
 
 def replied(state: State, event: FileReplied) -> State:
     """Return the state after a model has replied with a file."""
     attempt = state.attempt_at(event.node)
-    return state if attempt is None else _told(state, after_file(attempt, event))
+    return state if attempt is None else _after_phase(state, after_file(attempt, event))
 
 
 def answered(state: State, question: ClarificationRequested, event: Answer) -> State:
@@ -146,7 +148,7 @@ def answered(state: State, question: ClarificationRequested, event: Answer) -> S
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
-    return _told(state, after_answer(attempt, question, event))
+    return _after_phase(state, after_answer(attempt, question, event))
 
 
 def rested(state: State, wait: WaitRequested) -> State:
@@ -159,8 +161,8 @@ def rested(state: State, wait: WaitRequested) -> State:
     return with_attempt(state, replace(attempt, rest_seconds=0.0))
 
 
-def _told(state: State, attempt: Attempt) -> State:
-    """Return the state with an attempt, and with what its next prompt has to say where it failed."""
+def _after_phase(state: State, attempt: Attempt) -> State:
+    """Return the state with an attempt after a phase; a failed one leaves feedback for the model that writes next."""
     attempt = _unless_barred(state, attempt)
     state = with_attempt(state, attempt)
     if attempt.result != "failed":
@@ -168,8 +170,8 @@ def _told(state: State, attempt: Attempt) -> State:
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if not isinstance(use, ModelUse):
         return state
-    said = Feedback(attempt.node, "\n\n".join(finding.message for finding in attempt.findings))
-    window = (*state.feedback.get(attempt.name, ()), said)[-FEEDBACK_WINDOW:]
+    feedback = Feedback(attempt.node, "\n\n".join(finding.message for finding in attempt.findings))
+    window = (*state.feedback.get(attempt.name, ()), feedback)[-FEEDBACK_WINDOW:]
     return changed(state, feedback={**state.feedback, attempt.name: window})
 
 

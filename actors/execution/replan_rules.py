@@ -152,7 +152,7 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return a guard with the names that the tools implement beside the usual ones, and the limits of a run.
+    """Return a guard that also accepts the names that the tools implement, and that keeps the limits of the run.
 
     A plan that does what one of its own requirements forbids does not pass; all its names are bound.
     """

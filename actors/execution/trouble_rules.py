@@ -90,13 +90,13 @@ _ASKS_AT_ONCE = frozenset(
 
 
 def decide(state: State) -> TroubleDecided | StepSettled | None:
-    """Decide what follows where the plan does not go on by itself, or after a person was asked about that."""
+    """Decide about a trouble: by the policy, or by the answer to the question about it."""
     requirements = state.run.texts_of("requirement")
     if len(requirements) > state.told:  # Whatever is decided or asked, the user has said something else since.
         finding = faults.requirements_changed(requirements[state.told :])
-        read = constraints_told(requirements[state.told :], state.config.tools.names)
+        constraints = constraints_told(requirements[state.told :], state.config.tools.names)
         event = _by_table(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
-        return event.model_copy(update={"constraints": requirements_json(read)}) if read else event
+        return event.model_copy(update={"constraints": requirements_json(constraints)}) if constraints else event
     if state.replan is not None or state.ending is not None:
         return None
     trouble = state.trouble or _forbidden(state) or _dead_end(state)
@@ -108,7 +108,7 @@ def decide(state: State) -> TroubleDecided | StepSettled | None:
 
 
 def _forbidden(state: State) -> Trouble | None:
-    """Return the trouble that a step is ready which a requirement forbids, and nothing else is at work or may begin."""
+    """Return the trouble that requirements forbid every ready step while no step is at work; None otherwise."""
     barred = [index for index in state.ready if index in state.barred]
     if not barred or state.active or len(barred) < len(state.ready):
         return None

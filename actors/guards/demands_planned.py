@@ -1,4 +1,4 @@
-"""`demands_planned`: no demand of the user's text is in no step of the plan.
+"""`demands_planned`: each demand of the user's text is in a step of the plan.
 
 The demands are those that the program finds in the problem, in what was told to the run and in the answers
 (`actors.demands`). The guard is that of `strict`: without it such a demand is only shown after the plan. A demand that

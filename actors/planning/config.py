@@ -244,7 +244,7 @@ def read_config(text: str) -> RunConfig:
 
 
 def graph_of(workflow: Workflow, children: Mapping[str, RunConfig] | None = None) -> Graph:
-    """Return the shape and budgets of a workflow; a step that is a child run counts with the calls of it."""
+    """Return the shape and budgets of a workflow; a step that is a child run counts the calls of that run."""
     by_name = children or {}
 
     def calls(step: str) -> tuple[int, int]:

@@ -69,7 +69,7 @@ def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bo
 
 
 def stuck(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run whose model repeats itself, unless an answer may change what is known; nothing is decided."""
+    """End the run because its model repeats itself; None while the answer to an open question may change that."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None
@@ -77,7 +77,7 @@ def stuck(state: State, node: Node, decision: Decision) -> ending.RunFinished | 
 
 
 def used_up(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run whose deterministic model has nothing new to write, likewise."""
+    """End the run because its deterministic model has nothing new to write; None as for `stuck`."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None
@@ -90,9 +90,9 @@ def _ended(why: str) -> ending.RunFinished:
 
 
 def asked_no_more(state: State, branch: Branch) -> frozenset[str]:
-    """Return the steps that a deterministic model has written alike before, from what is accepted above them now.
+    """Return the steps for which a deterministic model has repeated an artifact already, from the same parents.
 
-    It writes for the number of rejections, so that one repeat says that more of them change nothing.
+    Its reply depends on the number of rejections, so one repeat shows that further rejections change nothing.
     """
     config = state.config
     if not config.deterministic:

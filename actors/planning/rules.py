@@ -50,7 +50,7 @@ def begin_round(state: State, branch: Branch) -> Revised | None:
 
 
 def revise(state: State, branch: Branch) -> Revised | None:
-    """Mark the replan that is decided: what it goes back over is unset, and work on it withdrawn."""
+    """Record the replan that was decided: its targets and the steps below them lose their artifacts and work."""
     revision = branch.to_revise
     if revision is None:
         return None
@@ -101,8 +101,8 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     if early_ends.is_stuck(state, branch, node, decision):
         return early_ends.stuck(state, node, decision)
     if decision.level is BacktrackLevel.GIVE_UP and situation.graph is not config.graph:
-        every = decide(failure, replace(situation, graph=config.graph))
-        if every.level is not BacktrackLevel.GIVE_UP:
+        with_all_moves = decide(failure, replace(situation, graph=config.graph))
+        if with_all_moves.level is not BacktrackLevel.GIVE_UP:
             return early_ends.used_up(state, node, decision)
     classifications_left = config.workflow.classifications_max - state.classifications
     if classified is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
@@ -208,7 +208,7 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
         ready = progress.ready(graph)
         if not (ready or tries):
             continue
-        steps = _rested(state, branch, ready)
+        steps = _without_resting(state, branch, ready)
         if tree is not None:
             steps, limit = _allowed(state, tree, tree.branches[branch.number], steps)
             short = short or limit
@@ -217,7 +217,7 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
             short = result
         elif result is not None:
             return result
-    return _out_of(short, state)
+    return _end_at_limit(short, state)
 
 
 def _allowed(
@@ -233,7 +233,7 @@ def _allowed(
     return [step for step in steps if strategy.may_ask(tree, view, graph.layer_of[step])], short
 
 
-def _rested(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
+def _without_resting(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
     """Return the steps of a branch without those that wait before a retry."""
     if not state.resting:
         return steps
@@ -259,13 +259,13 @@ def _affordable(state: State, branch: Branch, steps: Iterable[str]) -> PlanningC
             short = Limit.CALLS  # Known before the prompt is rendered, which costs more than all the rest.
             continue
         slot = next_attempt(graph, branch.progress, step)
-        attempt = request_for(state, branch, node_id(step, slot.number, slot.attempt, branch.number), 1)
-        short = ledger.shortfall(attempt.reserve, now)
+        first_try = request_for(state, branch, node_id(step, slot.number, slot.attempt, branch.number), 1)
+        short = ledger.shortfall(first_try.reserve, now)
         if short is None:
-            return attempt
+            return first_try
     return short
 
 
-def _out_of(short: Limit | None, state: State) -> ending.RunFinished | None:
+def _end_at_limit(short: Limit | None, state: State) -> ending.RunFinished | None:
     """End the run when nothing can be paid, and nothing is open that may still bring it on."""
     return None if short is None or state.working else exhausted(short)

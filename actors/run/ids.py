@@ -17,7 +17,7 @@ def try_id(call: str, try_number: int) -> str:
 
 
 def call_of(request_id: str) -> str:
-    """Return the name of the call that a request tries."""
+    """Return the name of the call that a request is a try of."""
     return request_id.partition(".t")[0]
 
 

@@ -177,7 +177,7 @@ ToolMessage = Begun | Ended | Checked
 
 
 Phase = Literal["running", "checking", "settled", "asked"]
-"""The step of taking over an earlier driver's call. `running`: not begun; `checking`: its process is being ended;
+"""How far a call is taken over from an earlier driver. `running`: not at all; `checking`: its process is being ended;
 `settled`: nothing of it runs any more, as far as that can be seen; `asked`: a person is asked about its outcome."""
 
 

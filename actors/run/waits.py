@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TimedEvent(Event):
-    """An event with the time at which the world told it."""
+    """An event that a message from outside brought, with the time of that message."""
 
     at: Seconds
     """The time, in UTC seconds since 1970."""

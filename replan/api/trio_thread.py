@@ -123,7 +123,7 @@ class ThreadCall(Generic[T]):
 
     @property
     def ended(self) -> asyncio.Future[T]:
-        """What comes of the work; to look at, and not to cancel."""
+        """The future with the outcome of the work; read it, but do not cancel it."""
         return self._ended
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""What a command begins with that only reads: the home, read at once where that is possible.
+"""The beginning of a command that only reads: it reads the home directly where that is possible.
 
 Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. A home without a
 journal, or with one that must be upgraded or repaired, is opened as for every other command, and so is any with `-v`.

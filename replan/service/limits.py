@@ -25,7 +25,7 @@ class Recent:
         self._times: dict[str, deque[float]] = {}
 
     def add(self, client: str) -> bool:
-        """Count one more; return False where there are too many, which is not counted."""
+        """Count one more action of a client; return False, and do not count it, where there are too many."""
         now = self._clock()
         times = self._times.setdefault(client, deque())
         while times and times[0] <= now - MINUTE:
@@ -34,7 +34,7 @@ class Recent:
             return False
         times.append(now)
         if len(self._times) > CLIENTS_MAX:
-            self._times = {name: known for name, known in self._times.items() if known and known[-1] > now - MINUTE}
+            self._times = {name: kept for name, kept in self._times.items() if kept and kept[-1] > now - MINUTE}
         return True
 
 

@@ -52,7 +52,7 @@ class Start(_Stored):
 
 
 class WebState(_Stored):
-    """The content of the file."""
+    """The content of the store's file: who may use the server, and what clients have started."""
 
     version: Literal[1] = 1
     """The version of the file's format."""

@@ -28,7 +28,7 @@ def choices(question: Mapping[str, Any]) -> list[str]:
 
 
 def hint(question: Mapping[str, Any]) -> str:
-    """Return what is said before the user types."""
+    """Return the line that tells the user what to type."""
     schema = question["answer_schema"]
     match kind_of(schema):
         case "choice":

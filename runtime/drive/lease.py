@@ -153,18 +153,18 @@ class Takeover(NamedTuple):
 
 
 class PostedEnd(NamedTuple):
-    """How a posted message ends a run."""
+    """The end of a run that a posted message causes."""
 
     state: Any
     """The state after it."""
     events: list[Any]
     """The event of the message, and the decisions that follow from it."""
     inbox: int
-    """The message."""
+    """The id of the message."""
 
 
 def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> PostedEnd | None:
-    """Return how the first of the messages that ends a run in a state does it; None where there is none."""
+    """Return the end that the first of the messages to end the run causes; None where none of them does."""
     for message in posted:
         accepted = machine.accept(state, message)
         if accepted is None or isinstance(accepted, Refused):
@@ -179,11 +179,11 @@ def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence
 def takeover(
     machine: Machine[Any, Any, Any], state: Any, resumed: Resumed, posted: Sequence[Mailed], *, finished: bool
 ) -> Takeover:
-    """Return the facts with which a driver begins that has claimed a run in a state.
+    """Return the first facts of a driver that has claimed a run in this state.
 
     Messages whose event has `precedes_takeover` (`runtime.core.events.Event`) come before the takeover: decisions must
-    not be made without them. The others that were posted before them follow it, so that no time before it counts as
-    work. Of a `finished` run all come first, since they may be why its end is undone.
+    not be made without them. The other messages come after it, so that no time before it counts as work. If the run is
+    `finished`, all messages come before it, since one of them may be why the end is undone.
     """
     events = [machine.accept(state, message) for message in posted]
     urgent = [
