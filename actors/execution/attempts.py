@@ -126,8 +126,10 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
 
     Where only the check could not run, it begins with the check: its work is done.
     """
-    unchecked = attempt.phase in _CHECKS and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
-    todo = tuple(phase for phase in phases if phase in (*_CHECKS, AttemptPhase.COMPARE)) if unchecked else phases
+    check_did_not_run = attempt.phase in _CHECKS and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
+    todo = (
+        tuple(phase for phase in phases if phase in (*_CHECKS, AttemptPhase.COMPARE)) if check_did_not_run else phases
+    )
     return Attempt(
         step=attempt.step,
         name=attempt.name,
@@ -136,7 +138,7 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
         number=attempt.number + 1,
         todo=todo,
         rest_seconds=delay_seconds,
-        acted=attempt.acted and unchecked,
+        acted=attempt.acted and check_did_not_run,
         since=attempt.since,
     )
 

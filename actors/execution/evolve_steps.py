@@ -83,10 +83,10 @@ def begun(state: State, step: str, rest_seconds: float = 0.0) -> State:
         rest_seconds=rest_seconds,
         since=state.run.now,
     )
-    started = state.started
+    starts_of = state.started
     if plan.program.repeats:
-        started = {**started, (state.now.tokens, plan.index[step]): starts}
-    state = changed(state, visits={**state.visits, name: visit}, starts=starts, started=started)
+        starts_of = {**starts_of, (state.now.tokens, plan.index[step]): starts}
+    state = changed(state, visits={**state.visits, name: visit}, starts=starts, started=starts_of)
     return with_attempt(state, attempt)
 
 

@@ -91,8 +91,8 @@ def _settled_failure(state: State, attempt: Attempt) -> StepSettled:
     findings = attempt.findings
     if state.draining:
         return _settled(state, attempt, StepOutcome.FAIL, findings)
-    violated = any(finding.code == Code.VIOLATED for finding in findings)
-    if state.plan.by_id[attempt.step].on_failure == NEVER and not violated:
+    is_violation = any(finding.code == Code.VIOLATED for finding in findings)
+    if state.plan.by_id[attempt.step].on_failure == NEVER and not is_violation:
         findings = (*findings, faults.assumption_broken(attempt.step))
     return _settled(state, attempt, StepOutcome.FAIL, findings, handed_over=_is_handed_over(state, attempt))
 
@@ -112,17 +112,17 @@ def _is_handed_over(state: State, attempt: Attempt) -> bool:
 
 def _decided(state: State, attempt: Attempt) -> AttemptDecided:
     """Return what the policy says about a failed attempt. One that a person has refused is not tried again."""
-    chosen = choose(state.config.policy, attempt.findings)
-    refused = attempt.findings[0].code == Code.NOT_APPROVED
-    again = chosen.level is BacktrackLevel.LOCAL_RETRY and not refused
+    choice = choose(state.config.policy, attempt.findings)
+    is_refused = attempt.findings[0].code == Code.NOT_APPROVED
+    again = choice.level is BacktrackLevel.LOCAL_RETRY and not is_refused
     return AttemptDecided(
         node=attempt.node,
         again=again,
-        level=chosen.level,
-        rule=REFUSED if refused else chosen.row.id,
-        code=chosen.finding.code,
-        known=chosen.known or refused,
-        delay_seconds=chosen.delay_seconds(attempt.number - 1) if again else 0.0,
+        level=choice.level,
+        rule=REFUSED if is_refused else choice.row.id,
+        code=choice.finding.code,
+        known=choice.known or is_refused,
+        delay_seconds=choice.delay_seconds(attempt.number - 1) if again else 0.0,
     )
 
 

@@ -143,8 +143,8 @@ def shown_steps(state: State) -> tuple[ShownStep, ...]:
 
 def _turn(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
     """Return where a step stands in the story: what has ended in its order, then what is at work, then the rest."""
-    ended = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
-    if ended and shown_step.step in order:
+    is_over = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
+    if is_over and shown_step.step in order:
         return 0, order[shown_step.step]
     return (1 if shown_step.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
 

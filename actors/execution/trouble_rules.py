@@ -129,12 +129,12 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = streak(state.history, trouble.step, trouble.findings)
     repeated = not by_requirement and in_a_row >= state.config.r_patience
-    chosen = choose(state.config.policy, trouble.findings, repeated=repeated)
-    level, rule = chosen.level, chosen.row.id
-    refused = any(finding.code == Code.NOT_APPROVED for finding in trouble.findings)
+    choice = choose(state.config.policy, trouble.findings, repeated=repeated)
+    level, rule = choice.level, choice.row.id
+    is_refused = any(finding.code == Code.NOT_APPROVED for finding in trouble.findings)
     if trouble.cause in _GOES_ON and trouble.level in REPLANS:
         level, rule = trouble.level, PLANS_AGAIN
-    elif refused or trouble.cause in _ASKS_AT_ONCE:
+    elif is_refused or trouble.cause in _ASKS_AT_ONCE:
         level, rule = BacktrackLevel.CLARIFY, ONLY_A_PERSON
     if level is BacktrackLevel.LOCAL_RETRY and not may_try_again(state, trouble):
         level = BacktrackLevel.PARTIAL_REPLAN
@@ -146,8 +146,8 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     if asks and questions_left(state, trouble) < 1:
         asks, rule = False, NOTHING_LEFT
         level = BacktrackLevel.PARTIAL_REPLAN if asks_for_leave else BacktrackLevel.GIVE_UP
-    delay = chosen.delay_seconds(in_a_row - 1) if level is BacktrackLevel.LOCAL_RETRY else 0.0
-    return _decided(trouble, level, rule, chosen.finding.code, asks=asks, delay_seconds=delay)
+    delay = choice.delay_seconds(in_a_row - 1) if level is BacktrackLevel.LOCAL_RETRY else 0.0
+    return _decided(trouble, level, rule, choice.finding.code, asks=asks, delay_seconds=delay)
 
 
 def _answered(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled:

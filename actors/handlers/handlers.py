@@ -58,7 +58,7 @@ async def _send(
 
     One scope serves both: it ends the wait for a slot where the call is withdrawn, and has a deadline from then on.
     """
-    started: float | None = None
+    started_at: float | None = None
     answer: Reply | Fault | None = None
     with trio.CancelScope() as scope:
         envelope.unsent = scope
@@ -68,13 +68,13 @@ async def _send(
             reached("send.before")
             await envelope.ensure_held()
             if envelope.may_send():
-                started = trio.current_time()
-                scope.deadline = started + limit
+                started_at = trio.current_time()
+                scope.deadline = started_at + limit
                 answer = await ask()
-    if started is None:
+    if started_at is None:
         return Faulted(request_id, clock.now(), 0.0, _UNSENT)
     reached("reply.after")
-    now, elapsed = clock.now(), trio.current_time() - started
+    now, elapsed = clock.now(), trio.current_time() - started_at
     answer = answer or Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {limit:g} s")
     if isinstance(answer, Fault):
         return Faulted(request_id, now, elapsed, answer)
@@ -115,15 +115,15 @@ async def _in_time(
     raise PlugInFailed(f"guard {guard}: no verdict within {limit_seconds:g} s (guard_timeout_seconds)")
 
 
-def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> Judged:
-    """Return the message with a verdict; `started` is trio's time.
+def _judged(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
+    """Return the message with a verdict; `started_at` is trio's time.
 
     A verdict that JSON cannot hold is a bug of the guard. It is written and read here, where an error ends the run; an
     error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
     """
     verdict = Verdict.model_validate_json(bounded(verdict).model_dump_json())
     reached("judge.after")
-    return Judged(request_id, clock.now(), trio.current_time() - started, verdict)
+    return Judged(request_id, clock.now(), trio.current_time() - started_at, verdict)
 
 
 async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequested]) -> Woken | Faulted:
@@ -131,9 +131,9 @@ async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequest
     request = envelope.brief
     await clock.sleep_until(request.until)
     if request.request_id == PROVIDER and probe is not None:
-        started = clock.now()
+        started_at = clock.now()
         fault = await probe(request)
         if fault is not None:
             now = clock.now()
-            return Faulted(PROVIDER, now, now - started, fault)
+            return Faulted(PROVIDER, now, now - started_at, fault)
     return Woken(request.request_id, clock.now())

@@ -169,10 +169,10 @@ def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
     nodes = {name for name, node in state.nodes.items() if node.branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
     superseded = {name: changed(state.nodes[name], status="superseded") for name in undecided}
-    ended = changed(branch, pruned=event.why, to_revise=None, to_ask=())
+    ended_branch = changed(branch, pruned=event.why, to_revise=None, to_ask=())
     return changed(
         drop_work(state, nodes),
-        branches=with_branch(state.branches, ended),
+        branches=with_branch(state.branches, ended_branch),
         nodes={**state.nodes, **superseded} if superseded else state.nodes,
     )
 

@@ -49,11 +49,11 @@ def of_verdict(
     if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
         return [with_frame(_what_to_do(step, verdict, history), about=about, otherwise=otherwise)]
-    typed = [each for each in inquiries if each.answer_schema != TEXT or each.choices]
+    with_own_form = [each for each in inquiries if each.answer_schema != TEXT or each.choices]
     plain = [each for each in inquiries if each.answer_schema == TEXT and not each.choices]
-    if len(typed) + bool(plain) > questions_left:
-        plain, typed = inquiries, []
-    listed = [*([together(plain, f"the step '{step}'")] if plain else []), *typed]
+    if len(with_own_form) + bool(plain) > questions_left:
+        plain, with_own_form = inquiries, []
+    listed = [*([together(plain, f"the step '{step}'")] if plain else []), *with_own_form]
     return [with_frame(each, about=about, otherwise=_otherwise(step, verdict)) for each in listed]
 
 

@@ -70,9 +70,9 @@ def _answered_rejections(state: State) -> frozenset[str]:
     if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
-    for clarified in state.run.clarifications:
-        if clarified.answer:
-            texts[clarified.node] = f"{texts.get(clarified.node, '')}\n{clarified.question}"
+    for clarification in state.run.clarifications:
+        if clarification.answer:
+            texts[clarification.node] = f"{texts.get(clarification.node, '')}\n{clarification.question}"
     rejections = ((name, state.nodes[name].verdict, text) for name, text in texts.items())
     return frozenset(
         name

@@ -79,7 +79,7 @@ def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached 
         if question is None and (rejection := reject_cut(state, node)) is not None:
             return rejection
         if question is None and step not in state.silenced:
-            asked = ClarificationRequested(
+            request = ClarificationRequested(
                 question_id=questions.new_id(state.run.questions),
                 node=node,
                 **planning_questions.review(step, blocks(state, step)).form,
@@ -87,7 +87,7 @@ def look(state: State) -> ClarificationRequested | RunFinished | VerdictReached 
                 blocks=blocks(state, step),
                 review=True,
             )
-            return asked_or_ended(state, asked)
+            return asked_or_ended(state, request)
         if question is None or not question.open:
             guard = state.config.workflow.effective_guard(step)
             verdict = review.combined_verdict(guard, others, _person_verdict(question))

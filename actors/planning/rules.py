@@ -82,7 +82,7 @@ def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequ
 def _settle(state: State, branch: Branch, node: Node) -> Decided | ClassificationRequested | ending.RunFinished | None:
     assert node.verdict is not None
     config, run, call = state.config, state.run, classification_id(node.node)
-    if call in run.calls.tries or any(opened.request.call == call for opened in run.calls.open.values()):
+    if call in run.calls.tries or any(open_call.request.call == call for open_call in run.calls.open.values()):
         return None  # It is decided when the classifier has answered.
     failure = Failure(
         node.step,
@@ -91,10 +91,10 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         repeats=_builds_on_a_repeat(state, branch, node),
         came=came_again(state, branch, node, config.policy),
     )
-    classified = node.classification
+    classification = node.classification
     situation = situation_of(state, branch, node.step)
     decision = in_same_visit(
-        state, branch, node, decide(failure, situation, None if classified is None else classified.cause)
+        state, branch, node, decide(failure, situation, None if classification is None else classification.cause)
     )
     if decision.not_worth_it:
         return early_ends.not_worth_it(state, node, decision)
@@ -105,7 +105,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         if with_all_moves.level is not BacktrackLevel.GIVE_UP:
             return early_ends.used_up(state, node, decision)
     classifications_left = config.workflow.classifications_max - state.classifications
-    if classified is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
+    if classification is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
         if run.saving:
             return None  # It is asked when somebody drives the run again, or the next day has come.
         request = classification_of(state, branch, node.node, decision.rule, 1)
@@ -250,10 +250,10 @@ def _affordable(state: State, branch: Branch, steps: Iterable[str]) -> PlanningC
     short: Limit | None = None
     for tries in state.run.calls.tries.values():
         if tries.phase == "rested" and branch_of(tries.request.node) == branch.number:
-            further = next_try(state, tries.request)
-            short = ledger.shortfall(further.reserve, now)
+            further_try = next_try(state, tries.request)
+            short = ledger.shortfall(further_try.reserve, now)
             if short is None:
-                return further
+                return further_try
     for step in steps:
         if ledger.calls_left < 1 and not graph.budgets[step].deterministic:
             short = Limit.CALLS  # Known before the prompt is rendered, which costs more than all the rest.

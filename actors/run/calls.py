@@ -284,7 +284,7 @@ def charged(calls: Calls[C], event: CallFailed) -> int:
 
 def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
     """Return calls and ledger without any calls about some nodes; what they had reserved is unknown from now on."""
-    names = [name for name, opened in calls.open.items() if opened.request.node in nodes]
+    names = [name for name, open_call in calls.open.items() if open_call.request.node in nodes]
     for name in names:
         ledger = ledger.forfeit(name)
     tries = {call: tries for call, tries in calls.tries.items() if tries.request.node not in nodes}
@@ -303,14 +303,14 @@ def ended(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
 
 def settled(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
     """Return calls and ledger after a late reply. After an end that may be undone, its call is made again."""
-    ledger, opened = ledger.settle(event.request_id, event.used), calls.open.get(event.request_id)
-    if opened is None:
+    ledger, open_call = ledger.settle(event.request_id, event.used), calls.open.get(event.request_id)
+    if open_call is None:
         return calls, ledger
     late = Fault(kind=FaultKind.CUT, message="the reply came after the end of the run")
     failure = CallFailed(request_id=event.request_id, at=event.at, elapsed=0.0, fault=late, used=event.used)
-    tries = Tries(count=0, waited=0.0, failed=failure, request=opened.request, phase="rested")
-    kept = {**calls.tries, opened.request.call: tries}
-    return changed(calls, open=without(calls.open, (event.request_id,)), tries=kept), ledger
+    tries = Tries(count=0, waited=0.0, failed=failure, request=open_call.request, phase="rested")
+    tries_by_call = {**calls.tries, open_call.request.call: tries}
+    return changed(calls, open=without(calls.open, (event.request_id,)), tries=tries_by_call), ledger
 
 
 def reopened(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
@@ -357,11 +357,11 @@ def accept_reply(
     if name in ledger.forfeited:
         cost = message.cost or used(reply.usage, ledger.forfeited[name], price)
         return Settled(request_id=name, at=message.at, mono=message.mono, used=cost)
-    opened = calls.open.get(name)
-    if opened is None or name not in ledger.reserved:
+    open_call = calls.open.get(name)
+    if open_call is None or name not in ledger.reserved:
         return None
     cost = message.cost or used(reply.usage, ledger.reserved[name], price)
-    earlier = calls.tries.get(opened.request.call)
+    earlier = calls.tries.get(open_call.request.call)
     if message.cost is not None and earlier is not None and earlier.failed.used is not None:
         cost = cost - earlier.failed.used  # A child run counts on: this was charged when it gave its provider up.
     reported = reply.usage is not None and reply.usage.tokens == cost.tokens
@@ -379,7 +379,7 @@ def accept_reply(
         "mode": reply.mode,
         "finish_reason": storable(reply.finish_reason),
     }
-    return Received(opened.request, fields)
+    return Received(open_call.request, fields)
 
 
 def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFailed | Settled | None:

@@ -50,12 +50,12 @@ def rebuilt_prompt(
         cause = f"the step {request.step!r} asks no model"
         raise UsageProblem(cause, place="--prompt", hint="name another step's node")
     rebuilt = next((text for text in texts if text.ref == request.prompt_hash), None)
-    shown = rebuilt or texts[0]
-    messages = (("system", shown.system), ("user", shown.user))
+    best = rebuilt or texts[0]
+    messages = (("system", best.system), ("user", best.user))
     return SentPrompt(
         request_id=request.request_id,
         prompt_hash=request.prompt_hash,
         verified=rebuilt is not None,
         messages=tuple((role, text) for role, text in messages if text),
-        cut=shown.cut,
+        cut=best.cut,
     )

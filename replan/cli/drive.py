@@ -76,10 +76,10 @@ async def converse(
     engine: Engine, session: RunSession, result: RunResult, signals: Signals, progress: Progress
 ) -> RunResult:
     """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
-    prompted = False
+    has_asked = False
     while result.status == "waiting" and result.question is not None and signals.code is None:
         progress.pause()
-        prompted = True
+        has_asked = True
         answer = await _ask(result.question, signals)
         if answer is None:
             break
@@ -87,7 +87,7 @@ async def converse(
             result = await session.go_on(signals.stop)
             if result.outcome == "cancelled" and signals.code is None:
                 progress.note("the run was cancelled elsewhere")
-    if prompted:
+    if has_asked:
         drop_typed()  # The rest of what was pasted into a question would be run as commands by the user's shell.
     return result
 

@@ -296,12 +296,12 @@ class Engine(RunReader):
         self, kind: AnyKind, state: Any, model: Any, options: DriveOptions
     ) -> AsyncIterator[list[Actor[Any, Any]]]:
         """Open the actors of a begun run, for the length of a block."""
-        opened = kind.actors(state, resources_for(self, kind.model(state), model, options))
-        if isinstance(opened, AbstractAsyncContextManager):
-            async with opened as actors:
+        actors_or_context = kind.actors(state, resources_for(self, kind.model(state), model, options))
+        if isinstance(actors_or_context, AbstractAsyncContextManager):
+            async with actors_or_context as actors:
                 yield list(actors)
         else:
-            yield list(opened)
+            yield list(actors_or_context)
 
     def supervisor(
         self,
@@ -378,21 +378,21 @@ HELD_SECONDS = 0.5
 
 
 async def drive_child(
-    engine: Engine, child: ChildRun, shared: tuple[str | None, Any], options: DriveOptions
+    engine: Engine, child: ChildRun, parent_model: tuple[str | None, Any], options: DriveOptions
 ) -> Any | None:
     """Drive a child run as `actors.run.kind.DriveChild` says.
 
-    `shared` is the parent's model, by its name and opened: a child that names the same uses it.
+    `parent_model` is the name of the parent's model and the open model; a child with a model of the same name uses it.
     """
     while True:
         try:
-            return await _drive_child_once(engine, child, shared, options)
+            return await _drive_child_once(engine, child, parent_model, options)
         except RunExists:
             continue  # An earlier driver of the parent, which has lost it, has begun the child meanwhile.
 
 
 async def _drive_child_once(
-    engine: Engine, child: ChildRun, shared: tuple[str | None, Any], options: DriveOptions
+    engine: Engine, child: ChildRun, parent_model: tuple[str | None, Any], options: DriveOptions
 ) -> Any | None:
     """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
     admission = None
@@ -416,8 +416,8 @@ async def _drive_child_once(
         _drive_opened_child, engine, child.run, loaded, state=state, options=options, first=first, admission=admission
     )
     name = loaded.kind.model(state)
-    if name == shared[0]:
-        return await drive(model=shared[1])
+    if name == parent_model[0]:
+        return await drive(model=parent_model[1])
     async with engine.model(name, loaded.replies) as model:
         return await drive(model=model)
 
@@ -430,8 +430,8 @@ def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
     end, deadline = common.finished, common.ledger.limits.deadline
     if end is None or end.reopened_by == "resume":
         return at_once and end is not None and end.cause != "home_budget"
-    passed = deadline is not None and common.now >= deadline
-    return end.reopened_by == "limits" and passed and child.change.get("deadline", deadline) != deadline
+    is_past = deadline is not None and common.now >= deadline
+    return end.reopened_by == "limits" and is_past and child.change.get("deadline", deadline) != deadline
 
 
 async def _drive_opened_child(

@@ -78,8 +78,8 @@ def wrong_value(error: ValidationError, takes: type[BaseModel], terms: Terms) ->
     place, outermost = ".".join(path)[:PLACE_MAX] or terms.whole, len(path) == 1
     match first["type"]:
         case "missing":
-            needed = [name for name, field in takes.model_fields.items() if field.is_required()]
-            hint = f"needed: {', '.join(needed)}" if outermost else f"add {path[-1]!r}"
+            required_names = [name for name, field in takes.model_fields.items() if field.is_required()]
+            hint = f"needed: {', '.join(required_names)}" if outermost else f"add {path[-1]!r}"
             return UsageProblem(f"the {terms.noun} is missing", place=place, hint=hint)
         case "extra_forbidden":
             hint = nearest(place[:100], takes.model_fields, kind=f"{terms.noun}s") if outermost else ""

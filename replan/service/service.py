@@ -33,14 +33,14 @@ WAITING_MAX = 100
 
 async def resume_requested(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
     """Drive each run whose id comes in until it rests; at a stop, park them all."""
-    driven: set[str] = set()
+    driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)
         async with runs:
             try:
                 async for run in runs:
-                    if run not in driven:
-                        nursery.start_soon(_drive, engine, run, stop, report, driven)
+                    if run not in driven_runs:
+                        nursery.start_soon(_drive, engine, run, stop, report, driven_runs)
             except trio.ClosedResourceError:
                 pass  # The stop was requested.
 

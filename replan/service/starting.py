@@ -79,7 +79,7 @@ async def go_on(service: Service, who: Principal, run: str) -> bool:
     async with service.starting:
         if (await service.engine.journal.row(run)).status not in UNDER_WAY:
             await _check_busy(service, who)
-            if all(known.run != run for known in service.store.read().starts.get(who.client, ())):
+            if all(earlier.run != run for earlier in service.store.read().starts.get(who.client, ())):
                 start = Start(run=run, at=service.now())
                 await service.change(partial(_noted, client=who.client, start=start))
         return service.go_on(run)

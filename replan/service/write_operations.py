@@ -19,53 +19,53 @@ from runtime.core.errors import UsageProblem
 
 async def start_run(request: ProgramRequest) -> Mapping[str, Any]:
     """Start a planning run."""
-    sent = request.body
+    body = request.body
     order = Order(
-        problem=sent.problem,
-        workflow=sent.workflow,
-        uploads=sent.uploads,
-        strict=sent.strict,
-        model=sent.model,
-        limits=limits_in(sent),
+        problem=body.problem,
+        workflow=body.workflow,
+        uploads=body.uploads,
+        strict=body.strict,
+        model=body.model,
+        limits=limits_in(body),
     )
     return await _started(request, lambda: planned(request.service, order))
 
 
 async def start_acquisition(request: ProgramRequest) -> Mapping[str, Any]:
     """Start an acquisition."""
-    sent = request.body
+    body = request.body
     order = AcquisitionOrder(
-        profile=sent.profile,
-        goal=sent.goal,
-        documents=sent.documents,
-        given=dict(sent.given),
-        model=sent.model,
-        limits=limits_in(sent),
+        profile=body.profile,
+        goal=body.goal,
+        documents=body.documents,
+        given=dict(body.given),
+        model=body.model,
+        limits=limits_in(body),
     )
     return await _started(request, lambda: acquired(request.service, order))
 
 
 async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:
     """Start the execution of a proved plan."""
-    sent = request.body
-    plan = await plan_of_run(request.service.reader, sent.plan_of)
-    order = ExecutionOrder(plan=plan, tools=sent.tools, model=sent.model, limits=limits_in(sent))
+    body = request.body
+    plan = await plan_of_run(request.service.reader, body.plan_of)
+    order = ExecutionOrder(plan=plan, tools=body.tools, model=body.model, limits=limits_in(body))
     return await _started(request, lambda: executed(request.service, order))
 
 
 async def answer(request: ProgramRequest) -> Mapping[str, Any]:
     """Post an answer or a decline; the first one counts, and another one is a conflict."""
-    sent = request.body
-    if (sent.answer is None) != sent.decline:
+    body = request.body
+    if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
-    receipt = await messages.answer_question(request.service, request.question, sent.answer, via=request.terms.via)
+    receipt = await messages.answer_question(request.service, request.question, body.answer, via=request.terms.via)
     return receipt.to_json(request.question)
 
 
 async def tell(request: ProgramRequest) -> Mapping[str, Any]:
     """Post a note or a requirement."""
-    sent = request.body
-    posted = await messages.tell(request.service, request.who, request.run, sent.text, sent.kind, key=request.key)
+    body = request.body
+    posted = await messages.tell(request.service, request.who, request.run, body.text, body.kind, key=request.key)
     return {"run_id": request.run, "result": posted.result}
 
 

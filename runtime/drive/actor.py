@@ -70,13 +70,13 @@ class Actor(Generic[B, M]):
                     return Crashed(envelope.work.request_id, now(), str(error).splitlines()[0], error.halt)
                 log.get_logger("actor").exception("actor.crashed", actor=self.address, request=envelope.work.request_id)
                 restarts += 1
-                allowed = envelope.work.repeatable and restarts <= self._intensity.restarts
-                if not (allowed and self._may_restart()):
+                may_repeat = envelope.work.repeatable and restarts <= self._intensity.restarts
+                if not (may_repeat and self._may_restart()):
                     line = f"{self.address}: {type(error).__name__}: {error}".splitlines()[0]
                     # It is journaled and shown, so it passes the same redactor as the logs.
                     text = Redactor(secrets_in(os.environ)).text(line)
-                    halted: Halt = getattr(error, "halt", "")
-                    return Crashed(envelope.work.request_id, now(), text, halted)
+                    halt: Halt = getattr(error, "halt", "")
+                    return Crashed(envelope.work.request_id, now(), text, halt)
             goes_on = not envelope.withdrawn
         return None
 

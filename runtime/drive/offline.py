@@ -57,11 +57,11 @@ async def append_one(
             if accepted is None or isinstance(accepted, Refused):
                 return False
             summary = machine.summary(machine.evolve(state, accepted))
-            appended = await journal.append(
+            new_records = await journal.append(
                 run, after=len(records), epoch=epoch, facts=[Fact(accepted)], summary=summary
             )
         finally:
             await release_quietly(journal, run, epoch)
-    for record in appended:
+    for record in new_records:
         log.log_record(record)
     return True
