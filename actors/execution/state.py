@@ -235,7 +235,7 @@ class State:
     starts: int = 0
     """The visits of all steps in this revision."""
     started: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """When a step of a policy was last started in a token set (tokens, index), as a number of visits."""
+    """The last start of each step of a policy, by (tokens that held, index): the value of `starts` at that time."""
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)

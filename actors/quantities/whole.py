@@ -1,7 +1,7 @@
 """A quantity as it stands in a text, taken whole: number, scale, currency, unit, and what it is per. Pure.
 
-Words beside a number that are not understood as a part of the quantity, such as `for a family of four`, are a doubt:
-nobody then takes the number.
+Where words beside a number cannot be read as a part of the quantity, such as `for a family of four`, the quantity is
+doubtful, and its number is not used.
 """
 
 import re

@@ -125,7 +125,7 @@ def lists_of(request: ParsedRequest, facts: Facts, rules: RulesTables, more: int
 
 
 def titled(requirements: Sequence[Requirement], title: str) -> list[Requirement]:
-    """Return the goals that are the title of the text: what the whole plan is for, and no part of it."""
+    """Return the goals that the title of the text states: they are for the plan as a whole, not for a step."""
     goals = (item for item in requirements if item.kind == RequirementKind.GOAL)
     return [item for item in goals if title and item.quote.startswith(title)]
 

@@ -129,7 +129,7 @@ class Workspace:
     """Held while a built-in tool writes."""
 
     def moved(self) -> bool:
-        """Tell whether the folder at its path is another one than was opened."""
+        """Tell whether another folder is at its path now than when it was opened."""
         try:
             return not os.path.samestat(os.lstat(self.folder), os.fstat(self.handle))
         except OSError:

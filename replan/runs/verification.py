@@ -183,7 +183,7 @@ class _Verification:
         texts = {digest.hex(): text for digest, text in copied.texts.items()}
         state, appends = replayed(kind, decode(kind.codec, run, chained, texts.get), copied.ends)
         if appends:
-            yield from _row_differences(head, journal.found(head)[0], appends[-1])
+            yield from _row_differences(head, journal.agenda(head)[0], appends[-1])
             title = kind.title(state)
             if title is not None and title != head.title:
                 yield _difference("title", head.title, title)
@@ -205,7 +205,7 @@ class _Verification:
         for missing in sorted(set(range(1, last + 1)) - set(posted)):
             yield f"the posted message {missing} is missing"
         unread = head.summary.status != "finished" and len(posted) > max(consumed, default=0)
-        if (head.unread, self._journal.found(head)[1]) != (unread, unread):
+        if (head.unread, self._journal.agenda(head)[1]) != (unread, unread):
             yield "it has an unread message, and is not listed so" if unread else "it is listed with an unread message"
 
     def _verify_days(self) -> Iterator[str]:

@@ -62,7 +62,7 @@ class SendOutcome(Enum):
 
 
 class CheckedSession(requests.Session):
-    """A session that reads a part of an answer, for a limited time, and takes only a collector's for success."""
+    """A session that reads a part of an answer, for a limited time, and counts only that of a collector as success."""
 
     def __init__(self, response: type[Message]) -> None:
         """Take the type of the message that a success has."""

@@ -243,8 +243,8 @@ class Inspection:
     """The ids of runs that were in the journal and are gone, where the store can tell."""
     may_lack_deleted: bool = True
     """Whether runs may have been deleted."""
-    found: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
-    """Returns when hosts take a run up, and whether it is listed with unread messages, as the store has noted it."""
+    agenda: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
+    """Returns what the store says of a run for hosts: when it is due, and whether it has unread messages."""
     check_end: Callable[[RunHead, Sequence[Stored]], None] = lambda _, __: None
     """Raises `JournalDamaged` where something beside the records says that some are missing."""
     last_posted: Callable[[RunHead], int] = lambda head: head.last_posted

@@ -110,7 +110,7 @@ def _explain(name: str, *, as_json: bool) -> int:
 
 
 def _goal(argument: str) -> str:
-    """Return the goal that an argument is, or the text on standard input for `-`."""
+    """Return the goal: the argument itself, or the text on standard input for `-`."""
     from replan.cli.inputs import read_stdin
     from replan.cli.terminal.console import notice
 

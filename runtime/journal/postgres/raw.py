@@ -149,17 +149,17 @@ def _add(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]], source: str) -
     by_name, results = {copy.head.run: copy.head for copy, _ in copies}, dict[str, bool | Refused]()
     tips = [*by_name], [head.tip.seq for head in by_name.values()]
     for digest, *values in cursor.execute(_RECEIVED, tips).fetchall():
-        found = read_head(values)
-        copied = by_name[found.run]
+        stored_head = read_head(values)
+        copied = by_name[stored_head.run]
         try:
-            changed = rules.receive(copied, found, source, has_tip=digest == copied.tip.hash)
+            changed = rules.receive(copied, stored_head, source, has_tip=digest == copied.tip.hash)
         except (RunExists, RunMoved) as error:
-            results[found.run] = error
+            results[stored_head.run] = error
             continue
-        results[found.run] = False
+        results[stored_head.run] = False
         if changed is not None:
             free = "UPDATE replan.runs SET owner = %s, lease_end = %s WHERE id = %s"
-            cursor.execute(free, (changed.owner, changed.end, found.id))
+            cursor.execute(free, (changed.owner, changed.end, stored_head.id))
     _add_new(cursor, [(copy, spent) for copy, spent in copies if copy.head.run not in results])
     return [results.get(copy.head.run, True) for copy, _ in copies]
 
@@ -230,7 +230,7 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
             with snapshot(link) as (cursor, now):
                 # The constraints of the tables are checked at every change, and the server's log has no part that could
                 # be removed beside its tables. Numbers are also skipped where an admission failed: they tell nothing.
-                found = {run: taken_up for run, *taken_up in cursor.execute("SELECT id, due, unread FROM replan.runs")}
-                yield Inspection(PostgresReader(cursor, now), found=lambda head: found[head.id])
+                agenda = {run: taken_up for run, *taken_up in cursor.execute("SELECT id, due, unread FROM replan.runs")}
+                yield Inspection(PostgresReader(cursor, now), agenda=lambda head: agenda[head.id])
     except psycopg.Error as error:
         raise explain(address, error) from error

@@ -314,7 +314,7 @@ def _inspected(connection: apsw.Connection, noted: Noted, now: float) -> Inspect
         [anchor.run for number, anchor in noted.anchors.items() if number not in numbers],
         # Numbers are missing, or nothing tells whether the last ones are.
         may_lack_deleted=noted.slots is None or len(known) < max(noted.slots, *known, 0),
-        found=lambda head: _found(connection, head.id),
+        agenda=lambda head: _agenda(connection, head.id),
         check_end=noted.check_end,
         last_posted=noted.last_posted,
     )
@@ -329,7 +329,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
         yield f"a row of {table} ({row}) belongs to no row of {parent}"
 
 
-def _found(connection: apsw.Connection, number: int) -> tuple[float | None, bool]:
+def _agenda(connection: apsw.Connection, number: int) -> tuple[float | None, bool]:
     """Return a run's time in the agenda, and whether it is listed with unread messages."""
     agenda = [at for (at,) in connection.execute("SELECT at FROM agenda WHERE run = ?", (number,))]
     unread = [*connection.execute("SELECT 1 FROM unread WHERE run = ?", (number,))]
