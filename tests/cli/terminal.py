@@ -1,8 +1,11 @@
 """A terminal in which `replan` runs."""
 
+import fcntl
 import os
 import re
 import select
+import struct
+import termios
 import time
 
 PATIENCE = 30.0
@@ -14,6 +17,7 @@ class Terminal:
     def __init__(self, commands, *arguments, **variables):
         self.text = ""
         self._ours, theirs = os.openpty()
+        self._name = os.ttyname(theirs)
         environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "90", "LINES": "40"} | variables
         streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
         self._process = commands.start(*arguments, env=environment, terminal=True, **streams)
@@ -27,6 +31,17 @@ class Terminal:
                 assert self._read(), self.text
             else:
                 data = data[os.write(self._ours, data[:512]) :]
+
+    def wait_for_unread_input(self):
+        """Wait until the terminal holds a typed line that the command has not read."""
+        deadline = time.monotonic() + PATIENCE
+        theirs = os.open(self._name, os.O_RDWR | os.O_NOCTTY)
+        try:
+            while not struct.unpack("i", fcntl.ioctl(theirs, termios.FIONREAD, b"\0" * 4))[0]:
+                assert time.monotonic() < deadline, self.text
+                time.sleep(0.005)
+        finally:
+            os.close(theirs)
 
     def read_until(self, pattern):
         """Read until the text matches; on a timeout kill the process and fail."""

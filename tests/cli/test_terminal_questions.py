@@ -1,11 +1,13 @@
 """Questions on the terminal: typed and pasted answers, and commands in another shell meanwhile."""
 
 import json
+import threading
 
 import pytest
 
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, delayed_reply
+from tests.support.openai_server import Answer, by_step, serve
 
 PROMPT = "answer later(?s:.*)> $"
 
@@ -23,12 +25,25 @@ def answers(replan):
     return [event["answer"] for event in shown if "answer" in event]
 
 
-def test_input_before_the_question_is_not_an_answer(terminal, replan):
-    terminal.read_until("g_analysis")
-    terminal.type("typed too early\n")
-    terminal.read_until(PROMPT)
-    terminal.type("3.12\n")
-    assert terminal.end() == 0
+def test_input_before_the_question_is_not_an_answer(in_terminal, problem, replan):
+    """The model replies with its question only when the typed line is in the terminal, so the question is always the later one."""
+    typed = threading.Event()
+    scripted = by_step({"g_analysis": [Answer.value(ASKING), Answer.value(ANALYSIS)], "g_plan": [Answer.value(PLAN)]})
+
+    def answer(body, headers, n):
+        assert typed.wait(30)
+        return scripted(body, headers, n)
+
+    with serve(answer) as server:
+        environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "key"}
+        terminal = in_terminal("run", problem, "-m", "openai:test", "-w", "option_a", **environment)
+        terminal.read_until("g_analysis")
+        terminal.type("typed too early\n")
+        terminal.wait_for_unread_input()
+        typed.set()
+        terminal.read_until(PROMPT)
+        terminal.type("3.12\n")
+        assert terminal.end() == 0
     assert answers(replan) == ["3.12"]
 
 
