@@ -26,7 +26,7 @@ def answers(replan):
 
 
 def test_input_before_the_question_is_not_an_answer(in_terminal, problem, replan):
-    """The model replies with its question only when the typed line is in the terminal, so the question is always the later one."""
+    """The model asks only once the terminal holds the typed line, so that the question always comes later."""
     typed = threading.Event()
     scripted = by_step({"g_analysis": [Answer.value(ASKING), Answer.value(ANALYSIS)], "g_plan": [Answer.value(PLAN)]})
 
@@ -37,7 +37,7 @@ def test_input_before_the_question_is_not_an_answer(in_terminal, problem, replan
     with serve(answer) as server:
         environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "key"}
         terminal = in_terminal("run", problem, "-m", "openai:test", "-w", "option_a", **environment)
-        terminal.read_until("g_analysis")
+        terminal.read_until("under way")
         terminal.type("typed too early\n")
         terminal.wait_for_unread_input()
         typed.set()
