@@ -3,7 +3,7 @@
 Reading a run only folds it, so what decides and asks is imported when a run is driven.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from actors.run.calls import ReplyFields
 from actors.run.machine import CallPrompt, RunMachine
 from actors.run.messages import Judged
 from actors.run.open_question import Shown
-from actors.run.rules import Rule, Scope
+from actors.run.rules import Rule
 from actors.run.state import RunState
 from runtime.core.machine import Work
 
@@ -43,15 +43,16 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
         return rules_with(self.reissue)
 
-    @cached_property
-    def _scoped(self) -> tuple[tuple[Scope, Any], ...]:
-        return tuple((rule.scope, rule.function) for rule in self.rules)
-
     def decide(self, state: State) -> PlanningEvent | None:
         """Return the next decision; some rules look at each branch, or at the tree of all branches."""
+        return self._decide(state)
+
+    @cached_property
+    def _decide(self) -> Callable[[State], PlanningEvent | None]:
+        # Imported once: an import statement at each of the four decisions of a step costs a hundredth of its time.
         from actors.planning.advance import decide  # noqa: PLC0415 -- as the module says
 
-        return decide(self._scoped, state)
+        return partial(decide, tuple((rule.scope, rule.function) for rule in self.rules))
 
     def begin(self, event: RunStarted) -> State:
         """Return the state after the first event."""
@@ -113,6 +114,10 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     def brief(self, state: PlanningState, work: Work) -> Any:
         """Return what the actor that does this work may see."""
+        return self._brief(state, work)
+
+    @cached_property
+    def _brief(self) -> Callable[[PlanningState, Work], Any]:
         from actors.planning.briefs import brief_for  # noqa: PLC0415 -- as the module says
 
-        return brief_for(state, work)
+        return brief_for

@@ -99,7 +99,10 @@ def rejected_for(state: State, branch: Branch, step: str) -> frozenset[str]:
     """Return the codes of the errors for which attempts at a step were rejected, whatever the window shows of them."""
     if step not in branch.attempts:
         return frozenset()
-    return next((node.rejected_for for node in state.attempts_at(branch, step) if node.rejection_text), frozenset())
+    for node in state.attempts_at(branch, step):
+        if node.rejection_text:
+            return node.rejected_for
+    return frozenset()
 
 
 def retry_feedback(

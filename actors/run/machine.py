@@ -16,6 +16,7 @@ from actors.run.calls import (
     CallFailed,
     CallReissued,
     CallRequested,
+    OpenCall,
     Received,
     ReplyFields,
     Settled,
@@ -289,10 +290,8 @@ class RunMachine(ABC, Generic[S, E]):
     def reissue(self, state: S) -> CallReissued | RunFinished | None:
         """Ask again for the calls of an earlier driver, or end the run if one cannot be reserved."""
         run = state.run
-        if run.saving:
-            return None
         for request_id, opened in run.calls.open.items():
-            if opened.epoch == run.epoch or self.is_child(state, opened.request):
+            if opened.epoch == run.epoch or run.saving or self.is_child(state, opened.request):
                 continue
             again = self.next_try(state, opened.request)
             if again is not None:
@@ -397,10 +396,11 @@ class RunMachine(ABC, Generic[S, E]):
         run = state.run
         if isinstance(state, NotStarted) or run.finished is not None:
             return tools.work_of(run.tools, run.epoch)
-        work: dict[str, Work] = {}
-        for name in self._carried_out(state):
-            request = run.calls.open[name].request
-            work[name] = Work(name, self.address(request), request)
+        work = {
+            name: Work(name, self.address(opened.request), opened.request)
+            for name, opened in run.calls.open.items()
+            if self._is_carried_out(state, name, opened)
+        }
         for name, request in self.judgements(state).items():
             work[name] = Work(name, self.address(request), request, repeatable=True)
         if run.tools:
@@ -437,17 +437,17 @@ class RunMachine(ABC, Generic[S, E]):
         if isinstance(state, NotStarted):
             return Summary("running")
         working = bool(tools.busy(state.run.tools) or self.judgements(state))
-        return status_row(state.run, self._carried_out(state), working=working, shown=self.shown(state))
+        open_calls = state.run.calls.open.items()
+        carried_out = [name for name, opened in open_calls if self._is_carried_out(state, name, opened)]
+        return status_row(state.run, carried_out, working=working, shown=self.shown(state))
 
-    def _carried_out(self, state: S) -> list[str]:
-        """Return the open calls that somebody carries out.
+    def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
+        """Tell whether somebody carries out an open call.
 
         An earlier driver's call is reissued or dropped: it may lie there until the home's budget allows it to be asked
         again. A child run goes on by itself, unless it waits for its provider.
         """
-        run, held = state.run, state.run.held
-        return [
-            name
-            for name, opened in run.calls.open.items()
-            if name not in held and (opened.epoch == run.epoch or self.is_child(state, opened.request))
-        ]
+        run = state.run
+        if run.waits and name in run.held:
+            return False
+        return opened.epoch == run.epoch or self.is_child(state, opened.request)

@@ -119,7 +119,7 @@ class RunState(Generic[C]):
     @property
     def questions_used(self) -> int:
         """The number of questions that count against the limit on them; reviews, which a workflow asks for, do not."""
-        return sum(1 for question in self.questions.values() if not question.request.review)
+        return sum(1 for question in self.questions.values() if not question.request.review) if self.questions else 0
 
     @property
     def clarifications(self) -> tuple[Clarified, ...]:
