@@ -13,6 +13,7 @@ import bench_guards
 import bench_host
 import bench_lab
 import bench_postgres
+import bench_prompts
 import bench_scale
 import bench_shared
 import bench_startup
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "branches": bench_branches,
     "execution": bench_execution,
     "guards": bench_guards,
+    "prompts": bench_prompts,
     "startup": bench_startup,
     "lab": bench_lab,
 }

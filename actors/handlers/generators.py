@@ -67,6 +67,7 @@ def model_request(brief: GenerationBrief) -> ModelRequest:
         purpose=request.purpose,
         system=brief.prompt.system,
         user=brief.prompt.user,
+        common=brief.prompt.common,
         timeout_seconds=request.timeout_seconds,
         output_tokens_max=request.output_tokens_max,
         schema=SCHEMAS.get(role),

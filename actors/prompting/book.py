@@ -54,7 +54,7 @@ class PromptEntry(Config):
     constraints: Text
     """The rules for an answer: its fields, their values, an example."""
     task: Text
-    """The end of the user part: the task."""
+    """The task. In the user part the feedback alone comes after it."""
     feedback_wrapper: Wrapper
     """The text around one rejection of this step's own artifact, which replaces `{feedback}`."""
     escalation_feedback_wrapper: Wrapper

@@ -1,10 +1,11 @@
 """Renders prompts: a pure function of a prompt entry, the shared sections and a context.
 
 The system part consists of the role, the constraints and the note on data. The user part consists of the workflow's
-constraints, later requirements, the problem, attachments, accepted results, given facts, answers, notes, escalation
-history, retry history and the task, in this order (S99); empty sections are omitted. Text from users and models is
-enclosed in delimiters that do not occur in it, so that it cannot be mistaken for an instruction. Slots in inserted text
-are not replaced.
+constraints, the problem, attachments, given facts, later requirements, answers, notes, accepted results, the task,
+escalation history and retry history, in this order; empty sections are omitted. What differs between attempts of a step
+comes last, so that a provider can read the rest from its prompt cache. Text from users and models is enclosed in
+delimiters that do not occur in it, so that it cannot be mistaken for an instruction. Slots in inserted text are not
+replaced.
 """
 
 import hashlib
@@ -42,9 +43,11 @@ class Rendered(NamedTuple):
     system: str
     """The system message: the model's role and the note about data; empty where no model is asked."""
     user: str
-    """The user message: the material, the feedback and the task."""
+    """The user message: the material, the task and the feedback."""
     cut: tuple[str, ...] = ()
     """The names of the texts that were cut to their limit, in order."""
+    common: int = 0
+    """The characters at the start of the user message that are the same for each attempt with the same material."""
 
     @property
     def ref(self) -> str:
@@ -120,9 +123,10 @@ class _Shown(NamedTuple):
 def _rendered(template: PromptTemplate, shown: _Shown, headed: bool) -> Rendered:
     entry, book = template.entry, template.book
     writer = _SectionWriter(book.sections)
-    sections = (*writer.sections(shown), *writer.rejections(entry, shown, headed=headed))
-    user = "\n\n".join((*sections, f"{book.sections.task}\n\n{entry.task}"))
-    return Rendered(_system(entry.role, entry.constraints, book.sections.data_note), user, tuple(writer.cut))
+    common = "\n\n".join((*writer.sections(shown), f"{book.sections.task}\n\n{entry.task}"))
+    user = "\n\n".join((common, *writer.rejections(entry, shown, headed=headed)))
+    system = _system(entry.role, entry.constraints, book.sections.data_note)
+    return Rendered(system, user, tuple(writer.cut), len(common))
 
 
 @lru_cache(maxsize=128)  # One entry for each step of the workflows in use, shared by all of their runs.
@@ -138,31 +142,26 @@ def _system_hash(system: str) -> "tuple[hashlib._Hash, int]":
 
 
 class _SectionWriter:
-    """Writes the sections before the task; `cut` collects the names of texts that were cut."""
+    """Writes the sections around the task; `cut` collects the names of texts that were cut."""
 
     def __init__(self, texts: Sections) -> None:
         self.texts = texts
         self.cut: list[str] = []
 
     def sections(self, context: _Shown) -> Iterator[str]:
-        """Yield the sections from the constraints to the notes."""
+        """Yield the sections before the task; what changes least in a run comes first."""
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
-        if context.requirements:
-            heading = texts.requirements or texts.constraints
-            yield from self.messages("requirement", heading, context.requirements)
         if context.guard_catalog:
             yield f"{texts.guard_catalog}\n\n{', '.join(context.guard_catalog)}"
         yield f"{texts.specification}\n\n{self.data('specification', context.specification, SPECIFICATION_BYTES_MAX)}"
         yield from self.attachments(context.attachments)
-        if context.dependencies:
-            yield texts.dependencies
-        for step, text in context.dependencies:
-            result = self.data(step, text, DEPENDENCY_BYTES_MAX)
-            yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
         if context.given:
             yield f"{texts.given or texts.constraints}\n\n{self.data('given', context.given, GIVEN_BYTES_MAX)}"
+        if context.requirements:
+            heading = texts.requirements or texts.constraints
+            yield from self.messages("requirement", heading, context.requirements)
         if context.clarifications:
             yield texts.clarifications
         for number, clarified in enumerate(context.clarifications, 1):
@@ -176,6 +175,11 @@ class _SectionWriter:
                 yield f"{section}\n\n{texts.answer}\n\n{answer}"
         if context.notes:
             yield from self.messages("note", texts.notes or texts.clarifications, context.notes)
+        if context.dependencies:
+            yield texts.dependencies
+        for step, text in context.dependencies:
+            result = self.data(step, text, DEPENDENCY_BYTES_MAX)
+            yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
 
     def attachments(self, attachments: Sequence[Attachment]) -> Iterator[str]:
         """Yield the attached files. Their names are inside the delimiters, for they are no texts of ours either."""

@@ -424,6 +424,7 @@ class RunMachine(ABC, Generic[S, E]):
             purpose=prompt.purpose,
             system=prompt.text.system,
             user=prompt.text.user,
+            common=prompt.text.common,
             timeout_seconds=request.timeout_seconds or prompt.timeout_seconds,
             output_tokens_max=prompt.output_tokens_max,
             schema=prompt.schema,

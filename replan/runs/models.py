@@ -26,6 +26,7 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal
 from runtime.models.base_url import OPENAI_URL, check_base_url
 from runtime.models.port import Fault, Model, Reply
+from runtime.models.prompt_cache import prompt_cache_of
 
 
 @asynccontextmanager
@@ -65,7 +66,8 @@ async def open_model(
             from runtime.models.openai import open_openai  # noqa: PLC0415
 
             key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL")
-            async with open_openai(name, api_key=key, base_url=url, clock=clock) as model:
+            cache = prompt_cache_of(environment)
+            async with open_openai(name, api_key=key, base_url=url, clock=clock, prompt_cache=cache) as model:
                 yield model
         case SimulatedSpec(profile, seed):
             from actors.simulated.author import SimulatedModel  # noqa: PLC0415
@@ -111,8 +113,10 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
             hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
             hint = f"did you mean {near}? else {hint}" if near else f"{hint}, or pass -m rules"
             raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
-        case Named() if environment.get("OPENAI_BASE_URL"):
-            check_base_url(environment["OPENAI_BASE_URL"])
+        case Named():
+            prompt_cache_of(environment)
+            if environment.get("OPENAI_BASE_URL"):
+                check_base_url(environment["OPENAI_BASE_URL"])
         case Scripted(path):
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 

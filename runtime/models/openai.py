@@ -9,6 +9,7 @@ from urllib.request import getproxies
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import OPENAI_URL, check_base_url, is_loopback, is_name
+from runtime.models.prompt_cache import PromptCache
 from runtime.models.replies import BYTES_MAX
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ async def open_openai(
     clock: Clock | None = None,
     reply_bytes_max: int = BYTES_MAX,
     stall_seconds: float | None = None,
+    prompt_cache: PromptCache = "auto",
 ) -> AsyncIterator["OpenAIModel"]:
     """Open a model of an OpenAI-compatible server; without a base URL, of OpenAI itself. It is always closed.
 
     Proxies are taken from the environment, except for a server on this machine. `stall_seconds` is the longest silence
-    in a reply that has begun; None is the default.
+    in a reply that has begun; None is the default. `prompt_cache` says which servers are told of prompts that repeat.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.
@@ -65,6 +67,7 @@ async def open_openai(
         clock=clock or SystemClock(),
         reply_bytes_max=reply_bytes_max,
         stall_seconds=STALL_SECONDS if stall_seconds is None else stall_seconds,
+        prompt_cache=prompt_cache,
     )
     try:
         yield model

@@ -5,7 +5,7 @@ followed; compressed and oversized answers are not read. Replies are streamed wh
 module loads the client (0.4 s); use `runtime.models.openai.open_openai`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from runtime.models.completion import STREAM_FACTOR, CompletionReader, listed_mo
 from runtime.models.faults import provider_text, status_fault, unresolved
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.probe import PROBE_SECONDS, Listed
+from runtime.models.prompt_cache import PromptCache, matches_marks_only, sends_cache_fields, with_cache_fields
 from runtime.models.replies import BYTES_MAX
 
 Mode = Literal["json_schema", "json_object", "text"]
@@ -36,6 +37,7 @@ _AFTER_END_SECONDS_MAX = 0.25
 _PIECES_MAX = 20_000  # Of an answer that is not streamed. Chunks of one byte cost ten microseconds each.
 _MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
 _REFUSALS_OF_STREAM = frozenset({400, 405, 415, 422, 501})
+_REFUSAL_OF_CACHE = "prompt_cache"
 _REFUSALS_OF_MODE = ("response_format", "json_schema", "json_object", "structured output", "grammar")
 
 
@@ -49,6 +51,9 @@ class OpenAIModel:
     Replies are asked for as a stream, so that a dead connection is told from a slow model. A server that refuses that,
     in words about streams, is asked at once without, and from then on; so is one whose stream reports no usage, since
     a call without usage is charged at its reservation. A JSON answer to a request for a stream is taken as it is.
+
+    The fields about the prompt cache go to OpenAI's own address, or where `prompt_cache` says. A server that refuses
+    them by name is asked at once without, and from then on.
     """
 
     def __init__(
@@ -61,11 +66,14 @@ class OpenAIModel:
         clock: Clock,
         reply_bytes_max: int = BYTES_MAX,
         stall_seconds: float = STALL_SECONDS,
+        prompt_cache: PromptCache = "auto",
     ) -> None:
         self._name, self._client, self._secret, self._clock = name, client, secret, clock
         self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
         self._mode: Mode = "json_schema"
         self._stream = True
+        self._cache = sends_cache_fields(prompt_cache, base_url)
+        self._marked = matches_marks_only(name)
         # OpenAI's newer models refuse the old name; most compatible servers know only the old one.
         self._address = base_url
         self._limit = "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
@@ -116,27 +124,29 @@ class OpenAIModel:
 
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
         mode: Mode = self._mode if request.schema is not None else "text"
-        stream = self._stream
+        stream, cache = self._stream, self._cache
         while True:
-            answer = await self._send(request, mode, stream=stream)
-            if stream and _refuses_stream(answer):
+            answer = await self._send(request, self._body(request, mode, stream=stream, cache=cache), mode)
+            if cache and _refuses(answer, {400, 422}, (_REFUSAL_OF_CACHE,)):
+                cache = False
+            elif stream and _refuses(answer, _REFUSALS_OF_STREAM, ("stream",)):
                 stream = False
-            elif mode != "text" and _refuses_mode(answer):
+            elif mode != "text" and _refuses(answer, {400, 422}, _REFUSALS_OF_MODE):
                 mode = _MODES[_MODES.index(mode) + 1]
             else:
                 break
         if isinstance(answer, Reply):
-            self._stream = self._stream and stream
+            self._stream, self._cache = self._stream and stream, self._cache and cache
             if request.schema is not None:
                 self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have fallen back further
         return answer
 
-    async def _send(self, request: ModelRequest, mode: Mode, *, stream: bool) -> Reply | Fault:
+    async def _send(self, request: ModelRequest, body: dict[str, Any], mode: Mode) -> Reply | Fault:
         try:
             opened = await self._client.post(
                 "/chat/completions",
                 cast_to=object,
-                body=self._body(request, mode, stream=stream),
+                body=body,
                 options={
                     "headers": {"X-Client-Request-Id": request.client_request_id, "Accept-Encoding": "identity"},
                     "timeout": httpx2.Timeout(
@@ -150,8 +160,8 @@ class OpenAIModel:
             async with opened:
                 return await self._read(opened.response, request, mode)
         except openai.APIStatusError as error:
-            headers, body = error.response.headers, error.response.content
-            return status_fault(error.status_code, headers, body, now=self._clock.now(), secret=self._secret)
+            headers, text = error.response.headers, error.response.content
+            return status_fault(error.status_code, headers, text, now=self._clock.now(), secret=self._secret)
         except openai.APIConnectionError as error:
             return _connection_fault(error.__cause__ or error, self._secret)
         except httpx2.HTTPError as error:
@@ -199,7 +209,7 @@ class OpenAIModel:
         text = f"{self._address} answers {fault.message} ({came}); is this the API's address?"
         return fault.model_copy(update={"message": text})
 
-    def _body(self, request: ModelRequest, mode: Mode, *, stream: bool = True) -> dict[str, Any]:
+    def _body(self, request: ModelRequest, mode: Mode, *, stream: bool, cache: bool) -> dict[str, Any]:
         messages = [{"role": "system", "content": request.system}] if request.system else []
         body: dict[str, Any] = {
             "model": self._name,
@@ -214,7 +224,7 @@ class OpenAIModel:
             body["response_format"] = {"type": mode, "json_schema": schema}
         elif mode == "json_object":
             body["response_format"] = {"type": mode}
-        return body
+        return with_cache_fields(body, request, marked=self._marked) if cache else body
 
 
 class _Rejected(Exception):
@@ -266,17 +276,12 @@ class _Capped(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def _refuses_stream(answer: Reply | Fault) -> bool:
-    if not isinstance(answer, Fault) or answer.status not in _REFUSALS_OF_STREAM:
-        return False
-    return "stream" in answer.message.lower()
-
-
-def _refuses_mode(answer: Reply | Fault) -> bool:
-    if not isinstance(answer, Fault) or answer.status not in {400, 422}:
+def _refuses(answer: Reply | Fault, statuses: Collection[int], words: Collection[str]) -> bool:
+    """Tell whether a server refuses one way to ask: with one of these statuses, in one of these words."""
+    if not isinstance(answer, Fault) or answer.status not in statuses:
         return False
     text = answer.message.lower()
-    return any(word in text for word in _REFUSALS_OF_MODE)
+    return any(word in text for word in words)
 
 
 def _connection_fault(cause: BaseException, secret: str) -> Fault:

@@ -92,6 +92,8 @@ class ModelRequest:
     """The prompt's context in structured form, for models in this process; it is never sent."""
     run: str = ""
     """The id of the run, the first part of `client_request_id`; empty outside of a run."""
+    common: int = 0
+    """The characters at the start of the user message that later requests for the same purpose repeat; 0: unknown."""
     heard: Callable[[int], None] | None = field(default=None, compare=False)
     """Called with the number of characters that the model has written so far, where the reply is streamed."""
 

@@ -153,10 +153,10 @@ class Transcript:
         yield f"round {state.round}, revision {state.revision}, questions {len(state.run.questions)}"
 
     def prompt(self, state, step):
-        """Yield the lines of the step's next prompt between dependencies and task, without delimiters."""
+        """Yield the lines of the step's next prompt that stand under the headings in `SHOWN`, without delimiters."""
         shown = False
         for line in rendered(state, state.latest, step).user.splitlines():
-            shown = (shown or line in SHOWN) and line not in ("[specification]", "[task]")
+            shown = (shown or line in SHOWN) and line not in ("[specification]", "[dependencies]", "[task]")
             text = DELIMITER.sub("", line)
             if shown and text:
                 yield text

@@ -119,6 +119,6 @@ async def test_proxies_of_the_environment_are_not_for_this_machine(monkeypatch):
 async def test_an_openai_address_gets_the_new_limit_name():
     """OpenAI's newer models refuse `max_tokens`; compatible servers know only that."""
     async with open_openai("gpt-5", api_key=KEY) as model:
-        body = json.dumps(model._body(request(), "text"))
+        body = json.dumps(model._body(request(), "text", stream=True, cache=False))
     assert '"max_completion_tokens": 500' in body
     assert '"max_tokens"' not in body

@@ -1,6 +1,7 @@
 """What a prompt knows of earlier failures: two kinds of feedback, each rejection once, nothing lost."""
 
 import dataclasses
+import itertools
 import json
 
 import pytest
@@ -39,7 +40,7 @@ def failing(*codes, step="g_plan"):
 
 
 def test_retry_and_escalation_feedback_are_two_things_in_two_sections():
-    """S30, S99, S107: the later failures stand before the step's own, both before the task."""
+    """S30, S99, S107: the later failures stand before the step's own."""
     judge = failing("field.type", "plan.goal_unreachable")
     state = until(World(pinned(SEEDS), judge=judge), "g_strategy/v2.a1")
     assert not retry_feedback(state, state.latest, "g_strategy", set(), 9)
@@ -51,8 +52,8 @@ def test_retry_and_escalation_feedback_are_two_things_in_two_sections():
     assert not escalation_feedback(state, escalations(state, state.latest, "g_plan"), own, 9)
 
 
-def test_escalations_come_before_retries_and_both_before_the_task():
-    """S99: numbered cycles, then numbered attempts."""
+def test_escalations_come_before_retries_and_both_after_the_task():
+    """S99: numbered cycles, then numbered attempts; the task is common to all attempts."""
     world = World(pinned({"a": {"backtrack_budget": 1}, "b": {"requires": ["a"]}}), judge=lambda *_: passed())
     verdicts = {"a": ["", "field.type"], "b": ["plan.goal_unreachable"]}
 
@@ -63,9 +64,25 @@ def test_escalations_come_before_retries_and_both_before_the_task():
     world.judge = judge
     state = until(world, "a/v2.a2")
     prompt = rendered(state, state.latest, "a").user
-    places = [prompt.index(text) for text in ("[escalations]", "plan.goal_unreachable", "[retries]", "[task]")]
+    texts = ("[task]", "[escalations]", "plan.goal_unreachable", "[retries]", "field.type is wrong")
+    places = [prompt.index(text) for text in texts]
     assert places == sorted(places)
-    assert prompt.index("[retries]") < prompt.index("field.type is wrong") < prompt.index("[task]")
+
+
+def test_attempts_of_a_visit_begin_with_the_same_prompt_up_to_common():
+    """Each prompt of a visit also begins with the whole one before, as long as the window shows all rejections."""
+    pinning, prompts = pinned({"a": {}, "b": {"requires": ["a"], "rmax": 4}}), []
+    for attempt in (1, 2, 3, 4):
+        world = World(pinning, judge=failing("field.type", "field.missing", "reply.not_json", step="b"))
+        state = until(world, f"b/v1.a{attempt}")
+        prompts.append(rendered(state, state.latest, "b"))
+    first, *later = prompts
+    assert first.common == len(first.user)
+    assert [(each.system, each.common, each.user[: each.common]) for each in later] == [
+        (first.system, first.common, first.user)
+    ] * 3
+    for before, after in itertools.pairwise(prompts):
+        assert after.user.startswith(f"{before.user}\n\n")
 
 
 def test_the_attempted_path_is_told_with_previews():

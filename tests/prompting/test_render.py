@@ -41,7 +41,9 @@ FULL = Context(
     },
     retry=(Feedback("n5", "<RETRY-1>"), Feedback("n6", "<RETRY-2>", repeats="n5")),
     escalation=(Feedback("n3", "<CYCLE-1>"), Feedback("n4", "<CYCLE-2>")),
+    requirements=("<ADDED>",),
     clarifications=(Clarified("<ASKED>", "<ANSWERED>"),),
+    notes=("<NOTED>",),
     settings={"guard_catalog": ["fuzz", "bench"], "role": "<NOT-SHOWN>"},
 )
 
@@ -53,7 +55,7 @@ def positions(text: str, *parts: str) -> list[int]:
 
 
 def test_the_sections_have_the_order_of_the_design():
-    """S99: escalation history before retry history, both before the task."""
+    """S99: escalation history before retry history. Both come last, so that the rest is the same for each attempt."""
     rendered = render(TEMPLATE, FULL)
     system = positions(rendered.system, "<ROLE>", "<CONSTRAINTS>", SECTIONS.data_note)
     assert system == sorted(system)
@@ -65,15 +67,21 @@ def test_the_sections_have_the_order_of_the_design():
         "fuzz, bench",
         SECTIONS.specification,
         "<SPEC>",
+        SECTIONS.requirements,
+        "<ADDED>",
+        SECTIONS.clarifications,
+        "<ASKED>",
+        SECTIONS.answer,
+        "<ANSWERED>",
+        SECTIONS.notes,
+        "<NOTED>",
         SECTIONS.dependencies,
         "## Result of g_recon",
         '"found"',
         "## Result of g_analysis",
         "no JSON at all",
-        SECTIONS.clarifications,
-        "<ASKED>",
-        SECTIONS.answer,
-        "<ANSWERED>",
+        SECTIONS.task,
+        "<TASK>",
         SECTIONS.escalations,
         "## Cycle 1",
         "<CYCLE-1>",
@@ -85,11 +93,10 @@ def test_the_sections_have_the_order_of_the_design():
         "## Attempt 2",
         SECTIONS.repeats.replace("{node}", "n5"),
         "<RETRY-2>",
-        SECTIONS.task,
-        "<TASK>",
     )
     assert user == sorted(user)
-    assert rendered.user.endswith("<TASK>")
+    assert rendered.user[: rendered.common].endswith("<TASK>")
+    assert rendered.user[rendered.common :].startswith(f"\n\n{SECTIONS.escalations}")
     assert "<NOT-SHOWN>" not in rendered.user
 
 
@@ -154,25 +161,38 @@ text = st.text(max_size=40) | st.text(alphabet="{}<>/data \n0123456789abcdef", m
 feedback = st.builds(Feedback, st.just("n"), text, st.none() | st.just("g_plan.v1.a1"))
 
 
-@given(
-    st.builds(
-        Context,
-        text,
-        constraints=st.text(max_size=20),
-        dependencies=st.dictionaries(
-            st.sampled_from(["a", "b"]), st.builds(Artifact, st.just("n"), st.just("a"), text), max_size=2
-        ),
-        retry=st.lists(feedback, max_size=3).map(tuple),
-        escalation=st.lists(feedback, max_size=3).map(tuple),
-        clarifications=st.lists(st.builds(Clarified, text, text), max_size=2).map(tuple),
-    )
+histories = st.lists(feedback, max_size=3).map(tuple)
+contexts = st.builds(
+    Context,
+    text,
+    constraints=st.text(max_size=20),
+    requirements=st.lists(text, max_size=2).map(tuple),
+    dependencies=st.dictionaries(
+        st.sampled_from(["a", "b"]), st.builds(Artifact, st.just("n"), st.just("a"), text), max_size=2
+    ),
+    retry=histories,
+    escalation=histories,
+    clarifications=st.lists(st.builds(Clarified, text, text), max_size=2).map(tuple),
 )
+
+
+@given(contexts, histories, histories, st.booleans())
+def test_attempts_with_other_feedback_have_the_same_prompt_up_to_common(context, retry, escalation, headed):
+    """A provider's prompt cache can serve that part; the whole prompt is common where nothing was rejected yet."""
+    one = render(TEMPLATE, context, headed=headed)
+    other = render(TEMPLATE, replace(context, retry=retry, escalation=escalation), headed=headed)
+    bare = render(TEMPLATE, replace(context, retry=(), escalation=()), headed=headed)
+    assert (one.system, one.common) == (other.system, other.common) == (bare.system, len(bare.user))
+    assert one.user[: one.common] == other.user[: other.common] == bare.user
+
+
+@given(contexts)
 def test_every_context_can_be_rendered(context):
     """Rendering is total and deterministic; every text of users and models is delimited."""
     rendered = render(TEMPLATE, context)
     again = render(TEMPLATE, replace(context))
     assert (rendered, rendered.ref) == (again, again.ref)
-    expected = 1 + len(context.dependencies) + 2 * len(context.clarifications)
+    expected = 1 + len(context.requirements) + len(context.dependencies) + 2 * len(context.clarifications)
     expected += len(context.retry) + len(context.escalation)
     assert len(blocks(rendered.user)) >= expected
     assert rendered.cut == ()
