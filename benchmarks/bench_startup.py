@@ -1,11 +1,11 @@
-"""Start-up time of the command line compared with a bare interpreter and an earlier commit, and the time of a run.
+"""Start-up time of the command line compared with a bare interpreter, and the time of a run.
 
-    python benchmarks/bench_startup.py [--commit C] [--rounds N]
+    python benchmarks/bench_startup.py [--rounds N]
 
 Each round runs every command once in a new process, with cached bytecode. The result is the difference to
-`python -c pass` in the same round; the goals are 150 ms for `replan --help`, and 250 ms for completing a run's id. The
-commands that only read run in the earlier commit too, on a run of its own; now they should take at most half of the
-time (issue 12). A cold run has a new home and no cached bytecode, as the first run in a container.
+`python -c pass` in the same round; the goals are 150 ms for `replan --help`, and 250 ms for completing a run's id. A
+cold run has a new home and no cached bytecode, as the first run in a container. `bench_before.py` compares with an
+earlier commit.
 
 Prints a table, writes results/startup.json.
 """
@@ -19,14 +19,12 @@ import time
 from functools import partial
 from pathlib import Path
 
-from bench_before import COMMIT, checkout
 from common import (
     HERE,
     SCRATCH,
     commit,
     interleave,
     machine,
-    ratios,
     spread,
     spread_text,
     table,
@@ -42,9 +40,7 @@ REPLAN = ("-m", "replan")
 RUN = (*REPLAN, "run", str(PROBLEM), "-m", "rules", "--no-input", "--json")
 HELP_GOAL_MS = 150
 COMPLETION_GOAL_MS = 250
-"""Half of what `replan runs` took at the earlier commit, which completed no ids."""
-FASTER_GOAL = 2
-"""How much longer the commands that only read should take at the earlier commit (issue 12)."""
+"""Half of what `replan runs` took at ba24455, which completed no ids (issue 12)."""
 READING = (("runs",), ("questions",), ("show", "--last"), ("log", "--last"))
 """The commands that only read."""
 COMPLETION = {"_REPLAN_COMPLETE": "bash_complete", "COMP_WORDS": "replan show ", "COMP_CWORD": "2"}
@@ -54,15 +50,11 @@ COMPLETION = {"_REPLAN_COMPLETE": "bash_complete", "COMP_WORDS": "replan show ",
 def main():
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--commit", default=COMMIT, help=f"the earlier commit ({COMMIT})")
     parser.add_argument("--rounds", type=int, default=11, help="rounds (11)")
     options = parser.parse_args()
     SCRATCH.mkdir(exist_ok=True)
-    earlier_tree = checkout(options.commit)
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
-        home, earlier_home = Path(folder) / "now", Path(folder) / "before"
-        for each in (home, earlier_home):
-            each.mkdir(mode=0o700)
+        home = Path(folder)
         reading = {f"replan {' '.join(words)}": (*REPLAN, *words) for words in READING}
         cases = {
             "python -c pass": lambda: started(home, "-c", "pass"),
@@ -73,62 +65,35 @@ def main():
             "replan run, warm": lambda: started(home, *RUN),
             "replan run, cold": lambda: cold(home),
         }
-        earlier = {
-            (name, "before"): partial(started, earlier_home, *words, tree=earlier_tree)
-            for name, words in reading.items()
-        }
         machine_facts = machine()
         started(home, *RUN)  # What the reading commands read.
-        started(earlier_home, *RUN, tree=earlier_tree)
-        times = interleave({**cases, **earlier}, options.rounds, warm_up=2)
+        times = interleave(cases, options.rounds, warm_up=2)
     bare = times["python -c pass"]
     results = {
         "commit": commit(),
         "date": today(),
         "machine": machine_facts,
         "versions": versions(sys.executable, "click", "trio", "pydantic", "rich"),
-        "before": options.commit,
         "rounds": options.rounds,
         "ms": {name: spread(times[name]) for name in cases},
         "ms_over_bare": {
             name: spread([time_ms - bare_ms for time_ms, bare_ms in zip(times[name], bare, strict=True)])
             for name in cases
         },
-        "ms_before": {name: spread(times[name, "before"]) for name in reading},
-        "before_to_now": {name: ratios(times[name, "before"], times[name]) for name in reading},
         "goal_ms_over_bare": {"replan --help": HELP_GOAL_MS, "completing a run": COMPLETION_GOAL_MS},
-        "goal_before_to_now": FASTER_GOAL,
     }
-    print(tables(results, every=True))
+    print(tables(results))
     write("startup", results)
 
 
-def tables(results, *, every=False):
-    """Return the results as Markdown: all, or without the comparison with an earlier commit."""
+def tables(results):
+    """Return the results as Markdown."""
     rows = []
     for name, time_ms in results["ms"].items():
         over, goal = results["ms_over_bare"][name], results["goal_ms_over_bare"].get(name)
         rows.append((name, spread_text(time_ms), spread_text(over), verdict(over["median"], goal)))
     heads = ("", "ms", "ms over `python -c pass`", "goal")
-    process_table = f"Starting a process, {results['rounds']} rounds:\n\n{table(heads, rows)}"
-    if not every:
-        return process_table
-    earlier_rows = [
-        (name, spread_text(results["ms_before"][name]), spread_text(results["ms"][name]), *_faster(results, ratio))
-        for name, ratio in results["before_to_now"].items()
-    ]
-    earlier_heads = ("ms", f"at {results['before']}", "now", f"{results['before']} : now", "goal")
-    return (
-        f"{process_table}\n\n"
-        f"Commands that only read, compared with commit {results['before']}, in the same rounds:\n\n"
-        f"{table(earlier_heads, earlier_rows)}"
-    )
-
-
-def _faster(results, ratio):
-    """Return how many times faster a command is as a cell, and whether the goal was met."""
-    goal = results["goal_before_to_now"]
-    return spread_text(ratio), f"at least {goal:g}: {'met' if ratio['median'] >= goal else '**missed**'}"
+    return f"Starting a process, {results['rounds']} rounds:\n\n{table(heads, rows)}"
 
 
 def started(home, *arguments, cache=None, variables=None, tree=ROOT):

@@ -7,6 +7,7 @@ Reads the results of the benchmarks below, and replaces the text between the two
 
 import json
 
+import bench_before
 import bench_branches
 import bench_execution
 import bench_guards
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "prompts": bench_prompts,
     "startup": bench_startup,
     "lab": bench_lab,
+    "before": bench_before,
 }
 BEGIN, END = "<!-- measured: benchmarks/page.py writes this -->", "<!-- end -->"
 
