@@ -24,7 +24,7 @@ from actors.quantities.unit_forms import without_counted
 from actors.run.ending import Outcome
 from actors.run.inbox import MailRefused
 from actors.run.texts import storable
-from actors.values.answers import QUANTITY, choice, kind_of, options_of, read_quantity
+from actors.values.answers import QUANTITY, answer_form, choice, options_of, read_quantity
 from actors.values.question_form import AskedForm, Inquiry, in_words_of, inquiry, one_line, with_frame
 from runtime.core.errors import UsageProblem
 
@@ -129,7 +129,8 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     blocked, asked = _parts(decision.question)
     own, wanted = field_question(schema, path), answer_schema(schema, path)
     subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
-    meanings = {value: f"The value is {value}." for value in options_of(wanted)} if kind_of(wanted) == "choice" else {}
+    options = options_of(wanted) if answer_form(wanted) == "choice" else ()
+    meanings = {value: f"The value is {value}." for value in options}
     of_model = bool(asked) and asked != own
     if of_model or not own.endswith("?"):
         who, words = ("The model", asked) if of_model else ("The profile", own)

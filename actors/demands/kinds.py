@@ -143,7 +143,7 @@ DATED_WORDS_MAX = 8
 """Words of a demand with a date up to which the date is what it says."""
 
 
-def kind_of(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
+def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
     """Return the kind of a demand by its words; `default` where they show none but that something is asked for."""
     small = _REASON.sub("", spelled(small))
     if NEEDLESS.search(small) or _ONLY.search(small):

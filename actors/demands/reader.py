@@ -10,7 +10,7 @@ from actors.demands.demand import DEMANDS_MAX, Demand, DemandReading
 from actors.demands.force import Force, force_of
 from actors.demands.headings import Role, is_abstract, is_name, is_of_proposal, role_of
 from actors.demands.instructions import instructs, states
-from actors.demands.kinds import kind_of
+from actors.demands.kinds import requirement_kind
 from actors.demands.patterns import any_of, late, word_set
 from actors.demands.sentences import Sentence, clauses, sentence_at, sentences
 from actors.demands.statements import (
@@ -363,7 +363,7 @@ class _Reader:
             )
             if not found and plain:
                 if self._adds(sentence, around):
-                    found = list(self._demand(sentence, kind_of(sentence.small)))
+                    found = list(self._demand(sentence, requirement_kind(sentence.small)))
                 elif titled or begun or self.asked:
                     left.append((sentence, around))
             begun = begun or bool(found)
@@ -374,7 +374,7 @@ class _Reader:
         if 2 * len(demands) >= len(every):
             for sentence, around in left:
                 if self._adds(sentence, around._replace(asking=True)):
-                    demands += self._demand(sentence, kind_of(sentence.small))
+                    demands += self._demand(sentence, requirement_kind(sentence.small))
         self.new = new
         yield from sorted(demands, key=lambda demand: demand.start)
 
@@ -410,7 +410,7 @@ class _Reader:
             if role is not Role.NEUTRAL:
                 return _Part(role, kind)
         if force_of(small) is not Force.NONE or force_of(f"{small} be done") is not Force.NONE:
-            return _Part(Role.ASKED, kind_of(small))
+            return _Part(Role.ASKED, requirement_kind(small))
         return part if part.role is not Role.NEUTRAL else _Part(Role.TOLD)
 
     def _of_sentence(self, sentence: Sentence, part: _Part, block: Block) -> Iterator[Demand]:
@@ -443,7 +443,7 @@ class _Reader:
         force, body = standing_force(small), without_label(small)
         if is_asked(part.role, block.form, small, force):
             default = part.kind if part.kind is not None and part.role is Role.ASKED else RequirementKind.GOAL
-            kind = RequirementKind.SCOPE if default is RequirementKind.SCOPE else kind_of(body, default)
+            kind = RequirementKind.SCOPE if default is RequirementKind.SCOPE else requirement_kind(body, default)
             yield from self._demand(quoted, kind)
 
     def _demand(self, sentence: Sentence, kind: RequirementKind) -> Iterator[Demand]:

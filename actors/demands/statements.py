@@ -12,7 +12,7 @@ from actors.demands.facts import FACT, FAULTS, GREETING, NARRATED, PAST, TOLD_BY
 from actors.demands.force import Force, describes, force_of, is_modal, notes
 from actors.demands.headings import Role
 from actors.demands.instructions import instructs, states
-from actors.demands.kinds import kind_of
+from actors.demands.kinds import requirement_kind
 from actors.demands.patterns import ASKS, REQUIRES, any_of, late
 from actors.values.requirements import RequirementKind
 
@@ -162,7 +162,7 @@ def asks_how(small: str) -> bool:
 
 def asks_for_new(small: str) -> bool:
     """Tell whether a demand asks for something that does not exist yet, and not for a repair."""
-    if _REPAIRS.search(small) or kind_of(small) is not RequirementKind.GOAL:
+    if _REPAIRS.search(small) or requirement_kind(small) is not RequirementKind.GOAL:
         return False
     noun = _NEW_NOUN.match(small) and not states(small)
     return bool(noun or _NEW.search(small) or (instructs(small) and not _REMOVES.match(small)))

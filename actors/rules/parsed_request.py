@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from actors.demands.kinds import kind_of
+from actors.demands.kinds import requirement_kind
 from actors.guards.fields import folded
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.classification import Classification, classify, decided
@@ -89,7 +89,7 @@ def parse_request(material: Mapping[str, Any], rules: RulesTables) -> ParsedRequ
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
     requirements, notes = (tuple(map(str, _list(material.get(name)))) for name in ("requirements", "notes"))
     specification = str(material.get("specification", ""))
-    wishes = [text for text in requirements if kind_of(lower(text)) not in CONSTRAINING]
+    wishes = [text for text in requirements if requirement_kind(lower(text)) not in CONSTRAINING]
     reading = _read((specification, *answers, *requirements, *notes), (*answers, *wishes, *notes), rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from actors.demands.instructions import instructs
-from actors.demands.kinds import kind_of
+from actors.demands.kinds import requirement_kind
 from actors.demands.patterns import any_of
 from actors.demands.reader import read_demands
 from actors.files.validation_errors import Config
@@ -88,7 +88,7 @@ def stated_in(
     `added` are the requirements that the user has added since, folded; `title` is the text's title, `kind` the kind of
     problem. `mended` is the phrase for the goal of a bug report that says none: a failure is never a goal.
     """
-    own = [_requirement(kind_of(lower(item)), item, RequirementSource.USER) for item in added]
+    own = [_requirement(requirement_kind(lower(item)), item, RequirementSource.USER) for item in added]
     said = {item.quote for item in own}
     read: list[Requirement] = []
     for position, part in enumerate(text.parts):

@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:
     from actors.quantities.quantity import Quantity, Refusal
 
-Kind = Literal["text", "choice", "yes_no", "number", "quantity", "json"]
+AnswerForm = Literal["text", "choice", "yes_no", "number", "quantity", "json"]
 """How a person is asked."""
 Schema = Mapping[str, Any]
 """The JSON Schema of an answer."""
@@ -59,8 +59,8 @@ def is_answer_schema(schema: Schema) -> bool:
     return len(text.encode()) <= SCHEMA_BYTES_MAX and '"$ref"' not in text and '"$dynamicRef"' not in text
 
 
-def kind_of(schema: Schema) -> Kind:
-    """Return the kind of question that suits a schema."""
+def answer_form(schema: Schema) -> AnswerForm:
+    """Return the form of the answers that a schema allows, which decides how a question is shown."""
     if isinstance(schema.get("enum"), list):
         return "choice"
     match schema.get("type"):
@@ -83,8 +83,8 @@ def expected_answer(schema: Schema) -> str:
     """Return a description of a valid answer, in a few words."""
     if "description" in schema:
         return str(schema["description"])
-    kind = kind_of(schema)
-    match kind:
+    form = answer_form(schema)
+    match form:
         case "choice":
             return f"one of: {', '.join(options_of(schema))}"
         case "yes_no":
@@ -98,7 +98,7 @@ def expected_answer(schema: Schema) -> str:
         case "json":
             return "a JSON value that fits the question's schema"
         case _:
-            assert_never(kind)
+            assert_never(form)
 
 
 def normal_answer(schema: Schema, text: object) -> str:
@@ -122,8 +122,8 @@ def normal_answer(schema: Schema, text: object) -> str:
 
 def _value(schema: Schema, answer: str) -> Any:
     """Return the JSON value that an answer stands for; the answer itself if it stands for none."""
-    kind = kind_of(schema)
-    match kind:
+    form = answer_form(schema)
+    match form:
         case "text":
             return answer
         case "quantity":
@@ -139,7 +139,7 @@ def _value(schema: Schema, answer: str) -> Any:
         case "json":
             return _json(answer)
         case _:
-            assert_never(kind)
+            assert_never(form)
 
 
 def read_quantity(schema: Schema, answer: str) -> "Quantity | Refusal":
@@ -206,7 +206,7 @@ def _check(schema: Schema, value: Any) -> None:
         raise InvalidAnswer("the answer is nested too deeply") from None
     if error is None:
         return
-    if kind_of(schema) == "json":
+    if answer_form(schema) == "json":
         path = "".join(f"[{part!r}]" for part in error.absolute_path)
         raise InvalidAnswer(f"the answer does not fit{f' at {path}' if path else ''}: {error.message[:SHOWN_MAX]}")
     raise InvalidAnswer(f"the answer should be {expected_answer(schema)}, not {str(value)[:SHOWN_MAX]!r}")

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from actors.values.answers import TEXT, kind_of, options_of
+from actors.values.answers import TEXT, answer_form, options_of
 from actors.values.format import shortened
 from runtime.core.events import Value
 
@@ -274,7 +274,7 @@ def _is_sentence(text: str) -> bool:
 
 def _finite(schema: Mapping[str, Any]) -> list[str] | None:
     """Return the answers that a schema allows, where they are finite."""
-    kind = kind_of(schema)
-    if kind == "choice":
+    form = answer_form(schema)
+    if form == "choice":
         return options_of(schema)
-    return ["yes", "no"] if kind == "yes_no" else None
+    return ["yes", "no"] if form == "yes_no" else None

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequest, InputRequiredResult
 
 from actors.run.open_question import question_parts
-from actors.values.answers import ANSWER_MAX, expected_answer, kind_of, options_of
+from actors.values.answers import ANSWER_MAX, answer_form, expected_answer, options_of
 from replan.mcp.calls import ToolCall
 from replan.runs.shown import ShownRun
 from replan.service.arguments import Wait
@@ -34,7 +34,7 @@ TEXT_MAX = 4_000
 
 def is_shown(question: Mapping[str, Any]) -> bool:
     """Tell whether a question may be asked in a form: programs may answer it, and its answer is one plain value."""
-    return not question.get("people_only") and kind_of(question["answer_schema"]) != "json"
+    return not question.get("people_only") and answer_form(question["answer_schema"]) != "json"
 
 
 def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
@@ -48,9 +48,9 @@ def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
 def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of the form that asks a question."""
     schema = question["answer_schema"]
-    kind = kind_of(schema)
+    form = answer_form(schema)
     field: dict[str, Any] = {"title": "Answer"}
-    match kind:
+    match form:
         case "choice":
             field |= {"type": "string", "enum": options_of(schema)}
         case "yes_no":
@@ -60,7 +60,7 @@ def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
         case "text" | "quantity" | "json":
             field |= {"type": "string", "maxLength": ANSWER_MAX, "description": clean(expected_answer(schema))}
         case _:
-            assert_never(kind)
+            assert_never(form)
     return {"type": "object", "properties": {FIELD: field}, "required": [FIELD]}
 
 

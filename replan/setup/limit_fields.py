@@ -31,8 +31,8 @@ def _field(spec: LimitSpec, default: Any) -> tuple[Any, Any]:
     """Return the type and the field of a limit."""
     if spec.unit == "switch":
         return bool, Field(default=False, description=spec.described)
-    kind = _type_of(spec)
-    return kind if default is not None else kind | None, Field(default=default, description=spec.described)
+    value_type = _type_of(spec)
+    return value_type if default is not None else value_type | None, Field(default=default, description=spec.described)
 
 
 def _type_of(spec: LimitSpec) -> Any:

@@ -7,20 +7,20 @@ from typing import Any, Literal
 
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
-from actors.values.answers import Kind, expected_answer, kind_of, options_of
+from actors.values.answers import AnswerForm, answer_form, expected_answer, options_of
 
-FormKind = Kind | Literal["review"]
+Form = AnswerForm | Literal["review"]
 """The form in which a question is answered on a page."""
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its form: `kind`, `picks`, `hint`, `version`; `picks` says what each choice does."""
     schema = question["answer_schema"]
-    any_text = form_kind(question) == "text" and "description" not in schema
+    any_text = question_form(question) == "text" and "description" not in schema
     options = form_choices(question)
     hint = "" if any_text or options else expected_answer(schema)
     does = [choice["does"] for choice in question["choices"]]
-    form = {"kind": form_kind(question), "picks": list(zip(options, does, strict=True)), "hint": hint}
+    form = {"form": question_form(question), "picks": list(zip(options, does, strict=True)), "hint": hint}
     return {**question, **form, "version": version_of(question)}
 
 
@@ -33,15 +33,15 @@ def version_of(question: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def form_kind(question: Mapping[str, Any]) -> FormKind:
+def question_form(question: Mapping[str, Any]) -> Form:
     """Return the form in which a question is answered on a page."""
     schema = question["answer_schema"]
-    return "review" if schema == REVIEW else kind_of(schema)
+    return "review" if schema == REVIEW else answer_form(schema)
 
 
 def form_choices(question: Mapping[str, Any]) -> list[str]:
     """Return the answers that a form offers beside each other; empty where the answer is typed."""
-    match form_kind(question):
+    match question_form(question):
         case "choice":
             return options_of(question["answer_schema"])
         case "yes_no":
@@ -57,8 +57,8 @@ def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
 
     Where choices are only offered, a text that was typed counts.
     """
-    if form_kind(question) == "review" and picked != APPROVE:
+    if question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"
-    if form_kind(question) in ("choice", "yes_no"):
+    if question_form(question) in ("choice", "yes_no"):
         return picked
     return typed if typed.strip() or not picked else picked

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from actors.run.open_question import decoded, question_parts
-from actors.values.answers import TEXT, expected_answer, kind_of
+from actors.values.answers import TEXT, answer_form, expected_answer
 
 if TYPE_CHECKING:
     from actors.run.kind import Kind
@@ -23,14 +23,14 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
 
 def choices(question: Mapping[str, Any]) -> list[str]:
     """Return the choices that can be picked by their number; empty where an answer is typed in any case."""
-    picks = kind_of(question["answer_schema"]) == "choice" or question["answer_schema"] == TEXT
+    picks = answer_form(question["answer_schema"]) == "choice" or question["answer_schema"] == TEXT
     return [choice["value"] for choice in question["choices"]] if picks else []
 
 
 def hint(question: Mapping[str, Any]) -> str:
     """Return the line that tells the user what to type."""
     schema = question["answer_schema"]
-    match kind_of(schema):
+    match answer_form(schema):
         case "choice":
             return "The number of a choice, or its text"
         case "yes_no":

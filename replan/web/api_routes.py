@@ -77,8 +77,8 @@ def _request(site: Site, request: Request, who: Principal, body: object, key: st
 
 async def _body(request: Request, model: type[BaseModel]) -> object:
     """Return the body, checked. Raises `UsageProblem`, whose place is the key."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
         raise HTTPException(415, "a body is JSON: content-type must be application/json")
     data = await request.body()
     try:

@@ -11,10 +11,10 @@ from actors.values.answers import (
     TEXT,
     YES_NO,
     InvalidAnswer,
+    answer_form,
     choice,
     expected_answer,
     is_answer_schema,
-    kind_of,
     normal_answer,
 )
 
@@ -81,7 +81,7 @@ def test_fitting_an_answer_again_changes_nothing(schema, text):
 
 
 def test_each_kind_of_question_is_told_apart_and_says_what_it_wants():
-    assert [kind_of(schema) for schema in ALL.values()] == ["text", "choice", "yes_no", "number", "json", "text"]
+    assert [answer_form(schema) for schema in ALL.values()] == ["text", "choice", "yes_no", "number", "json", "text"]
     assert all(expected_answer(schema) for schema in ALL.values())
 
 

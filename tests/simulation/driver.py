@@ -16,7 +16,7 @@ from actors.run.ids import call_of
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.questions import ClarificationRequested, Status
 from actors.run.state import NotStarted
-from actors.values.answers import TEXT, kind_of
+from actors.values.answers import TEXT, answer_form
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.core.machine import Refused, fold, settle
@@ -232,7 +232,7 @@ class Run:
         if request.review:
             words = "approve" if self.dice.random() < self.weather.passes else f"reject: #R{self.count}# is wrong"
         else:
-            words = {"text": f"{text} \ud800", "yes_no": "y", "choice": "Red"}[kind_of(request.answer_schema)]
+            words = {"text": f"{text} \ud800", "yes_no": "y", "choice": "Red"}[answer_form(request.answer_schema)]
         batch = self.mail(f"answer:{question}", {"kind": "answer", "question": question, "answer": words})
         assert batch[0].kind == "clarification_answered"
         if any(text in clarified.answer for clarified in self.state.run.clarifications):

@@ -5,7 +5,7 @@ import re
 import trio
 
 from actors.run.questions import ClarificationRequested
-from actors.values.answers import kind_of, options_of
+from actors.values.answers import answer_form, options_of
 from actors.values.findings import Code
 from actors.values.question_form import WITHOUT, AskedForm
 from replan.api.options import at_home
@@ -26,7 +26,7 @@ def one_question(text):
 
 def breaches(form):
     """Return what a question breaks of its form, as texts; none where it keeps it."""
-    finite = {"choice": options_of, "yes_no": lambda _: ["yes", "no"]}.get(kind_of(form.answer_schema))
+    finite = {"choice": options_of, "yes_no": lambda _: ["yes", "no"]}.get(answer_form(form.answer_schema))
     wrong = {
         "it is no single sentence that asks": not one_question(form.text),
         "it does not say what it is about": not form.about.endswith(".") or len(form.about) < 10,

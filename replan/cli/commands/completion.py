@@ -27,9 +27,9 @@ def completion(*, shell: str, as_json: bool) -> int:
     from replan.cli.app import app
     from replan.cli.terminal.plain import print_json, print_text
 
-    kind = get_completion_class(shell)
-    assert kind is not None
-    script = kind(app, {}, NAME, f"_{NAME.upper()}_COMPLETE").source()
+    completion = get_completion_class(shell)
+    assert completion is not None
+    script = completion(app, {}, NAME, f"_{NAME.upper()}_COMPLETE").source()
     if as_json:
         print_json({"shell": shell, "install": _INSTALL[shell], "script": script})
         return Exit.OK
