@@ -1,5 +1,6 @@
 """Prices per token: the user's own table first, then the bundled price list."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -30,12 +31,22 @@ def find_price(
     return price_in_list(entry.provider.id, entry.model, at)
 
 
+_SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:]|$)")
+"""Names of models that search the web unasked, and bill each search."""
+
+
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
-    """Return the price of a model of the list at a day, or None if its text is not priced by tokens."""
+    """Return the price of a model of the list at a day, or None where no number of tokens bounds what a call costs.
+
+    That is so for what is not priced by tokens, and for a model that searches the web unasked, unless the list has a
+    price of each request, which covers its searches.
+    """
     day = datetime.fromtimestamp(at, UTC)
     hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
     lists = list({id(prices): prices for prices in hours}.values())
     if any(prices.input_mtok is None or prices.output_mtok is None for prices in lists):
+        return None
+    if _SEARCHING.search(model.id) and not all(prices.requests_kcount for prices in lists):
         return None
     import genai_prices  # noqa: PLC0415 -- as above
 

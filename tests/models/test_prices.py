@@ -74,6 +74,31 @@ def test_cached_input_costs_what_the_list_says():
     assert price.micro_usd(Usage(input_tokens=1000, contradictory=True)) == 6000
 
 
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [
+        ("sonar-deep-research", "https://api.perplexity.ai"),
+        ("sonar-pro-search", "https://api.perplexity.ai"),
+        ("gpt-4o-search-preview", None),
+        ("o4-mini-deep-research", None),
+    ],
+)
+def test_a_model_that_bills_its_searches_has_no_price(name, server):
+    """Nobody knows how often it searches, so no reservation would be enough."""
+    assert find_price(name, base_url=server, at=AT) is None
+
+
+def test_a_fee_for_each_request_covers_its_searches():
+    """Perplexity bills a request of Sonar at most so much, however often it searches."""
+    price = find_price("sonar", base_url="https://api.perplexity.ai", at=AT)
+    assert price is not None
+    assert price.micro_usd_at_most(0, 0) == 12_000
+
+
+def test_a_name_that_only_contains_such_a_word_has_a_price():
+    assert find_price("nousresearch/hermes-4-70b", base_url="https://openrouter.ai/api/v1", at=AT) is not None
+
+
 def test_costs_are_those_of_the_price_list():
     """Issue 30: no reservation is too small, and no cost differs from the list's own function by more than rounding."""
     counted = compare_with_list(random.Random(1), USAGES)
