@@ -1,7 +1,8 @@
-"""Makes the pictures of the page about the web page: `make pictures`. Needs Chromium.
+"""Makes the pictures of the web page and of the objects of the Python API: `make pictures`. Needs Chromium.
 
 A home with fixed runs is made, with ids, times and models of its own, and served by the real server; a browser takes
-each picture in light and in dark. The pictures are in `docs/how-to/pictures`, with few colours, so that they are small.
+each picture in light and in dark. The objects are shown as in a notebook. The pictures have few colours, so that they
+are small.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
 
@@ -11,7 +12,9 @@ import os
 import sys
 import tempfile
 import time
+from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import trio
@@ -42,9 +45,11 @@ from runtime.drive.options import Stop  # noqa: E402
 from tests.web.chromium import chromium  # noqa: E402
 
 OUT = ROOT / "docs" / "how-to" / "pictures"
+OBJECTS_OUT = ROOT / "docs" / "reference" / "pictures"
 WIDTH, COLOURS = 1000, 96
 """The width of a window in points, and the colours of a picture."""
-LOGIN, EXECUTION, APPROVAL, VAGUE, MARKET = "k7m2x9qa", "f3v8rd2p", "w9c4nh6t", "p5q7bz3j", "t2y6kg8s"
+LOGIN, EXECUTION, APPROVAL, VAGUE = "k7m2x9qa", "f3v8rd2p", "w9c4nh6t", "p5q7bz3j"
+MARKET, FILLED = "t2y6kg8s", "d5j9mx3c"
 """The ids of the runs."""
 PICTURES = {
     "inbox": ("/", "body", 820),
@@ -53,6 +58,15 @@ PICTURES = {
     "acquisition": (f"/runs/{MARKET}", "section[aria-labelledby=h-flow]", 672),
 }
 """The address of each picture, the part of the page, and the most points that it is high."""
+OBJECTS = ("result", "result.plan", "result.tree", "result.demands", "acquired")
+"""What is typed in the cells of a notebook."""
+OBJECT_HEIGHT = 520
+CELL = """<!doctype html><meta charset="utf-8"><style>
+body { margin: 0; background: #fff; color: #1f2328 }
+div { padding: 12px 16px }
+pre { margin: 0; font: 13px/1.45 monospace }
+.typed { background: #f3f4f6; font: 13px monospace }
+</style><div class="typed">TYPED</div><div>SHOWN</div>"""
 
 
 class Earlier(SystemClock):
@@ -69,7 +83,7 @@ class Earlier(SystemClock):
 async def main(folder: Path) -> None:
     """Make the runs, serve them, and take the pictures."""
     os.environ["REPLAN_HOME"] = str(folder / "home")
-    await fill(folder)
+    shown = await fill(folder)
     stop, opened, is_open = Stop(handover=True), list[str](), trio.Event()
 
     def open_at(address: str) -> None:
@@ -85,6 +99,7 @@ async def main(folder: Path) -> None:
         nursery.start_soon(serve)
         await is_open.wait()
         async with chromium() as browser:
+            await picture_objects(await browser.page(), shown)
             page = await browser.page()
             await page.go(opened[0])
             await page.until("location.pathname === '/'")
@@ -98,6 +113,16 @@ async def main(folder: Path) -> None:
         stop.forced.set()
 
 
+async def picture_objects(page: Any, shown: dict[str, RunResult]) -> None:
+    """Take a picture of each object as a notebook shows it."""
+    await page.look(width=WIDTH)
+    for typed in OBJECTS:
+        html = CELL.replace("TYPED", typed).replace("SHOWN", attrgetter(typed)(SimpleNamespace(**shown))._repr_html_())
+        await page.evaluate(f"document.open(); document.write({json.dumps(html)}); document.close()")
+        picture = await page.picture("body", height=OBJECT_HEIGHT)
+        await trio.to_thread.run_sync(save, picture, OBJECTS_OUT / f"{typed.replace('.', '-')}.png")
+
+
 def save(data: bytes, path: Path) -> None:
     """Write a picture with few colours."""
     with Image.open(io.BytesIO(data)) as picture:
@@ -107,11 +132,11 @@ def save(data: bytes, path: Path) -> None:
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 
-async def fill(folder: Path) -> None:
-    """Make a home with a search, executions and an acquisition."""
+async def fill(folder: Path) -> dict[str, RunResult]:
+    """Make a home with a search, executions and an acquisition; return the results that a notebook shows."""
     problem = (ROOT / "configs" / "problems" / "login_timeout.md").read_text(encoding="utf-8")
     script = write_script(folder, await replies_of_rules(problem))
-    await planned(problem, script, LOGIN, minutes=190)
+    result = await planned(problem, script, LOGIN, minutes=190)
     await planned(
         (ROOT / "configs" / "problems" / "too_thin.md").read_text(encoding="utf-8"), "rules", VAGUE, minutes=150
     )
@@ -123,6 +148,11 @@ async def fill(folder: Path) -> None:
         documents = str(ROOT / "docs" / "examples" / "market")
         prepared = prepare_to_acquire(wish, documents, "rules", registry=registry(), environment=os.environ)
         await engine.begin(prepared.request, run=MARKET)
+        given = {"core.region": "Portugal", "core.currency": "EUR", "segment.win_rate": "4 %"}
+        wish = AcquisitionInput(goal=goal, profile="market_size", given=given)
+        prepared = prepare_to_acquire(wish, documents, "rules", registry=registry(), environment=os.environ)
+        acquired = await engine.begin(prepared.request, run=FILLED)
+    return {"result": result, "acquired": acquired}
 
 
 async def planned(problem: str, model: str, run: str, *, minutes: float) -> RunResult:
@@ -153,8 +183,8 @@ async def replies_of_rules(problem: str) -> dict[str, list[Any]]:
         await engine.journal.delete({"sample00": (await engine.journal.row("sample00")).last_seq})
     first = {**made["g_strategy"], "rationale": "The quickest way to a fix."}
     return {
-        "g_analysis": [made["g_analysis"]],
-        "g_recon": [made["g_recon"]],
+        "g_analysis": [made["g_analysis"]] * 2,
+        "g_recon": [made["g_recon"]] * 2,
         "g_strategy": [first, made["g_strategy"]],
         "g_plan": [gap, "I would first look at the logs.", made["g_plan"]],
     }
