@@ -51,7 +51,7 @@ def path_tree(
     if state.run.finished is None:
         word = "stopped at" if interrupted else "is at"
         trees.append(LineTree(line(f"{word} {state.node}", "yellow")))
-    return Tree(LineTree(line(title, "bold"), tuple(trees)), json={"nodes": _nodes(written)})
+    return Tree(LineTree(line(title, "bold"), tuple(trees)), to_json=lambda: {"nodes": _nodes(written)})
 
 
 def _nodes(written: Sequence[Record[AcquisitionEvent]]) -> list[dict[str, Any]]:

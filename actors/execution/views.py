@@ -194,8 +194,12 @@ def _tree(
     if brief:
         holds = ", ".join(sorted(state.tokens)[:TOKENS_MAX]) or "nothing"
         trees += (LineTree(line(f"holds: {holds}", "dim")),)
-    nodes = [{**revision.to_json(), "steps": [step.to_json() for step in revision.steps]} for revision in revisions]
-    return Tree(LineTree(line(title, "bold"), trees), json={"revisions": nodes})
+
+    def to_json() -> dict[str, Any]:
+        told = [{**revision.to_json(), "steps": [step.to_json() for step in revision.steps]} for revision in revisions]
+        return {"revisions": told}
+
+    return Tree(LineTree(line(title, "bold"), trees), to_json=to_json)
 
 
 def _progress(state: State, now: float) -> Line:

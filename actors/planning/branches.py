@@ -166,7 +166,7 @@ def _unset(slot: Slot) -> Slot:
 
 def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
     """Return the state with a branch ended and its work withdrawn."""
-    nodes = {name for name, node in state.nodes.items() if node.branch == branch.number}
+    nodes = {name for name in state.in_use if state.nodes[name].branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
     superseded = {name: changed(state.nodes[name], status="superseded") for name in undecided}
     ended_branch = changed(branch, pruned=event.why, to_revise=None, to_ask=())
@@ -174,6 +174,7 @@ def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
         drop_work(state, nodes),
         branches=with_branch(state.branches, ended_branch),
         nodes={**state.nodes, **superseded} if superseded else state.nodes,
+        live=state.live - superseded.keys(),
     )
 
 

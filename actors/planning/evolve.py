@@ -93,8 +93,8 @@ def requested(state: State, run: Common, branch: Branch, event: PlanningCall) ->
     )
     attempts = {**branch.attempts, step: (*earlier, event.node)}
     branch = changed(branch, attempts=attempts, progress=progress, calls=taken)
-    nodes = {**state.nodes, event.node: node}
-    return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes)
+    nodes, live = {**state.nodes, event.node: node}, state.live | {event.node}
+    return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes, live=live)
 
 
 def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
@@ -321,6 +321,7 @@ def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) ->
         reviews=without(state.reviews, (event.node,)) if event.node in state.reviews else state.reviews,
         branches=with_branch(state.branches, changed(branch, progress=progress)),
         nodes={**state.nodes, node.node: judged},
+        live=state.live | {node.node} if passed else state.live - {node.node},
     )
 
 
@@ -376,11 +377,10 @@ def _revised(state: State, branch: Branch, event: Revised) -> State:
     graph, gone, new = state.config.graph, set(event.cleared), event.new_round
     of_all = event.branch is None
     used = frozenset[str]() if of_all else used_elsewhere(state, branch)
-    dead = {
-        name for name, node in state.nodes.items() if node.step in gone and (of_all or node.branch == branch.number)
-    }
-    void = {name for name in dead if state.nodes[name].status in _LIVE and name not in used}
-    nodes = {name: changed(node, status="superseded") if name in void else node for name, node in state.nodes.items()}
+    known = ((name, state.nodes[name]) for name in state.in_use)
+    dead = {name for name, node in known if node.step in gone and (of_all or node.branch == branch.number)}
+    void = (dead & state.live) - used
+    nodes = {**state.nodes, **{name: changed(state.nodes[name], status="superseded") for name in void}}
     cause = branch.to_revise.node if branch.to_revise is not None else None
     if cause is not None:
         nodes[cause] = state.sent_back(branch, cause, event.cleared)
@@ -401,10 +401,8 @@ def _revised(state: State, branch: Branch, event: Revised) -> State:
         to_replan=state.to_replan and state.branches[branch.number].to_revise is not None,
         silenced=frozenset() if new else state.silenced,
         nodes=nodes,
+        live=state.live - void,
     )
-
-
-_LIVE = ("pending", "accepted")
 
 
 def _rested(state: State, run: Common, event: WaitEnded) -> State:

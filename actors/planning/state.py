@@ -171,6 +171,8 @@ class State:
     """The number of replans so far, in all branches."""
     nodes: dict[str, Node] = field(default_factory=dict)
     """All attempts by id, in the order in which they were made."""
+    live: frozenset[str] = frozenset()
+    """The ids of the nodes that are pending or accepted; it follows from the nodes."""
     made: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """The attempts that brought a content, by step and content; it follows from the nodes."""
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
@@ -217,6 +219,17 @@ class State:
         finished = self.run.finished
         assert finished is None or isinstance(finished, RunFinished)
         return finished
+
+    @property
+    def in_use(self) -> set[str]:
+        """The ids of the nodes that are pending or accepted, and of those on which work is open or delayed."""
+        calls, waits = self.run.calls, self.run.waits
+        found = {*self.live, *self.reviews, *self.unjudged, *self.resting}
+        found.update([request.node for request in self.judgements.values()])
+        found.update([open_call.request.node for open_call in calls.open.values()])
+        found.update([tries.request.node for tries in calls.tries.values()])
+        found.update([wait.node for wait in waits.values() if wait.node is not None])
+        return found & self.nodes.keys()
 
     def questions_left(self, step: str) -> int:
         """Return the number of questions that a step may still ask; 0 where its last one was not answered."""

@@ -1,10 +1,11 @@
 """The search tree of a planning run as data: all its attempts, and what followed from each. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from actors.planning.state import Node, State
+from actors.values.artifacts import Artifact
 from actors.values.findings import Finding
 from actors.values.format import counted
 from actors.values.lines import Line, Style, StyledSpan, line
@@ -32,8 +33,8 @@ class TreeAttempt:
     """The id of the step's attempt before it; None for the first."""
     status: str
     """`pending` until its verdict, `accepted`, `rejected`, or `superseded` once a step back has made it void."""
-    value: Any
-    """The artifact's JSON value; its text if that is not JSON, None where there is no artifact."""
+    artifact: Artifact | None = field(repr=False)
+    """What its generator made; None until there is something."""
     score: float | None
     """The guard's score, from 0 to 1; None before the verdict."""
     findings: tuple[Finding, ...]
@@ -44,6 +45,14 @@ class TreeAttempt:
     """The steps that were redone because of it."""
     rule: str
     """The row of the policy, or `belief`, that decided so; empty where nothing was decided."""
+
+    @property
+    def value(self) -> Any:
+        """The artifact's JSON value; its text if that is not JSON, None where there is no artifact."""
+        if self.artifact is None:
+            return None
+        value = self.artifact.value
+        return value.value if isinstance(value, Parsed) else self.artifact.content
 
 
 class AttemptTree(tuple[TreeAttempt, ...]):
@@ -99,17 +108,10 @@ def _attempt(node: Node) -> TreeAttempt:
         parents=node.parents,
         previous=node.previous,
         status=str(node.status),
-        value=_value(node),
+        artifact=node.artifact,
         score=None if verdict is None else verdict.score,
         findings=() if verdict is None else tuple(verdict.findings),
         level=None if decision is None else str(decision.level),
         targets=() if decision is None else decision.targets,
         rule="" if decision is None else decision.rule,
     )
-
-
-def _value(node: Node) -> Any:
-    if node.artifact is None:
-        return None
-    value = node.artifact.value
-    return value.value if isinstance(value, Parsed) else node.artifact.content

@@ -167,8 +167,12 @@ def _tree(
         return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
     attempt_views = attempts(state, written, interrupted=interrupted)
     stories = branch_stories(state, written)
-    nodes, branches = [attempt.to_json() for attempt in attempt_views], [story.to_json() for story in stories]
-    return Tree(search_tree(title, attempt_views), tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
+
+    def to_json() -> dict[str, Any]:
+        nodes, branches = [attempt.to_json() for attempt in attempt_views], [story.to_json() for story in stories]
+        return {"nodes": nodes, "branches": branches}
+
+    return Tree(search_tree(title, attempt_views), tuple(branch_lines(stories)), to_json)
 
 
 def _progress(state: State, now: float) -> Line:

@@ -31,8 +31,8 @@ class Tree:
     """The actions as lines with subtrees, for people."""
     lines: tuple[Line, ...] = ()
     """Lines for people that stand below the tree; mostly none."""
-    json: Mapping[str, Any] = field(default_factory=dict)
-    """The same as plain data: the keys of the object that `show --tree --json` prints beside `run_id`."""
+    to_json: Callable[[], Mapping[str, Any]] = field(default=dict, compare=False)
+    """Returns the same as plain data: the keys of the object that `show --tree --json` prints beside `run_id`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,11 @@ def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bo
     del interrupted, brief
     texts = [(record, records.news_text(record.event, None)) for record in written]
     rows = tuple(LineTree(line(text)) for _, text in texts if text)
-    nodes = [{"seq": record.seq, **records.record_fields(record.event)} for record, text in texts if text]
-    return Tree(LineTree(line(title, "bold"), rows), json={"nodes": nodes})
+
+    def to_json() -> dict[str, Any]:
+        return {"nodes": [{"seq": each.seq, **records.record_fields(each.event)} for each, text in texts if text]}
+
+    return Tree(LineTree(line(title, "bold"), rows), to_json=to_json)
 
 
 def _progress(state: Any, now: float) -> Line:

@@ -142,6 +142,8 @@ class ToolSet(Value):
 
     def _own(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
         """Return what a step is bound to by its own names; None where it is not."""
+        if not self.steps:
+            return None
         uses = (getattr(self.steps[name], what) for name in bound_names(step.step_id) if name in self.steps)
         return next((use for use in uses if use is not None), None)
 

@@ -44,7 +44,7 @@ def tree_of(shown: ShownRun) -> Mapping[str, Any]:
     loaded, interrupted = shown.loaded, shown.status == "parked"
     make = loaded.kind.views.tree
     view = make(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
-    return {"run_id": shown.row.run, **view.json}
+    return {"run_id": shown.row.run, **view.to_json()}
 
 
 async def budget(request: ProgramRequest) -> Mapping[str, Any]:

@@ -1,8 +1,8 @@
 """The timeline of a run: a lane for each step or tool, with bars for calls, tools, waits and questions. Pure."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import RunFinished
@@ -53,16 +53,29 @@ class TimelineBar:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """A bar in words."""
+    """A bar in words, which are made when they are shown: a page shows few of thousands."""
 
     bar: TimelineBar
     """The bar."""
-    after: str
-    """How long after the beginning of the run it began."""
-    took: str
-    """How long it took, or `under way`."""
-    cost: str
-    """The tokens and the cost of a bar; empty for a bar without any."""
+    run_begin: float
+    """When the run began, in UTC seconds since 1970."""
+    price_known: bool
+    """Whether the cost can be told."""
+
+    @property
+    def after(self) -> str:
+        """How long after the beginning of the run it began."""
+        return _seconds(self.bar.begin - self.run_begin)
+
+    @property
+    def took(self) -> str:
+        """How long it took, or `under way`."""
+        return "under way" if self.bar.end is None else _seconds(self.bar.end - self.bar.begin)
+
+    @property
+    def cost(self) -> str:
+        """The tokens and the cost of a bar; empty for a bar without any."""
+        return _cost(self.bar.used, self.price_known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +123,7 @@ def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, pr
     bars, begin, last = _bars(records, outstanding)
     if not bars:
         return None
-    rows = tuple(_row(bar, begin, price_known) for bar in bars)
+    rows = tuple(TimelineRow(bar, begin, price_known) for bar in bars)
     lanes: dict[str, list[TimelineRow]] = {}
     for row in rows:
         lanes.setdefault(row.bar.lane, []).append(row)
@@ -121,8 +134,14 @@ def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, pr
 
 def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple[list[TimelineBar], float, float]:
     """Return the bars, and when the run began and when its last record was written."""
-    bars: dict[str, TimelineBar] = {}
+    bars: dict[str, _Begin] = {}
+    ends: dict[str, tuple[float, str, Amount]] = {}
     begin = last = None
+
+    def end(name: str, at: float, how: str, used: Amount = ZERO) -> None:
+        if name in bars:
+            ends.setdefault(name, (at, how, used))
+
     for record in records:
         at = last = max(record.at, last or record.at)
         begin = at if begin is None else begin
@@ -130,55 +149,57 @@ def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple
             case CallRequested() as call:
                 bars[call.request_id] = _call(call, at)
             case CallReissued(replaces=old, again=call):
-                _end(bars, old, at, "broke off")
+                end(old, at, "broke off")
                 bars[call.request_id] = _call(call, at)
             case Replied() as reply:
-                _end(bars, reply.request_id, at, "cut off" if reply.ended_early else "", reply.used)
+                end(reply.request_id, at, "cut off" if reply.ended_early else "", reply.used)
             case CallFailed() as failed:
-                _end(bars, failed.request_id, at, str(failed.fault.kind).replace("_", " "))
+                end(failed.request_id, at, str(failed.fault.kind).replace("_", " "))
             case Settled() as settled:
-                _end(bars, settled.request_id, at, "came too late", settled.used)
+                end(settled.request_id, at, "came too late", settled.used)
             case ToolRequested() as tool:
-                bars[tool.request_id] = TimelineBar(tool.tool, "tool", tool.node, at)
+                bars[tool.request_id] = _Begin(tool.tool, "tool", tool.node, at)
             case ToolReissued(replaces=old, again=tool):
-                _end(bars, old, at, "broke off")
-                bars[tool.request_id] = TimelineBar(tool.tool, "tool", tool.node, at)
+                end(old, at, "broke off")
+                bars[tool.request_id] = _Begin(tool.tool, "tool", tool.node, at)
             case ToolFinished() as done:
-                _end(bars, done.request_id, at, "" if done.outcome == "succeeded" else str(done.outcome))
+                end(done.request_id, at, "" if done.outcome == "succeeded" else str(done.outcome))
             case ClarificationRequested() as asked:
-                bars[asked.question_id] = TimelineBar(asked.step, "question", asked.question_id, at)
+                bars[asked.question_id] = _Begin(asked.step, "question", asked.question_id, at)
             case ClarificationAnswered() | ClarificationDeclined() | ClarificationExpired() | ClarificationWithdrawn():
-                _end(bars, record.event.question_id, at, record.event.kind.removeprefix("clarification_"))
+                end(record.event.question_id, at, record.event.kind.removeprefix("clarification_"))
             case WaitRequested() as wait if wait.request_id != DEADLINE and not wait.request_id.startswith("expires:"):
                 lane = step_of(wait.node or node_of(wait.request_id.partition(":")[2])) or "the run"
-                bars[f"wait {wait.request_id}"] = TimelineBar(lane, "wait", clean(wait.why, one_line=True), at)
+                bars[f"wait {wait.request_id}"] = _Begin(lane, "wait", clean(wait.why, one_line=True), at)
             case WaitEnded() as ended:
-                _end(bars, f"wait {ended.request_id}", at, "")
+                end(f"wait {ended.request_id}", at, "")
             case RunFinished():
                 for name in bars:
-                    _end(bars, name, at, "withdrawn")
+                    end(name, at, "withdrawn")
             case _:
                 pass
     shown = []
-    for name, bar in bars.items():
-        withdrawn = bar.end is None and name.removeprefix("wait ") not in outstanding
-        shown.append(replace(bar, end=bar.begin, how="withdrawn") if withdrawn else bar)
+    for name, (lane, kind, text, at, node) in bars.items():
+        until: float | None
+        until, how, used = ends.get(name, (None, "", ZERO))
+        if until is None and name.removeprefix("wait ") not in outstanding:
+            until, how = at, "withdrawn"
+        shown.append(TimelineBar(lane, kind, text, at, until, how, used, node))
     return shown, begin or 0.0, last or 0.0
 
 
-def _call(call: CallRequested, at: float) -> TimelineBar:
-    return TimelineBar(call.step, "call", call.request_id, at, node=node_of(call.request_id))
+class _Begin(NamedTuple):
+    """What is known of a bar from its begin on."""
+
+    lane: str
+    kind: str
+    name: str
+    at: float
+    node: str = ""
 
 
-def _end(bars: dict[str, TimelineBar], name: str, at: float, how: str, used: Amount = ZERO) -> None:
-    bar = bars.get(name)
-    if bar is not None and bar.end is None:
-        bars[name] = replace(bar, end=at, how=how, used=used)
-
-
-def _row(bar: TimelineBar, begin: float, price_known: bool) -> TimelineRow:
-    took = "under way" if bar.end is None else _seconds(bar.end - bar.begin)
-    return TimelineRow(bar, _seconds(bar.begin - begin), took, _cost(bar.used, price_known))
+def _call(call: CallRequested, at: float) -> _Begin:
+    return _Begin(call.step, "call", call.request_id, at, node=node_of(call.request_id))
 
 
 def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, price_known: bool) -> TimelineLane:

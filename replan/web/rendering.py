@@ -35,6 +35,12 @@ def render(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLR
     return HTMLResponse(_environment().get_template(template).render(values), status)
 
 
+def compile_templates() -> None:
+    """Compile all templates, each of which is otherwise compiled when it is first used."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+
+
 @cache
 def _environment() -> Environment:
     folder = str(files("replan.web").joinpath("templates"))

@@ -20,6 +20,7 @@ from replan.setup.proxy import ProxyEntry
 from replan.setup.settings import UserConfig
 from replan.web.app import make_app
 from replan.web.health import Health
+from replan.web.rendering import compile_templates
 from replan.web.server import HOST, bound, serve
 from replan.web.site import Site, new_name, with_key
 from runtime.core.errors import UsageProblem
@@ -86,6 +87,7 @@ async def serve_home(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(hub.watch)
             opened(announced)
+            nursery.start_soon(trio.to_thread.run_sync, _prepare_pages, reader)
             async with trio.open_nursery() as both:
                 both.start_soon(serve, make_app(site, health), listening, stop.requested.wait, trusted)
                 both.start_soon(_end_streams, stop, site.stop)
@@ -112,6 +114,13 @@ def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
         if address.is_loopback:
             cause, hint = f"without a proxy the address is {HOST}", "leave --listen out"
         raise UsageProblem(cause, place="--listen", hint=hint)
+
+
+def _prepare_pages(reader: CachedReader) -> None:
+    """Compile the templates and import what shows runs, so that nobody's first page has to wait for that."""
+    compile_templates()
+    for _ in reader.kinds.built_in():
+        pass
 
 
 async def _end_streams(stop: Stop, streams: trio.Event) -> None:

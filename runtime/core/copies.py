@@ -25,4 +25,9 @@ def changed(value: V, /, **fields: Any) -> V:
 
 def without(mapping: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
     """Return a copy of a mapping that has none of the names."""
-    return {name: value for name, value in mapping.items() if name not in names}
+    if len(names) > len(mapping):
+        return {name: value for name, value in mapping.items() if name not in names}
+    kept = dict(mapping)  # Copied at once: to look at each of thousands of names takes ten times as long.
+    for name in names:
+        kept.pop(name, None)
+    return kept

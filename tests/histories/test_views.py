@@ -104,6 +104,10 @@ def event_lines(kind, events):
     views, state = kind.views, kind.machine.initial()
     for event in events:
         state = kind.machine.evolve(state, event)
+        if kind.name == "planning" and kind.run_state(state) is not None:
+            live = {name for name, node in state.nodes.items() if node.status in ("pending", "accepted")}
+            assert state.live == live, "the state's list of live attempts follows from its nodes"
+            assert live <= state.in_use <= state.nodes.keys()
         yield f"* {views.record_text(event, state)}"
         news = views.news_text(event, state)
         if news != views.record_text(event, state):

@@ -50,6 +50,8 @@ class Invariants:
                 self.feedback(request, state)
         if event.kind == "run_finished":
             self.ending(event, state)
+        live = {name for name, node in state.nodes.items() if node.status in ("pending", "accepted")}
+        assert state.live == live, "the state's list of live attempts follows from its nodes"
         assert state.run.now >= self.now, "time goes back"
         self.now = state.run.now
         assert state.revision == self.revision

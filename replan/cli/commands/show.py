@@ -99,7 +99,7 @@ def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> N
     interrupted = status == "parked"
     tree = loaded.kind.views.tree(title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
     if as_json:
-        print_json({"run_id": row.run, **tree.json})
+        print_json({"run_id": row.run, **tree.to_json()})
         return
     print_tree(tree.tree)
     for line in tree.lines:
