@@ -50,6 +50,7 @@ from actors.run.outage import follows  # noqa: E402
 from actors.run.questions import MOVES, Status  # noqa: E402
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from actors.values.findings import Code, ReasonTag  # noqa: E402
+from actors.values.model_settings import ModelSettings  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
 from runtime.core.crash_points import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
@@ -104,6 +105,7 @@ def keys(model: type[BaseModel], without: Container[str] = ()) -> str:
             continue
         kind = _type(schema["properties"][name], schema.get("$defs", {}))
         default = None if field.is_required() else field.get_default(call_default_factory=True)
+        default = None if isinstance(default, ModelSettings) and not default else default
         shown = "" if default in (None, "", (), {}, frozenset()) else f", default `{json.dumps(default, default=dict)}`"
         meaning = " ".join((field.description or "").split())
         rows.append(f"- `{name}` ({kind}{', required' if field.is_required() else shown}): {meaning}")
@@ -141,11 +143,19 @@ def workflows() -> str:
 
 def limits() -> str:
     """Return the limits of a run: names, what each limits, and its bounds."""
-    units = {"count": "integer", "dollars": "dollars", "time": "length of time", "chance": "0 to 1"}
+    units = {
+        "count": "integer",
+        "dollars": "dollars",
+        "time": "length of time",
+        "chance": "0 to 1",
+        "settings": "names and values",
+    }
     rows = []
     for name, spec in LIMITS.items():
         most = (
-            "" if spec.unit in ("switch", "chance") else f", at most {spec.most:,}{' s' if spec.unit == 'time' else ''}"
+            ""
+            if spec.unit in ("switch", "chance", "settings")
+            else f", at most {spec.most:,}{' s' if spec.unit == 'time' else ''}"
         )
         rows.append(f"- `{name}`, `{flag(name)}` ({units.get(spec.unit, 'true or false')}{most}): {spec.help}")
     return "\n".join(rows)
@@ -208,6 +218,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "planted-bugs": planted,
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
+    "model-settings": lambda: keys(ModelSettings),
     "questions": questions,
     **requirements.PARTS,
     **quantities.PARTS,

@@ -1,5 +1,6 @@
 """The configuration of a run: profile, prompts, model, price and search, stored by content at the start."""
 
+import operator
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
@@ -10,6 +11,7 @@ from actors.acquisition.profile import Profile
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
 from actors.run.settings import SettingsChanged, for_calls
+from actors.values.model_settings import ModelSettings
 from runtime.core.events import Value
 from runtime.core.ledger import Price
 
@@ -31,6 +33,8 @@ class RunConfig(Value):
     """The most tokens of one reply."""
     timeout_seconds: float = Field(gt=0)
     """The time limit of one try of a call, in seconds."""
+    model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
+    """The settings of the calls of the model."""
     search_seconds: float = Field(gt=0)
     """The time limit of one search, in seconds."""
     question_expires_seconds: float | None = Field(gt=0)
@@ -38,8 +42,11 @@ class RunConfig(Value):
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
-        changes = for_calls(event, self.timeout_seconds)
-        return RunConfig(**{**dict(self), **changes}) if changes else self
+        changes = for_calls(event, self.timeout_seconds, self.model_settings)
+        if not changes:
+            return self
+        # Neither a copy nor all attributes: both would have the cached properties, which the old values gave.
+        return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | changes))
 
     @cached_property
     def templates(self) -> dict[str, PromptTemplate]:

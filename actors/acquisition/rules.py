@@ -78,6 +78,7 @@ def prompt_of(state: State, purpose: str, path: str) -> CallPrompt:
         text=rendered(state, purpose, path),
         output_tokens_max=state.config.output_tokens_max,
         timeout_seconds=state.config.timeout_seconds,
+        settings=state.config.model_settings,
         schema=SCHEMAS[purpose],
         schema_bytes=schema_bytes(purpose),
         material=partial(material, state, purpose, path),

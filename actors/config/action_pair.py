@@ -3,15 +3,18 @@
 Values only. `actors.config.workflow.Workflow` has the methods that apply the workflow's defaults to a step.
 """
 
+import operator
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field, StringConstraints
 
+from actors.config.model_spec import NAME_MAX
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error
 from actors.guards.composite import Composite, Guard, Name
 from actors.search.strategies.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
+from actors.values.model_settings import ModelSettings
 
 COUNT_MAX = 100_000
 """The largest count of attempts or calls; a larger one is taken for a typing error."""
@@ -22,6 +25,7 @@ Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
 Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
 """How many equal failures in a row are stagnation; at least two, since one failure is not a repetition."""
+ModelName = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 
 CHILD = "workflow:"
@@ -73,6 +77,10 @@ class ActionPair(Config):
     """The time limit of one model call, in seconds; null takes the workflow's."""
     output_tokens_max: Positive | None = None
     """The most tokens of one reply; null takes the workflow's."""
+    model: ModelName | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The model that the step asks, as after `--model`; null takes the run's."""
+    model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
+    """The settings of its calls; what is missing is as in the workflow."""
 
     @property
     def child(self) -> str | None:

@@ -48,11 +48,12 @@ _WORKFLOW_IGNORED = {
     "meta_level": _UNUSED,
 }
 _STEP_IGNORED = {
-    "model": _MODEL,
     "output_type": _UNUSED,
     "human_prompt_title": _UNUSED,
     "metadata": _UNUSED,
 }
+_FOREIGN_STEP_IGNORED = {**_STEP_IGNORED, "model": _MODEL}
+"""In AtomicGuard's files the name is of a model of Ollama; in others a step's `model` is a model here."""
 _WORKFLOW_KEYS, _STEP_KEYS = keys_of(Workflow), keys_of(ActionPair)
 _REPLAN_WORKFLOW_KEYS = _WORKFLOW_KEYS - {
     "name",
@@ -65,7 +66,7 @@ _REPLAN_WORKFLOW_KEYS = _WORKFLOW_KEYS - {
 }
 """The keys of a workflow that AtomicGuard does not have."""
 _REPLAN_STEP_KEYS = _STEP_KEYS - {
-    *("generator", "generator_config", "guard", "guard_config", "requires", "description"),
+    *("generator", "generator_config", "guard", "guard_config", "requires", "description", "model"),
     *("rmax", "r_patience", "e_max", "escalate_feedback_to", "escalate_feedback_by_guard"),
 }
 """The keys of a step that AtomicGuard does not have."""
@@ -161,7 +162,8 @@ class _Translation:
         pair = dict(pair)
         if pair.get("guard") == "composite" and "guards" in pair:
             pair["guard"] = self._composite((*path, "guards"), pair.pop("guards"))
-        pair = self._known_keys(path, pair, _STEP_IGNORED, _STEP_KEYS)
+        ignored = _FOREIGN_STEP_IGNORED if self.foreign else _STEP_IGNORED
+        pair = self._known_keys(path, pair, ignored, _STEP_KEYS)
         if self.document.source.endswith(".json"):
             self._generator(path, pair)
         routes = pair.get("escalate_feedback_by_guard")

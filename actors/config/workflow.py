@@ -5,6 +5,7 @@ step's own `rmax` takes precedence over the workflow's. `validate_names` checks 
 from the model, since plug-ins add names.
 """
 
+import operator
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -26,6 +27,7 @@ from actors.files.suggestions import near, nearest
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.guards.composite import Composite, Name
 from actors.search.graph import Dag
+from actors.values.model_settings import KEY, ModelSettings
 
 __all__ = [
     "FREE_GENERATORS",
@@ -137,6 +139,8 @@ class Workflow(Config):
     """The time limit of one judgement, in seconds; a guard that exceeds it ends the run as a bug."""
     output_tokens_max: Positive = 4096
     """The most tokens of one reply; each call reserves as many beside those of its prompt."""
+    model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
+    """The settings of all model calls; what is missing is as in `config.yaml` for the model."""
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":
@@ -185,6 +189,15 @@ class Workflow(Config):
         return self
 
     @model_validator(mode="after")
+    def _check_model_keys(self) -> "Workflow":
+        for step, pair in self.action_pairs.items():
+            key = "model" if pair.model is not None else KEY if pair.model_settings else None
+            if key is not None and pair.generator not in MODEL_GENERATORS:
+                cause = f"generator {pair.generator!r} asks no model of this step"
+                raise config_error(cause, ("action_pairs", step, key), "leave it out")
+        return self
+
+    @model_validator(mode="after")
     def _check_strict(self) -> "Workflow":
         if self.strict and self.never_strict:
             raise config_error(self.never_strict, ("strict",))
@@ -213,6 +226,11 @@ class Workflow(Config):
             return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
         except ValidationError as error:
             raise usage_problem(error, ParsedFile("", keys, {(key,): 0 for key in keys})) from None
+
+    @property
+    def model_steps(self) -> tuple[str, ...]:
+        """The steps that ask a model themselves."""
+        return tuple(step for step, pair in self.action_pairs.items() if pair.generator in MODEL_GENERATORS)
 
     @cached_property
     def graph(self) -> Dag:

@@ -1,6 +1,7 @@
 """The configuration of an execution, stored by content at its start: all that later decisions use."""
 
 import json
+import operator
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
 from actors.run.settings import SettingsChanged, for_calls
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse
+from actors.values.model_settings import ModelSettings
 from runtime.core.events import Value
 from runtime.core.ledger import Price
 
@@ -73,10 +75,12 @@ class ExecutionConfig(Value):
     """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = Field(ge=1)
     """The most tokens of one reply of the model."""
+    model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
+    """The settings of the calls of the model."""
 
     def with_settings(self, event: SettingsChanged) -> "ExecutionConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
-        update = for_calls(event, self.timeout_seconds)
+        update = for_calls(event, self.timeout_seconds, self.model_settings)
         if not update:
             return self
         if event.model is not None:

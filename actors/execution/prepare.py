@@ -77,6 +77,8 @@ class ExecutionInput:
     """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = OUTPUT_TOKENS
     """The most tokens of one reply of the model: of one file."""
+    model_settings: Mapping[str, Any] = field(default_factory=dict)
+    """The settings of the model's calls that a person has chosen, by name."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
     """
     text = _checked(request)
     verdict = _proved(request, text)
-    setup.check_price(limited=request.limits.micro_usd is not None)
+    others = {} if request.planning is None else request.planning.step_prices
+    setup.check_price(limited=request.limits.micro_usd is not None, others=others)
     prompts, _ = load_prompts(setup.root / "prompts/execution.yaml", setup.root / "prompts/planning.yaml")
     policy = request.policy or load_policy("default", setup.root)
     assurance = verdict.facts.get("assurance")
@@ -139,6 +142,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
         price=setup.price,
         timeout_seconds=request.timeout_seconds,
         output_tokens_max=request.output_tokens_max,
+        model_settings=setup.settings_of(setup.model).patched(request.model_settings),
     )
     goal = request.plan.get("goal")
     title = title_of(request.problem) or title_of(goal if isinstance(goal, str) else "")

@@ -87,7 +87,13 @@ def next_try(state: State, request: ExecutionCall) -> ExecutionCall | None:
 def file_prompt(state: State, attempt: Attempt) -> CallPrompt:
     """Return what a model is sent that is to write a file."""
     config = state.config
-    return CallPrompt(attempt.step, rendered_file(state, attempt), config.output_tokens_max, config.timeout_seconds)
+    return CallPrompt(
+        attempt.step,
+        rendered_file(state, attempt),
+        config.output_tokens_max,
+        config.timeout_seconds,
+        settings=config.model_settings,
+    )
 
 
 def _file_try(state: State, attempt: Attempt, try_number: int) -> FileRequested:

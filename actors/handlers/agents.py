@@ -98,7 +98,9 @@ def _prepare(kind: str, settings: AgentSettings, task: object, setup: Setup) -> 
     if not task.task.strip():
         raise UsageProblem("the task is empty", place="task")
     setup.check_price(limited=task.limits.micro_usd is not None)
-    return PreparedAgent(kind, task, settings.model_copy(update={"model": setup.model, "price": setup.price}))
+    of_calls = settings.model_settings.over(setup.settings_of(setup.model))
+    update = {"model": setup.model, "price": setup.price, "model_settings": of_calls}
+    return PreparedAgent(kind, task, settings.model_copy(update=update))
 
 
 def agent_actors(resources: Resources, tools: Sequence[Tool] = ()) -> list[Actor[Any, Any]]:

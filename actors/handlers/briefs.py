@@ -4,6 +4,7 @@ from typing import NamedTuple, Protocol
 
 from actors.prompting.render import Rendered
 from actors.values.artifacts import Artifact, Context
+from actors.values.model_settings import ModelSettings
 
 
 class CallOptions(NamedTuple):
@@ -17,6 +18,10 @@ class CallOptions(NamedTuple):
     """The time limit of the try, in seconds."""
     output_tokens_max: int
     """The most tokens that the reply may have."""
+    settings: ModelSettings | None = None
+    """The settings of the call; None where all are the provider's own."""
+    model: str = ""
+    """The model that is asked; empty for the run's own."""
 
 
 class GenerationBrief(NamedTuple):

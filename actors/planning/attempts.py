@@ -125,7 +125,7 @@ def attempts(
     wasted, late = _wasted(state, records), _late(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
-    price_known = state.config.price is not None
+    price_known = state.config.price_known
     places = {name: position for position, name in enumerate(state.nodes)}
     reasons = {**_BUILT_IN_RULES, **{row.id: row.why for row in state.config.policy.rows}}
     return [

@@ -111,7 +111,10 @@ def _options(state: State, request: PlanningCall) -> CallOptions:
         purpose = request.step
         step = state.config.steps[purpose]
         timeout_seconds, output_tokens_max = step.timeout_seconds, step.output_tokens_max
+        settings, model = step.settings, step.model
     else:
         purpose, workflow = CLASSIFIER, state.config.workflow
         timeout_seconds, output_tokens_max = workflow.model_timeout_seconds, workflow.output_tokens_max
-    return CallOptions(request.request_id, purpose, request.timeout_seconds or timeout_seconds, output_tokens_max)
+        settings, model = state.config.classifier_settings, ""
+    seconds = request.timeout_seconds or timeout_seconds
+    return CallOptions(request.request_id, purpose, seconds, output_tokens_max, settings, model)

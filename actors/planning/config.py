@@ -3,6 +3,7 @@
 Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
 """
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,7 @@ from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from actors.search.strategies.notation import SINGLE_BRANCH, read_search
+from actors.values.model_settings import ModelSettings
 from runtime.core.events import Value, text_hash
 from runtime.core.ledger import Price
 
@@ -52,6 +54,21 @@ class StepConfig(NamedTuple):
     """The time limit of one call, in seconds."""
     output_tokens_max: int
     """The most tokens of one reply."""
+    settings: ModelSettings
+    """The settings of its calls."""
+    model: str
+    """The model that it names itself; empty for the run's own."""
+    price: Price | None
+    """The price of its model; None where it is unknown."""
+
+
+class StepModel(Value):
+    """The model that a step names in place of the run's own."""
+
+    model: str
+    """Its name, as after `--model`."""
+    price: Price | None = None
+    """Its price; None where it is unknown."""
 
 
 class RunConfig(Value):
@@ -73,6 +90,10 @@ class RunConfig(Value):
     """Whether the model always writes the same for the same prompt: it is never asked for what it wrote before."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
     """Whether nobody is there to answer, so that a belief policy weighs no question; False with other policies."""
+    model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The settings of calls by step, those of the classifier under its name; a step without any is left out."""
+    step_models: Mapping[str, StepModel] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The models of the steps that name one of their own."""
 
     @property
     def question_expires_seconds(self) -> float | None:
@@ -96,7 +117,7 @@ class RunConfig(Value):
         Such a limit holds for every step. `strict` is for the run's own plans: its child runs make parts of them.
         """
         for_calls = (event.model, event.timeout_seconds, event.output_tokens_max)
-        if not event.strict and all(value is None for value in for_calls):
+        if not event.strict and not event.model_settings and all(value is None for value in for_calls):
             return self
         workflow = self.workflow.changed(strict=True) if event.strict else self.workflow
         if event.timeout_seconds is not None:
@@ -106,24 +127,43 @@ class RunConfig(Value):
         if event.output_tokens_max is not None:
             workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
         below = event.model_copy(update={"strict": False})
-        return RunConfig(
+        model = event.model or self.model
+        return self.changed(
             workflow=workflow,
-            policy=self.policy,
-            prompts=self.prompts,
-            model=event.model or self.model,
+            model=model,
             price=event.price if event.model is not None else self.price,
             children={name: child.with_settings(below) for name, child in self.children.items()},
-            deterministic=is_deterministic(event.model) if event.model is not None else self.deterministic,
-            no_input=self.no_input,
+            deterministic=always_the_same(model, self.step_models) if event.model is not None else self.deterministic,
+            model_settings=self._patched(event.model_settings) if event.model_settings else self.model_settings,
         )
+
+    def changed(self, **fields: Any) -> "RunConfig":
+        """Return the configuration with other values for some fields."""
+        # `model_copy` would also copy the cached properties, which were computed from the old values.
+        return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | fields))
+
+    def _patched(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
+        """Return the settings of all steps after a change of them."""
+        names = (*self.workflow.model_steps, CLASSIFIER)
+        patched = {name: self.model_settings.get(name, ModelSettings()).patched(patch) for name in names}
+        return {name: settings for name, settings in patched.items() if settings}
 
     def stopping_below(self, least: float) -> "RunConfig":
         """Return the configuration with another limit `stop_below`; unchanged for a policy that weighs no moves."""
         if self.policy.belief is None:
             return self
-        # `model_copy` would also copy the cached properties, which were computed from the old values.
-        changes = {"workflow": self.workflow.changed(stop_below=least)}
-        return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields} | changes)
+        return self.changed(workflow=self.workflow.changed(stop_below=least))
+
+    @property
+    def price_known(self) -> bool:
+        """Whether the price of each of its models is known, those of the runs below it included."""
+        prices = (*(each.price for each in self.all), *self.step_prices.values())
+        return all(price is not None for price in prices)
+
+    @property
+    def step_prices(self) -> dict[str, Price | None]:
+        """The prices of the models that steps name in place of the run's own, those of the runs below it included."""
+        return {own.model: own.price for each in self.all for own in each.step_models.values()}
 
     @property
     def most_calls(self) -> int:
@@ -177,6 +217,11 @@ class RunConfig(Value):
         return PromptTemplate(self.prompts.entries[CLASSIFIER], self.prompts)
 
     @cached_property
+    def classifier_settings(self) -> ModelSettings:
+        """The settings of the calls that ask for the cause of a rejection."""
+        return self.model_settings.get(CLASSIFIER) or ModelSettings()
+
+    @cached_property
     def reviewed(self) -> frozenset[str]:
         """The steps whose artifacts a person judges, alone or among other guards."""
         guards = {step: self.workflow.effective_guard(step) for step in self.workflow.action_pairs}
@@ -190,7 +235,7 @@ class RunConfig(Value):
 
     def _step(self, step: str, order: Sequence[str]) -> StepConfig:
         workflow, pair = self.workflow, self.workflow.action_pairs[step]
-        guard = workflow.effective_guard(step)
+        guard, own = workflow.effective_guard(step), self.step_models.get(step)
         return StepConfig(
             role=self.roles[step],
             guard=guard if isinstance(guard, str) else guard.kind,
@@ -201,6 +246,9 @@ class RunConfig(Value):
             requires=tuple(upper for upper in order if upper in pair.requires),
             timeout_seconds=workflow.timeout_seconds_of(step),
             output_tokens_max=workflow.output_tokens_max_of(step),
+            settings=self.model_settings.get(step) or ModelSettings(),
+            model="" if own is None else own.model,
+            price=self.price if own is None else own.price,
         )
 
     def settings(self, step: str) -> dict[str, Any]:
@@ -229,6 +277,11 @@ class RunConfig(Value):
     def workflow_ref(self) -> str:
         """The content hash of all this: two runs with the same one decide alike."""
         return text_hash(self.model_dump_json())
+
+
+def always_the_same(model: str, step_models: Mapping[str, StepModel]) -> bool:
+    """Tell whether each model of a run always writes the same for the same prompt."""
+    return all(map(is_deterministic, (model, *(own.model for own in step_models.values()))))
 
 
 def _for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:

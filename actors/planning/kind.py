@@ -1,6 +1,6 @@
 """The kind of planning runs, registered under the name `planning`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actors.planning.config import read_config
@@ -45,6 +45,10 @@ def _model(state: State) -> str | None:
     return state.config.model
 
 
+def _step_models(state: State) -> Mapping[str, str]:
+    return {step: own.model for step, own in state.config.step_models.items()}
+
+
 def _title(state: State) -> str | None:
     return title_of(state.specification)
 
@@ -80,6 +84,7 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     actors=_actors,
     prepare=_prepare,
     model=_model,
+    step_models=_step_models,
     children=_children,
     title=_title,
     purpose=_purpose,

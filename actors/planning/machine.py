@@ -23,11 +23,13 @@ from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.run import ending
 from actors.run.calls import ReplyFields
+from actors.run.ids import SECOND_CALL, call_of, step_of
 from actors.run.machine import CallPrompt, RunMachine
 from actors.run.messages import Judged
 from actors.run.open_question import Shown
 from actors.run.rules import Rule
 from actors.run.state import RunState
+from runtime.core.ledger import Price
 from runtime.core.machine import Work
 
 
@@ -95,6 +97,13 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         if isinstance(request, JudgementRequested):
             return f"guard:{request.step}"
         return f"step:{request.step}" if isinstance(request, GenerationRequested) else CLASSIFIER
+
+    def price(self, state: State, request_id: str) -> Price | None:
+        """Return the price of the step's model, or of the run's for a classification."""
+        config = state.config
+        if not config.step_models or call_of(request_id).endswith(SECOND_CALL):
+            return config.price
+        return config.steps[step_of(request_id)].price
 
     def is_child(self, state: State, request: PlanningCall) -> bool:
         """Tell whether a step is a run of its own."""

@@ -1,18 +1,19 @@
 """Preparing a planning run: workflow, policy, prompts and limits, resolved and checked before anything is written."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from actors.config.loader import LoadedWorkflow
-from actors.config.model_spec import ModelSpec, Scripted, is_deterministic, parse_model_spec
+from actors.config.model_spec import ModelSpec, ReplaySpec, Scripted, parse_model_spec
 from actors.config.step_guards import GuardRefused, guard_for
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
-from actors.planning.config import RunConfig
+from actors.planning.config import RunConfig, StepModel, always_the_same
 from actors.planning.events import RunStarted
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import ROLES, Policy, unknown_names
@@ -22,6 +23,7 @@ from actors.search.strategies.notation import read_search
 from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
 from actors.values.given import Given
+from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits, Price
@@ -117,8 +119,9 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     loaded, policy, changed_keys = _resolved(options, setup)
     everything = (loaded, *(child for child, _ in _child_workflows(loaded)))
     _check_script(parse_model_spec(setup.model), set(_model_steps(loaded)))
-    setup.check_price(limited="max_cost" in checked_limits(options.limits))
-    pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input)
+    settings = checked_limits(options.limits).get("model_settings") or {}
+    pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input, setup=setup, settings=settings)
+    setup.check_price(limited="max_cost" in checked_limits(options.limits), others=pinned.step_prices)
     calls = loaded.workflow.max_total_calls
     limits = ledger_limits(options.limits, calls, setup.now, stop_below=pinned.stop_below)
     source = _source(Path(loaded.source), setup.root)
@@ -136,7 +139,8 @@ def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
     Its model may be a script that also has replies for the other run.
     """
     loaded, policy, _ = _resolved(options, setup)
-    return pin(loaded, policy, setup.model, setup.price)
+    settings = checked_limits(options.limits).get("model_settings") or {}
+    return pin(loaded, policy, setup.model, setup.price, setup=setup, settings=settings)
 
 
 def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
@@ -245,13 +249,32 @@ def _child_workflows(loaded: LoadedWorkflow) -> Iterator[tuple[LoadedWorkflow, P
 
 
 def pin(
-    loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None, *, no_input: bool = False
+    loaded: LoadedWorkflow,
+    policy: Policy,
+    model: str,
+    price: Price | None,
+    *,
+    no_input: bool = False,
+    setup: Setup | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> RunConfig:
-    """Return the pinned configuration of a run and of its child runs. Only the parent run asks questions."""
+    """Return the pinned configuration of a run and of its child runs. Only the parent run asks questions.
+
+    Prices and settings of models are those of `setup`; `settings` are a person's, for the calls of every step. Raises
+    `UsageProblem` for a step's model that does not exist.
+    """
     children = {
-        name: pin(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
+        name: pin(
+            replace(child, workflow=child.workflow.changed(questions_max=0)),
+            its_policy,
+            model,
+            price,
+            setup=setup,
+            settings=settings,
+        )
         for name, (child, its_policy) in loaded.children.items()
     }
+    step_models = _step_models(loaded, setup)
     return RunConfig(
         workflow=loaded.workflow,
         policy=policy,
@@ -259,9 +282,44 @@ def pin(
         model=model,
         price=price,
         children=children,
-        deterministic=is_deterministic(model),
+        deterministic=always_the_same(model, step_models),
         no_input=no_input and policy.belief is not None,
+        model_settings=_call_settings(loaded.workflow, model, step_models, setup, settings),
+        step_models=step_models,
     )
+
+
+def _step_models(loaded: LoadedWorkflow, setup: Setup | None) -> dict[str, StepModel]:
+    """Return the models that steps name, with their prices. Raises `UsageProblem` with the place in the file."""
+    models = {}
+    for step, pair in loaded.workflow.action_pairs.items():
+        if pair.model is not None:
+            place = loaded.document.place(("action_pairs", step, "model"))
+            if isinstance(parse_model_spec(pair.model, place=place), Scripted | ReplaySpec):
+                hint = "a step names a model of the server, or rules; --model may name a script for all steps"
+                raise UsageProblem("a step takes no script and no recorded run", place=place, hint=hint)
+            name = pair.model.strip()
+            models[step] = StepModel(model=name, price=None if setup is None else setup.price_of(name))
+    return models
+
+
+def _call_settings(
+    workflow: Workflow,
+    model: str,
+    step_models: Mapping[str, StepModel],
+    setup: Setup | None,
+    settings: Mapping[str, Any],
+) -> dict[str, ModelSettings]:
+    """Return the settings of each step's calls: a person's go first, then the step's, the workflow's, the model's."""
+    steps = {step: workflow.action_pairs[step].model_settings for step in workflow.model_steps}
+    if workflow.classifications_max:
+        steps[CLASSIFIER] = ModelSettings()
+    resolved = {}
+    for step, own in steps.items():
+        name = step_models[step].model if step in step_models else model
+        of_model = ModelSettings() if setup is None else setup.settings_of(name)
+        resolved[step] = own.over(workflow.model_settings.over(of_model)).patched(settings)
+    return {step: each for step, each in resolved.items() if each}
 
 
 def check_problem(problem: str) -> None:

@@ -61,6 +61,8 @@ def _step_prompt(state: State, branch: Branch, step: str) -> CallPrompt:
         rendered(state, branch, step),
         config.output_tokens_max,
         config.timeout_seconds,
+        own_price=config.price if config.model else None,
+        model=config.model,
         schema_bytes=schema_bytes(config.role),
     )
 

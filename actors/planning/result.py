@@ -130,7 +130,7 @@ def result_of(view: RunView) -> Result:
     """Return the result of a run."""
     state: State = view.state
     with_inbox, path, config = view.with_inbox, best_path(state), state.config
-    fields = result_fields(view, state.run, with_inbox.run, price_known=config.price is not None)
+    fields = result_fields(view, state.run, with_inbox.run, price_known=config.price_known)
     questions = [with_inbox.run.questions[name] for name in with_inbox.run.open_questions]
     if questions:
         fields["question"] = question_of(with_inbox, view.run_id, questions[0])

@@ -176,7 +176,7 @@ def _tree(
 
 
 def _progress(state: State, now: float) -> Line:
-    return budget_line(state, now, price_known=state.config.price is not None, working=state.working)
+    return budget_line(state, now, price_known=state.config.price_known, working=state.working)
 
 
 def _flow(_: State, result: Result) -> Flow | None:

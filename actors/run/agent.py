@@ -4,6 +4,7 @@ Such an agent has no events of its own. What happens to it are the events below 
 it works out its data (`apply`), and from its data what it wants now (`decide`).
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
@@ -19,6 +20,7 @@ from actors.run.texts import StorableText, storable
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started
 from actors.values.answers import TEXT
+from actors.values.model_settings import ModelSettings
 from actors.values.question_form import (
     WITHOUT,
     AskedForm,
@@ -47,10 +49,12 @@ class AgentSettings(Value):
     """The time limit of one try of a call, in seconds."""
     question_expires_seconds: float | None = None
     """The seconds after which an unanswered question expires; None for never."""
+    model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
+    """The settings of the calls of the model."""
 
     def with_settings(self, event: SettingsChanged) -> "AgentSettings":
         """Return the settings after a person has changed them."""
-        return self.model_copy(update=for_calls(event, self.timeout_seconds))
+        return self.model_copy(update=for_calls(event, self.timeout_seconds, self.model_settings))
 
 
 class AgentStarted(Started):

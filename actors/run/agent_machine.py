@@ -163,6 +163,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
             text=Rendered(prompt.system, prompt.user),
             output_tokens_max=config.output_tokens_max,
             timeout_seconds=config.timeout_seconds,
+            settings=config.model_settings,
             schema=schema,
             schema_bytes=0 if schema is None else len(str(schema).encode()),
         )

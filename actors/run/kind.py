@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from actors.run import records
@@ -16,6 +17,7 @@ from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
 from actors.run.waits import Started, WaitRequested
+from actors.values.model_settings import ModelSettings
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.ledger import Price
@@ -138,12 +140,20 @@ class Setup:
     """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
     call_seconds: float = CALL_SECONDS
     """The time limit of one call of the model in seconds, where nobody sets one."""
+    price_of: Callable[[str], Price | None] = lambda _: None
+    """Returns the price of another model; None where it is unknown. Raises `UsageProblem` for one that is not there."""
+    settings_of: Callable[[str], ModelSettings] = lambda _: ModelSettings()
+    """Returns the settings that the user has configured for a model."""
 
-    def check_price(self, *, limited: bool) -> None:
-        """Raise `UsageProblem` where money is limited, by the run (`limited`) or by the day, and no price is known."""
-        if self.price is not None or not (limited or self.daily_usd is not None):
+    def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
+        """Raise `UsageProblem` where money is limited, by the run (`limited`) or by the day, and no price is known.
+
+        `others` are the prices of further models of the run, by name.
+        """
+        unknown = [name for name, price in ((self.model, self.price), *others.items()) if price is None]
+        if not unknown or not (limited or self.daily_usd is not None):
             return
-        cause, place = f"the price of {self.model!r} is not known", "max_cost" if limited else "home_budget.usd"
+        cause, place = f"the price of {unknown[0]!r} is not known", "max_cost" if limited else "home_budget.usd"
         hint = "give its price under prices in config.yaml, or limit home_budget by calls"
         if limited:
             keys = "input_usd_per_mtok and output_usd_per_mtok"
@@ -184,6 +194,8 @@ class Kind(Generic[S, E]):
     """Returns a run that may begin, from user input of a type that is the kind's own. Raises `UsageProblem`."""
     model: Callable[[S], str | None] = lambda _: None
     """Returns the model that a begun run uses, as after `--model`; None for none."""
+    step_models: Callable[[S], Mapping[str, str]] = lambda _: {}
+    """Returns the models that steps of a begun run use in place of that one, by step."""
     children: Callable[[S], Sequence[str]] = lambda _: ()
     """Returns the ids of the runs that steps of a begun run are, the oldest first."""
     run_state: Callable[[S], RunState[Any] | None] = _common

@@ -1,4 +1,6 @@
-"""The limits that a person may set for a run of any kind: the name, unit, bounds and help of each, in one table. Pure.
+"""The limits that a person may set for a run of any kind, and the settings of its calls, in one table. Pure.
+
+It has the name, unit, bounds and help of each.
 
 Each face is made from the table: options of the command line, keywords of Python, bodies of HTTP, arguments of MCP,
 forms of the page, ceilings in the config file, and rows of the documentation. A limit has the same name in all of them.
@@ -16,8 +18,9 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:  # The help of the command line loads no pydantic.
     from runtime.core.ledger import Limits
 
-Unit = Literal["count", "dollars", "time", "chance", "switch"]
-"""What a limit is counted in: whole numbers, dollars, a length of time, a number from 0 to 1, or true and false."""
+Unit = Literal["count", "dollars", "time", "chance", "switch", "settings"]
+"""What a limit is counted in: whole numbers, dollars, a length of time, a number from 0 to 1, true and false, or names
+with values."""
 Duration = float | str
 """A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
 
@@ -48,7 +51,7 @@ class LimitSpec:
     @property
     def of_run(self) -> bool:
         """Whether it limits the whole run, so that a higher one lets a run go on that had ended for want of it."""
-        return self.key not in ("timeout_seconds", "output_tokens_max")
+        return self.key not in ("timeout_seconds", "output_tokens_max", "model_settings")
 
     @property
     def described(self) -> str:
@@ -134,6 +137,16 @@ class RunLimits(TypedDict, total=False):
             plain=True,
         ),
     ]
+    model_settings: Annotated[
+        Mapping[str, Any] | None,
+        LimitSpec(
+            "Settings of the model's calls, for every step, such as temperature=0.2; null takes one away.",
+            "Settings of calls, such as temperature=0.2",
+            "settings",
+            0,
+            "model_settings",
+        ),
+    ]
 
 
 LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
@@ -170,11 +183,17 @@ def split_limits(values: dict[str, Any]) -> RunLimits:
 
 def checked_limits(limits: RunLimits) -> RunLimits:
     """Return the limits that are set, times as seconds. Raises `UsageProblem`, whose place is the limit."""
-    values = {}
+    values: dict[str, Any] = {}
     for name, value in limits.items():
         if value is None or value is False:
             continue
         spec = LIMITS[name]
+        if spec.unit == "settings":
+            from actors.values.model_settings import checked_settings  # noqa: PLC0415 -- as below
+
+            if settings := checked_settings(value, place=name):
+                values[name] = settings
+            continue
         try:
             read = seconds_of(value) if spec.unit == "time" else value
         except ValueError as wrong:

@@ -44,6 +44,7 @@ from runtime.models.port import ModelRequest
 
 if TYPE_CHECKING:
     from actors.prompting.render import Rendered
+    from actors.values.model_settings import ModelSettings
 
 
 ERROR_MAX = 500
@@ -169,6 +170,12 @@ class CallPrompt:
     """The JSON Schema that the reply is to fit; None for text."""
     schema_bytes: int = 0
     """The length of the schema as it is sent."""
+    model: str = ""
+    """The model that is asked; empty for the run's own."""
+    own_price: Price | None = None
+    """The price of a model that is not the run's own; None where it is unknown."""
+    settings: "ModelSettings | None" = None
+    """The settings of the call; None where all are the provider's own."""
     material: Callable[[], Mapping[str, Any]] = dict
     """Returns what the prompt was made from, for models in this process."""
 
@@ -182,7 +189,8 @@ def try_fields(
     """
     if reserve is None:
         sent = prompt.text.byte_count + prompt.schema_bytes
-        reserve = call_cost(sent, prompt.output_tokens_max, state.config.price)
+        price = prompt.own_price if prompt.model else state.config.price
+        reserve = call_cost(sent, prompt.output_tokens_max, price)
     return {
         "node": node,
         "try_number": try_number,
@@ -244,6 +252,11 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the mailbox of a request for a call or a judgement."""
         del request
         return MODEL
+
+    def price(self, state: S, request_id: str) -> Price | None:
+        """Return the price of the model that answers a request, also one that was withdrawn; None if it is unknown."""
+        del request_id
+        return state.config.price
 
     def is_child(self, state: S, request: Any) -> bool:
         """Tell whether a request for a call is a run of its own: whoever comes back to it goes on with that run."""
@@ -340,7 +353,7 @@ class RunMachine(ABC, Generic[S, E]):
 
     def _replied(self, state: S, message: Generated) -> Any:
         run = state.run
-        received = accept_reply(run.calls, run.ledger, message, state.config.price)
+        received = accept_reply(run.calls, run.ledger, message, self.price(state, message.request_id))
         if not isinstance(received, Received):
             return received
         deadline = run.ledger.limits.deadline
@@ -431,6 +444,8 @@ class RunMachine(ABC, Generic[S, E]):
             schema_name=prompt.purpose,
             material=prompt.material(),
             run=state.run.run_id,
+            fields={} if prompt.settings is None else prompt.settings.body,
+            headers={} if prompt.settings is None else prompt.settings.extra_headers,
         )
 
     def summary(self, state: S | NotStarted) -> Summary:

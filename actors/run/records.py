@@ -1,5 +1,6 @@
 """Records of any run as text for people, and as plain data. Pure."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -160,6 +161,8 @@ def changes_text(event: SettingsChanged) -> str:
         parts.append(f"the time limit of a call to {event.timeout_seconds:g} s")
     if event.output_tokens_max is not None:
         parts.append(f"the limit of a reply to {event.output_tokens_max:,} tokens")
+    for name, value in event.model_settings.items():
+        parts.append(f"the setting {name} to {'what the provider takes' if value is None else json.dumps(value)}")
     if event.strict:
         parts.append("the check of plans: one that leaves a demand of the text in no step is rejected")
     return " and ".join(parts)

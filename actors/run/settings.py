@@ -1,10 +1,11 @@
 """Settings that a person changes while a run goes on: its limits, its model, the limits of a call and a reply. Pure.
 
 A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the
-given values, and `model`, `price`, `call_seconds`, `timeout_seconds`, `output_tokens_max` and `strict`. It is valid
-until the run's end is final.
+given values, and `model`, `price`, `call_seconds`, `timeout_seconds`, `output_tokens_max`, `model_settings` and
+`strict`. It is valid until the run's end is final.
 """
 
+import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +13,8 @@ from pydantic import Field, ValidationError, field_serializer
 
 from actors.run.texts import storable
 from actors.run.waits import TimedEvent
+from actors.values.model_settings import KEY as MODEL_SETTINGS
+from actors.values.model_settings import ModelSettings, checked_settings
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger, Limits, Price
 from runtime.models.base_url import CALL_SECONDS, LOCAL_CALL_SECONDS
@@ -24,7 +27,9 @@ OUTPUT_TOKENS_MOST = 10**6
 """The largest token limit of a reply."""
 
 _UNITS = {"micro_usd": "micro-dollars", "active_seconds": "active seconds"}
-_OWN = frozenset({"kind", "model", "price", "call_seconds", "timeout_seconds", "output_tokens_max", "strict"})
+_OWN = frozenset(
+    {"kind", "model", "price", "call_seconds", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
+)
 NEVER_STRICT = "strict needs a run that makes a plan from a text"
 """Why a run of a kind without such plans takes no `strict`."""
 
@@ -33,6 +38,7 @@ class SettingsChanged(TimedEvent):
     """A person changed limits, the model, the time limit of calls, the token limit of replies, or what plans need."""
 
     precedes_takeover: ClassVar[bool] = True
+    added_fields: ClassVar[tuple[str, ...]] = ("model_settings",)
     kind: Literal["settings_changed"] = "settings_changed"
     limits: Limits | None = None
     """All limits from now on, if they change."""
@@ -48,6 +54,8 @@ class SettingsChanged(TimedEvent):
     """The token limit of a reply from now on, if it changes."""
     strict: bool = False
     """Whether plans that leave a demand in no step are rejected from now on."""
+    model_settings: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The settings of calls that change, by name; None takes one away."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits | None) -> dict[str, Any] | None:
@@ -87,7 +95,8 @@ def change_of(
         raise UsageProblem("a run can only become strict", place="strict")
     if strict and never_strict:
         raise UsageProblem(never_strict, place="strict")
-    if not changes and model is None and timeout is None and output is None and not strict:
+    settings = checked_settings(body[MODEL_SETTINGS]) if body.get(MODEL_SETTINGS) else {}
+    if not changes and model is None and timeout is None and output is None and not strict and not settings:
         raise UsageProblem("nothing is changed")
     try:
         price = None if body.get("price") is None else Price.model_validate(body["price"])
@@ -108,6 +117,7 @@ def change_of(
         timeout_seconds=timeout,
         output_tokens_max=output,
         strict=bool(strict),
+        model_settings=settings,
     )
 
 
@@ -120,13 +130,15 @@ def timeout_after(seconds: float, event: SettingsChanged) -> float:
     return event.timeout_seconds or usual or seconds
 
 
-def for_calls(event: SettingsChanged, seconds: float) -> dict[str, Any]:
-    """Return what a change says about calls, as fields of a configuration whose time limit of a call is `seconds`."""
+def for_calls(event: SettingsChanged, seconds: float, settings: ModelSettings) -> dict[str, Any]:
+    """Return what a change says about calls, as fields of a configuration with these limit and settings of a call."""
     fields: dict[str, Any] = {} if event.model is None else {"model": event.model, "price": event.price}
     if (limit := timeout_after(seconds, event)) != seconds:
         fields["timeout_seconds"] = limit
     if event.output_tokens_max is not None:
         fields["output_tokens_max"] = event.output_tokens_max
+    if event.model_settings:
+        fields[MODEL_SETTINGS] = settings.patched(event.model_settings)
     return fields
 
 
@@ -140,6 +152,8 @@ def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChan
         message["timeout_seconds"] = event.timeout_seconds
     if event.output_tokens_max is not None:
         message["output_tokens_max"] = event.output_tokens_max
+    if event.model_settings:
+        message[MODEL_SETTINGS] = {**changes.get(MODEL_SETTINGS, {}), **event.model_settings}
     if event.limits is not None:
         for key in ("deadline", "patience_seconds"):
             value = getattr(event.limits, key)

@@ -52,6 +52,7 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
     worst = worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
     each = _largest_call_usd(pinned, problem_bytes, attached)
+    own = {step: each.model for step, each in pinned.step_models.items()}
     return {
         "workflow": workflow.name,
         "workflow_ref": pinned.workflow_ref,
@@ -63,8 +64,8 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
         "calls_worst": worst,
         "calls_limit": workflow.max_total_calls,
         "calls_max": calls,
-        "cost_usd_max": None if pinned.price is None else round(each * calls, 6),
-    }
+        "cost_usd_max": round(each * calls, 6) if pinned.price_known else None,
+    } | ({"step_models": own} if own else {})
 
 
 def _attached_bytes(request: RunRequest) -> int:
@@ -91,11 +92,16 @@ def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
         ("search", _search(cost)),
-        ("model", str(cost["model"])),
+        ("model", _models(cost)),
         ("at best", f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted"),
         ("at worst", worst),
         ("money", "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}"),
     ]
+
+
+def _models(cost: dict[str, Any]) -> str:
+    own = (f"{model} for {step}" for step, model in cost.get("step_models", {}).items())
+    return ", ".join((str(cost["model"]), *own))
 
 
 def _search(cost: dict[str, Any]) -> str:
@@ -125,7 +131,7 @@ def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached:
 
     The prompt of a classification has what any step may have, and the workflow's own limit of output.
     """
-    workflow, price = pinned.workflow, pinned.price
+    workflow, price = pinned.workflow, pinned.price if step is None else pinned.steps[step].price
     if price is None or (step is not None and workflow.is_deterministic(step)):
         return 0.0
     window, questions = workflow.feedback_window, workflow.questions_max

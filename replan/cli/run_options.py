@@ -147,6 +147,8 @@ def _form(spec: LimitSpec) -> dict[str, Any]:
             return {"type": float, "metavar": "USD"}
         case "chance":
             return {"type": float, "metavar": "P"}
+        case "settings":
+            return {"multiple": True, "metavar": "NAME=VALUE"}
 
 
 def run_argument(metavar: str = "RUN|--last", *, last: str = "The newest run.") -> Callable[[F], F]:

@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,7 @@ from runtime.logs import log
 from runtime.models.limiter import CallLimiter
 from runtime.models.port import Fault
 from runtime.models.probe import Askable, Probes
+from runtime.models.routed import RoutedModel
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
@@ -119,7 +120,7 @@ class Engine(RunReader):
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
-        async with self.model(kind.model(state), {}) as model:
+        async with self.models_of(kind, state, {}) as model:
             admission = Admission(prepared.title, kind.name, kind.format, self.placement)
             result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
         return await self.resume(name, options) if result is None else result
@@ -153,7 +154,7 @@ class Engine(RunReader):
             text = kind.drift(loaded.records[0].event, state, resources_for(self, None, None, options))
             if text:
                 options.on_drift(text)
-        async with self.model(kind.model(state), loaded.replies) as model:
+        async with self.models_of(kind, state, loaded.replies) as model:
             result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
 
@@ -251,6 +252,15 @@ class Engine(RunReader):
         return self.view(run, loaded.kind, supervisor.state, status_at_rest(loaded.kind, supervisor.state, ending))
 
     @asynccontextmanager
+    async def models_of(self, kind: AnyKind, state: Any, used: Mapping[str, int]) -> AsyncIterator[Any]:
+        """Open the model of a begun run, and those that its steps name, as one model; None for none."""
+        async with AsyncExitStack() as stack:
+            own = await stack.enter_async_context(self.model(kind.model(state), used))
+            names = dict.fromkeys(kind.step_models(state).values())
+            others = {name: await stack.enter_async_context(self.model(name, used)) for name in names}
+            yield RoutedModel(own, others) if others else own
+
+    @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
         """Open the model of a run; None for none. `used` counts the replies that the run has had, by purpose."""
         if name is None:
@@ -296,7 +306,8 @@ class Engine(RunReader):
         self, kind: AnyKind, state: Any, model: Any, options: DriveOptions
     ) -> AsyncIterator[list[Actor[Any, Any]]]:
         """Open the actors of a begun run, for the length of a block."""
-        actors_or_context = kind.actors(state, resources_for(self, kind.model(state), model, options))
+        resources = resources_for(self, kind.model(state), model, options, others=[*kind.step_models(state).values()])
+        actors_or_context = kind.actors(state, resources)
         if isinstance(actors_or_context, AbstractAsyncContextManager):
             async with actors_or_context as actors:
                 yield list(actors)
@@ -344,14 +355,21 @@ FRESH_SECONDS = 900.0
 """How long the answer of a provider that is down is taken by runs that nobody stays for."""
 
 
-def resources_for(engine: Engine, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
-    """Return the resources of a run: `model` is open, and `model_name` its name as after `--model`; None for none."""
+def resources_for(
+    engine: Engine, model_name: str | None, model: Any, options: DriveOptions, *, others: Sequence[str] = ()
+) -> Resources:
+    """Return the resources of a run: `model` is open, and `model_name` its name as after `--model`; None for none.
+
+    `others` are the names of the models that its steps name, which are open likewise.
+    """
     plain_model: Any = model.model if isinstance(model, WatchedModel) else model
-    provider = None if model_name is None else provider_of(model_name, engine.environment)
+    plain_model = plain_model.asked if isinstance(plain_model, RoutedModel) else plain_model
+    names = () if model_name is None else (model_name, *others)
+    provider = next(filter(None, (provider_of(name, engine.environment) for name in names)), None)
 
     async def drive(child: ChildRun) -> Any:
         child_options = DriveOptions(stop=options.stop, at_once=options.at_once)
-        return await drive_child(engine, child, (model_name, model), child_options)
+        return await drive_child(engine, child, (names, model), child_options)
 
     async def probe(wait: WaitRequested) -> Fault | None:
         # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
@@ -378,11 +396,11 @@ HELD_SECONDS = 0.5
 
 
 async def drive_child(
-    engine: Engine, child: ChildRun, parent_model: tuple[str | None, Any], options: DriveOptions
+    engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
 ) -> Any | None:
     """Drive a child run as `actors.run.kind.DriveChild` says.
 
-    `parent_model` is the name of the parent's model and the open model; a child with a model of the same name uses it.
+    `parent_model` is the names of the parent's models and the open model; a child with models of these names uses it.
     """
     while True:
         try:
@@ -392,7 +410,7 @@ async def drive_child(
 
 
 async def _drive_child_once(
-    engine: Engine, child: ChildRun, parent_model: tuple[str | None, Any], options: DriveOptions
+    engine: Engine, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
 ) -> Any | None:
     """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
     admission = None
@@ -415,10 +433,11 @@ async def _drive_child_once(
     drive = partial(
         _drive_opened_child, engine, child.run, loaded, state=state, options=options, first=first, admission=admission
     )
-    name = loaded.kind.model(state)
-    if name == parent_model[0]:
-        return await drive(model=parent_model[1])
-    async with engine.model(name, loaded.replies) as model:
+    parent_names, opened = parent_model
+    name, others = loaded.kind.model(state), loaded.kind.step_models(state)
+    if [name] == [*parent_names[:1]] and {*others.values()} <= {*parent_names[1:]}:
+        return await drive(model=opened)
+    async with engine.models_of(loaded.kind, state, loaded.replies) as model:
         return await drive(model=model)
 
 

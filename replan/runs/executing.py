@@ -173,8 +173,9 @@ class PreparedToExecute:
         return Path(self.request.config.workspace)
 
     def check_model(self) -> None:
-        """Check that the model can be opened. Raises `UsageProblem`."""
-        check_model(self.choice.spec, self.environment)
+        """Check that the model can be opened, and those that plan anew. Raises `UsageProblem`."""
+        planning = self.request.config.planning
+        check_model(self.choice.spec, self.environment, others=() if planning is None else planning.step_prices)
 
 
 def prepare_to_execute(
@@ -219,6 +220,7 @@ def prepare_to_execute(
         timeout_seconds=float(limit_values.get("timeout") or setup.call_seconds),
         limits=ledger_limits(limit_values, CALLS, now, stop_below=planning.stop_below),
         output_tokens_max=limit_values.get("output_tokens_max") or OUTPUT_TOKENS,
+        model_settings=limit_values.get("model_settings") or {},
     )
     try:
         prepared = prepare_execution(request, setup)
@@ -260,10 +262,15 @@ def planning_for(
             price=setup.price,
             timeout_seconds=None if seconds is None else float(seconds),
             output_tokens_max=limits.get("output_tokens_max"),
+            model_settings=limits.get("model_settings") or {},
         )
         config = source.planning.with_settings(change)
     else:
-        of_calls = RunLimits(output_tokens_max=limits.get("output_tokens_max"), timeout=limits.get("timeout"))
+        of_calls = RunLimits(
+            output_tokens_max=limits.get("output_tokens_max"),
+            timeout=limits.get("timeout"),
+            model_settings=limits.get("model_settings"),
+        )
         config = planning_config(RunOptions(workflow=workflow or "search", limits=of_calls), setup)
     least = least_value(limits)
     if least is not None and config.stop_below is None and "stop_below" in limits:
@@ -334,16 +341,7 @@ def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
     more = [name for name in tools.guards if name not in catalog]
     workflow = config.workflow.changed(guard_catalog=[*catalog, *more]) if more else config.workflow
     children = {name: with_guards(child, tools) for name, child in config.children.items()}
-    return RunConfig(
-        workflow=workflow,
-        policy=config.policy,
-        prompts=config.prompts,
-        model=config.model,
-        price=config.price,
-        children=children,
-        deterministic=config.deterministic,
-        no_input=config.no_input,
-    )
+    return config.changed(workflow=workflow, children=children)
 
 
 def _check(options: ExecutionOptions) -> None:

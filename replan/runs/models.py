@@ -1,6 +1,6 @@
 """Opening the model that a run is pinned to."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, assert_never
@@ -105,8 +105,13 @@ class Shared:
             return self._models[text]
 
 
-def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
-    """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be opened."""
+def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iterable[str] = ()) -> None:
+    """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be opened.
+
+    `others` are the names of further models of the run.
+    """
+    for name in others:
+        check_model(parse_model_spec(name), environment)
     match spec:
         case Named(name) if not environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
             near = near_built_in(name)

@@ -22,6 +22,7 @@ from actors.planning.prepare import RunOptions
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS, RunLimits, checked_limits, least_value
 from actors.values.attachments import Attachment
+from actors.values.model_settings import EXTRAS
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.attaching import check_sizes, uploaded
 from replan.runs.changes import Changes
@@ -204,6 +205,9 @@ class Offer:
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
                 raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
+        for extra in limits.get("model_settings", {}).keys() & EXTRAS:
+            hint = "model_settings in the server's config.yaml may have it"
+            raise UsageProblem(f"clients may not set {extra}", place="model_settings", hint=hint)
         least, worth = self.config.clients.ceilings["stop_below"], least_value(order_limits)
         if worth is not None and least is not None and worth < least:
             hint = "clients.stop_below in the server's config.yaml; the command line may go below it"

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.config.model_spec import Named, SimulatedSpec
+from actors.config.model_spec import Named, SimulatedSpec, parse_model_spec
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
 from actors.values.attachments import Attachment
+from actors.values.model_settings import ModelSettings
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
@@ -35,8 +36,8 @@ class Prepared:
         return tuple(filter(None, (self.choice.notice, *self.request.notices)))
 
     def check_model(self) -> None:
-        """Check that the model can be opened. Raises `UsageProblem`."""
-        check_model(self.choice.spec, self.environment)
+        """Check that the model can be opened, and those that steps name. Raises `UsageProblem`."""
+        check_model(self.choice.spec, self.environment, others=self.request.pinned.step_prices)
 
 
 def prepare(
@@ -106,6 +107,8 @@ def setup_for(
         now=now,
         daily_usd=config.home_budget.usd,
         call_seconds=call_seconds_of(choice, environment),
+        price_of=lambda name: _price(ModelChoice(name, parse_model_spec(name)), config, environment, now, root),
+        settings_of=lambda name: config.model_settings.get(name) or ModelSettings(),
     )
 
 

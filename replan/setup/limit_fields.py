@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, Field, JsonValue, WithJsonSchema, create_model
 
 from actors.run.limits import LIMITS, LimitSpec, RunLimits, seconds_of
 
@@ -42,6 +42,8 @@ def _type_of(spec: LimitSpec) -> Any:
             return Annotated[int, Field(ge=1, le=most)]
         case "chance":
             return Annotated[float, Field(ge=0, le=most, allow_inf_nan=False)]
+        case "settings":
+            return dict[str, JsonValue]
         case "dollars":
             return Annotated[float, Field(gt=0, le=most, allow_inf_nan=False)]
         case _:

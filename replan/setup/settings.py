@@ -15,6 +15,7 @@ from actors.config.model_spec import ModelSpec, Named, ReplaySpec, RulesSpec, Sc
 from actors.files.validation_errors import Config, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
+from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
 from replan.setup.proxy import ProxyEntry
 from replan.setup.webhook import WebhookEntry
@@ -160,6 +161,8 @@ class UserConfig(Config):
     """The model, as after `--model`."""
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
     """Prices by model; they win over the shipped list."""
+    model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict)
+    """The settings of calls by model; those of workflows and of options win over them."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
     """What all runs of the home together may use in a UTC day; without it there is no limit."""
     tenants: Mapping[str, HomeBudgetEntry] = Field(default_factory=dict)

@@ -262,7 +262,10 @@ class Trace:
             name, attributes[names.OPERATION] = f"{names.INVOKE_AGENT} {step_of(request.node)}", names.INVOKE_AGENT
             links = (SpanLink(child, "child"),)
         else:
-            label, provider = model_label(self._model), provider_label(self._model)
+            # A second call about a node is not the step's own.
+            own = self._kind.step_models(self._state) if request.call == request.node else {}
+            asked = own.get(step_of(request.node), self._model)
+            label, provider = model_label(asked), provider_label(asked)
             name, remote = f"{names.CHAT} {label}", provider == "openai"
             attributes |= {names.OPERATION: names.CHAT, names.PROVIDER: provider, names.REQUEST_MODEL: label}
         if self._content:

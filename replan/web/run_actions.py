@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.run.limits import LIMITS, RunLimits, checked_limits
+from actors.values.model_settings import words_of
 from replan.runs import cancelling
 from replan.runs.changes import Changes
 from replan.service import messages
@@ -46,6 +47,8 @@ def limits_in_form(form: FormFields) -> RunLimits:
                 found[name] = form.text(name) == "yes"
             case "time":
                 found[name] = form.text(name).strip() or None
+            case "settings":
+                found[name] = words_of(form.text(name), name)
             case _:
                 found[name] = form.number(name)
     return checked_limits(cast("RunLimits", found))

@@ -5,6 +5,7 @@ followed; compressed and oversized answers are not read. Replies are streamed wh
 module loads the client (0.4 s); use `runtime.models.openai.open_openai`.
 """
 
+import re
 from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
 from typing import Any, Literal
@@ -37,6 +38,7 @@ _AFTER_END_SECONDS_MAX = 0.25
 _PIECES_MAX = 20_000  # Of an answer that is not streamed. Chunks of one byte cost ten microseconds each.
 _MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
 _REFUSALS_OF_STREAM = frozenset({400, 405, 415, 422, 501})
+_WORD = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _REFUSAL_OF_CACHE = "prompt_cache"
 _REFUSALS_OF_MODE = ("response_format", "json_schema", "json_object", "structured output", "grammar")
 
@@ -139,7 +141,7 @@ class OpenAIModel:
             self._stream, self._cache = self._stream and stream, self._cache and cache
             if request.schema is not None:
                 self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have fallen back further
-        return answer
+        return _naming_settings(answer, request)
 
     async def _send(self, request: ModelRequest, body: dict[str, Any], mode: Mode) -> Reply | Fault:
         try:
@@ -148,7 +150,11 @@ class OpenAIModel:
                 cast_to=object,
                 body=body,
                 options={
-                    "headers": {"X-Client-Request-Id": request.client_request_id, "Accept-Encoding": "identity"},
+                    "headers": {
+                        **request.headers,
+                        "X-Client-Request-Id": request.client_request_id,
+                        "Accept-Encoding": "identity",
+                    },
                     "timeout": httpx2.Timeout(
                         request.timeout_seconds, connect=min(CONNECT_SECONDS_MAX, request.timeout_seconds)
                     ),
@@ -212,10 +218,13 @@ class OpenAIModel:
     def _body(self, request: ModelRequest, mode: Mode, *, stream: bool, cache: bool) -> dict[str, Any]:
         messages = [{"role": "system", "content": request.system}] if request.system else []
         body: dict[str, Any] = {
+            **request.fields,
             "model": self._name,
             "messages": [*messages, {"role": "user", "content": request.user}],
             self._limit: request.output_tokens_max,
         }
+        if self._address == OPENAI_URL:
+            body["service_tier"] = "default"  # The tier of the price list; a project may have a dearer one as its own.
         if stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         if mode == "json_schema":
@@ -274,6 +283,18 @@ class _Capped(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _naming_settings(answer: Reply | Fault, request: ModelRequest) -> Reply | Fault:
+    """Return an answer; with a refusal of a field or header that a person has set, the name to leave out."""
+    if not isinstance(answer, Fault) or answer.kind is not FaultKind.BAD_REQUEST:
+        return answer
+    words = set(_WORD.findall(answer.message.lower()))
+    refused = [name for name in (*request.fields, *request.headers) if name.lower() in words]
+    if not refused:
+        return answer
+    text = f"{answer.message} (leave out the setting {', '.join(refused)})"
+    return answer.model_copy(update={"message": text})
 
 
 def _refuses(answer: Reply | Fault, statuses: Collection[int], words: Collection[str]) -> bool:

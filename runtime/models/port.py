@@ -92,6 +92,12 @@ class ModelRequest:
     """The prompt's context in structured form, for models in this process; it is never sent."""
     run: str = ""
     """The id of the run, the first part of `client_request_id`; empty outside of a run."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the request's body, such as `temperature`; the client's own go first."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers of the request; the client's own go first."""
+    model: str = ""
+    """The name of the model, where a run has several; empty for the run's own."""
     common: int = 0
     """The characters at the start of the user message that later requests for the same purpose repeat; 0: unknown."""
     heard: Callable[[int], None] | None = field(default=None, compare=False)

@@ -6,13 +6,15 @@ import json
 import pytest
 
 from actors.acquisition.kind import ACQUISITION, CODEC
+from actors.acquisition.prepare import AcquisitionInput, prepare_acquisition
 from actors.acquisition.state import State
 from actors.run.result import RunView
 from actors.run.tools import ToolOutcome
 from actors.values.answers import InvalidAnswer, normal_answer
+from actors.values.model_settings import ModelSettings
 from runtime.core.machine import fold
 from runtime.models.port import FaultKind
-from tests.acquisition.stage import GOAL, Stage, prepared, profile_file
+from tests.acquisition.stage import GOAL, Stage, prepared, profile_file, setup
 from tests.acquisition.states import SMALL
 from tests.tidy.source import ROOT, SOURCES
 
@@ -343,6 +345,22 @@ def test_an_incomplete_run_goes_on_after_another_requirement():
     stage.resume()
     assert stage.finished is None
     assert stage.question.question_id == "q2"
+
+
+def test_calls_have_the_settings_of_the_model_the_persons_and_a_change_of_them():
+    setting = setup(settings_of=lambda name: ModelSettings(seed=1, verbosity="low") if name == "rules" else None)
+    wanted = AcquisitionInput("market_size", GOAL, given=GIVEN, limits={"model_settings": {"seed": 2}})
+    stage = Stage(prepare_acquisition(wanted, setting))
+    assert stage.request.fields == {"seed": 2, "verbosity": "low"}
+    stage.post(kind="change", model_settings={"verbosity": None})
+    assert stage.request.fields == {"seed": 2}
+
+
+def test_limits_of_calls_change_after_the_first_prompt():
+    stage = Stage(prepared(given=GIVEN))
+    assert stage.request.output_tokens_max > 99
+    stage.post(kind="change", output_tokens_max=99, timeout_seconds=7.0)
+    assert (stage.request.output_tokens_max, stage.state.config.timeout_seconds) == (99, 7.0)
 
 
 def test_a_spent_budget_is_reopened_by_raised_limits():

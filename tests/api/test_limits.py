@@ -104,3 +104,33 @@ def test_a_run_is_started_with_attached_files_and_the_limits_of_the_command_line
         replan.solve("Export loses the last row.", repo=tmp_path / "none", **keywords)
     with pytest.raises(replan.UsageProblem, match="timeout"):
         replan.solve("Export loses the last row.", timeout=0.0, **keywords)
+
+
+def test_settings_of_calls_are_pinned_and_changed(in_loop, spent):
+    """A change takes one away and adds another, for every step."""
+    home, run = spent
+
+    async def main():
+        await replan.alimits(run, model_settings={"seed": 4, "verbosity": "low"}, home=home)
+        await replan.alimits(run, model_settings=["seed=null", "temperature=0.5"], max_calls=9, home=home)
+        async with replan.drive(run, home=home) as driven:
+            records = [record async for record in driven]
+            return [record.event for record in records if record.event.kind == "settings_changed"]
+
+    first, second = in_loop(main)
+    assert first.model_settings == {"seed": 4, "verbosity": "low"}
+    assert second.model_settings == {"seed": None, "temperature": 0.5}
+
+
+def test_an_unknown_setting_is_refused_at_the_start_and_later(in_loop, spent, scripted, tmp_path):
+    home, run = spent
+
+    async def main():
+        with pytest.raises(replan.UsageProblem, match="unknown setting 'temp'") as caught:
+            await replan.alimits(run, model_settings={"temp": 1}, home=home)
+        assert caught.value.place == "model_settings"
+        with pytest.raises(replan.UsageProblem, match="unknown setting 'temp'") as caught:
+            await replan.asolve(PROBLEM, model=scripted(TRIES), model_settings={"temp": 1}, home=tmp_path / "other")
+        assert caught.value.place == "model_settings"
+
+    in_loop(main)

@@ -8,6 +8,7 @@ from actors.execution import prepare
 from actors.execution.prepare import ExecutionInput, prepare_execution
 from actors.run.kind import Setup
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.model_settings import ModelSettings
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
@@ -23,6 +24,14 @@ def prepared(tmp_path, value=GOOD, tools=None, **fields):
     given = {"workspace": tmp_path, "tools": tools or tools_for(value), **fields}
     setup = Setup("rules", None, registry(), data_root(), {}, 1_000.0)
     return prepare_execution(ExecutionInput(value, **given), setup)
+
+
+def test_settings_of_calls_are_those_of_the_model_and_a_persons_go_first(tmp_path):
+    setup = Setup(
+        "m", None, registry(), data_root(), {}, 1_000.0, settings_of=lambda _: ModelSettings(seed=1, top_p=0.5)
+    )
+    given = ExecutionInput(GOOD, workspace=tmp_path, tools=tools_for(GOOD), model_settings={"seed": 2})
+    assert prepare_execution(given, setup).config.model_settings == ModelSettings(seed=2, top_p=0.5)
 
 
 def test_what_an_execution_is_pinned_to_is_its_input(tmp_path):

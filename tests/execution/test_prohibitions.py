@@ -9,7 +9,9 @@ from actors.execution.replan_rules import given_facts, guard_of, prove
 from actors.execution.result import result_of
 from actors.execution.story import shown_goals, shown_steps
 from actors.plans.reader import read_draft
+from actors.run.machine import MODEL
 from actors.run.result import RunView
+from actors.values.model_settings import ModelSettings
 from actors.values.requirements import Requirement, requirement_id
 from tests.execution.stage import Stage, plan, step, tool, tools_for, toolset, writer
 
@@ -338,6 +340,18 @@ def test_the_prompt_of_a_model_shows_its_last_five_rejections_and_not_only_the_l
         stage.tool("check", "failed", output=f"wrong {number}")
     said = [feedback.text for feedback in stage.state.feedback["a"]]
     assert [f"wrong {number}" in text for number, text in zip(range(1, 6), said, strict=True)] == [True] * 5
+
+
+def test_a_file_is_asked_for_with_the_settings_of_the_run_and_a_change_of_them():
+    value = plan(step("a", "start", "goal", retry_budget=7))
+    stage = Stage(value, toolset({"do_a": writer()}, {"syntax": tool("check")}), model_settings={"seed": 1})
+    stage.tool("workspace:read", output='{"files": {}}')
+    [work] = [work for work in stage.machine.outstanding(stage.state).values() if work.address == MODEL]
+    assert stage.machine.brief(stage.state, work).fields == {"seed": 1}
+    stage.post(kind="change", model_settings={"seed": 2})
+    assert stage.machine.brief(stage.state, work).fields == {"seed": 2}
+    planned = stage.state.config.planning
+    assert planned.steps["g_plan"].settings == ModelSettings(seed=2)
 
 
 @pytest.mark.parametrize(("kind", "findings"), [("must_avoid", 1), ("must_keep", 0)])

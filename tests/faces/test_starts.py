@@ -1,5 +1,8 @@
 """What clients may start over HTTP, on the pages and over MCP: what the settings offer, within their ceilings."""
 
+import html
+import json
+
 import pytest
 
 from tests.faces.faces import REFUSED, Http, house
@@ -53,6 +56,28 @@ async def test_no_client_gets_more_than_the_servers_ceilings(face, tmp_path, mon
         for name, more in MORE.items():
             assert (await home.do("limit", run, name, more))[0] == REFUSED
         assert (await home.engine.common_with_inbox(run)).ledger.limits == limits
+
+
+@pytest.mark.parametrize("face", STARTING)
+async def test_settings_of_calls_are_pinned_and_clients_set_no_extra_fields(face, tmp_path, monkeypatch):
+    given = {"temperature": 0.5, "stop": ["a b"]}
+    form = "temperature=0.5 'stop=[\"a b\"]'"
+    async with house(face, tmp_path, monkeypatch) as home:
+        _, run = await home.face.start(model="plans", model_settings=form if face == "page" else given)
+        loaded = await home.engine.read(run)
+        assert {each.settings.model_dump_json() for each in loaded.state.config.steps.values()} == {
+            '{"temperature":0.5,"stop":["a b"]}'
+        }
+        for wrong, message in (
+            ({"temprature": 1}, "model_settings: unknown setting 'temprature'"),
+            ({"extra_body": {"top_k": 4}}, "model_settings: clients may not set extra_body"),
+            ({"extra_headers": {"X-Title": "a"}}, "model_settings: clients may not set extra_headers"),
+        ):
+            [(name, value)] = wrong.items()
+            typed = f"'{name}={json.dumps(value)}'" if face == "page" else wrong
+            result, text = await home.face.start(model="plans", model_settings=typed)
+            assert result == REFUSED
+            assert message in html.unescape(text)
 
 
 @pytest.mark.parametrize("face", PROGRAMS)

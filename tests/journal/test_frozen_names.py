@@ -20,7 +20,7 @@ from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite import Composite
-from actors.planning.config import RunConfig
+from actors.planning.config import RunConfig, StepModel
 from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome
 from actors.planning.ids import classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC
@@ -36,6 +36,7 @@ from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer
+from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import Choice, Inquiry
 from replan.runs.engine import Engine
@@ -67,6 +68,8 @@ VALUES = {
     GivenAnswer: "given answer",
     Inquiry: "inquiry",
     Limits: "limits",
+    ModelSettings: "model settings",
+    StepModel: "step model",
     NeededAnswer: "needed answer",
     PlugInFile: "plug-in file",
     RunConfig: "pinned",
@@ -113,6 +116,7 @@ CHANGE = {
     "call_seconds": 600.0,
     "timeout_seconds": 60.0,
     "output_tokens_max": 5_000,
+    "model_settings": {"temperature": 0.5, "seed": None},
 }
 """Everything that a person can change of a run."""
 

@@ -13,6 +13,7 @@ from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutcome
 from actors.run.waits import CLOCK
+from actors.values.model_settings import ModelSettings
 from runtime.core.events import Codec
 from runtime.core.ledger import Limits, Price, Usage
 from runtime.core.machine import Refused, fold, settle
@@ -113,6 +114,15 @@ def test_a_reply_that_says_nothing_is_asked_for_again_until_the_calls_are_used_u
     stage.reply("no price")
     stage.reply("no price")
     assert (stage.outcome, stage.state.run.finished.why) == ("budget_exhausted", "no calls left")
+
+
+def test_calls_have_the_settings_of_the_run_and_a_change_of_them():
+    stage = Stage(model_settings=ModelSettings(seed=3, extra_headers={"X-Title": "a"}))
+    request = stage.machine.brief(stage.state, stage.only(MODEL))
+    assert (request.fields, request.headers) == ({"seed": 3}, {"X-Title": "a"})
+    stage.post(kind="change", model_settings={"seed": None, "temperature": 0.5})
+    request = stage.machine.brief(stage.state, stage.only(MODEL))
+    assert (request.fields, request.headers) == ({"temperature": 0.5}, {"X-Title": "a"})
 
 
 def test_a_fault_is_tried_again_after_a_wait():

@@ -1,0 +1,224 @@
+"""The settings of a model's calls: temperature, effort and the like, as files, options and programs give them. Pure.
+
+Each has the name of the field of chat completions that it is sent in. What a person does not set is not sent, so that
+the provider's own default holds. They are pinned with a run, so they must hold no secret.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from actors.files.document import ParsedFile
+from actors.files.suggestions import near
+from actors.files.validation_errors import Config, config_error, usage_problem
+from runtime.core.errors import UsageProblem
+
+KEY = "model_settings"
+"""The name of the settings in files, options and programs."""
+UNKNOWN = "unknown setting"
+"""How the error for an unknown setting begins."""
+EXTRAS = frozenset({"extra_body", "extra_headers"})
+"""The settings that hold fields and headers of any name."""
+EXTRA_BYTES_MAX = 16_000
+"""The most bytes of the extra fields of a body together, as JSON."""
+
+_CLIENT = frozenset(
+    {
+        *("model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "response_format"),
+        *("n", "best_of", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
+        *("models", "plugins", "web_search_options", "modalities", "audio", "prediction"),
+        *("service_tier", "speed", "inference_geo"),
+        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
+    }
+)
+"""The fields of a body that the client sets itself, or that would change how many replies come or what they cost."""
+_SECRET_HEADER = re.compile(r"auth|cookie|secret|passw|credential|signature|token|key")
+_SECRET_FIELD = re.compile(
+    r"authori[sz]ation|secret|passw|credential|(?:api|access|private|secret|subscription)[-_]?key|^key$|^token$"
+    r"|(?:auth|access|bearer|refresh|session|api)[-_]?token"
+)
+_CLIENT_HEADERS = re.compile(
+    r"host|connection|keep-alive|te|trailer|upgrade|expect|transfer-encoding|content-.*|accept.*|user-agent"
+    r"|x-client-request-id|x-stainless-.*|idempotency-key|proxy-.*"
+)
+_HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
+_HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?")
+_SCHEMES = re.compile(r"(?:bearer|basic|digest)\s|sk-", re.IGNORECASE)
+
+
+def _not_set(value: object) -> bool:
+    return not isinstance(value, int | float) and not value
+
+
+def _texts(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Stop = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class ModelSettings(Config):
+    """The settings of a model's calls. One that is missing is the provider's own."""
+
+    temperature: Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)] | None = Field(
+        default=None, exclude_if=_not_set
+    )
+    """How random the choice of words is, from 0 to 2."""
+    top_p: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None, exclude_if=_not_set
+    )
+    """The share of the likeliest words among which is chosen, above 0, at most 1."""
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(default=None, exclude_if=_not_set)
+    """A number with which a provider tries to give the same reply again."""
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
+        default=None, exclude_if=_not_set
+    )
+    """How much the model reasons before it writes."""
+    verbosity: Literal["low", "medium", "high"] | None = Field(default=None, exclude_if=_not_set)
+    """How much the model writes."""
+    stop: Annotated[tuple[Stop, ...], BeforeValidator(_texts), Field(max_length=4)] = Field(
+        default=(), exclude_if=_not_set
+    )
+    """Up to four texts, each of which ends the reply."""
+    extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_not_set)
+    """Further fields of the request's body, for servers that know more; not those that the client sets itself."""
+    extra_headers: Mapping[str, str] = Field(default_factory=dict, exclude_if=_not_set)
+    """Further headers of the request. They are stored with the run, so names of secrets are refused."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            for key in data:
+                if key not in cls.model_fields:
+                    close = near(str(key), cls.model_fields)
+                    listed = f"settings: {', '.join(cls.model_fields)}"
+                    raise config_error(f"{UNKNOWN} {str(key)[:60]!r}", (str(key),), f"{close} {listed}".strip())
+        return data
+
+    @field_validator("extra_body")
+    @classmethod
+    def _body(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        for name in fields:
+            if name in cls.model_fields:
+                raise config_error(f"{name!r} is a setting of its own", (name,), f"set {name} beside extra_body")
+            if name in _CLIENT:
+                raise config_error(f"{name!r} is set by the client itself", (name,), "leave it out")
+        for name in _names(fields):
+            if _SECRET_FIELD.search(name.lower()):
+                hint = "keys belong into OPENAI_API_KEY, which is never stored"
+                raise config_error(f"{name!r} is the name of a secret, and settings are stored", (), hint)
+        try:
+            size = len(json.dumps(dict(fields), allow_nan=False))
+        except (TypeError, ValueError):
+            raise config_error(
+                "holds what JSON cannot", (), "texts, numbers, true, false, null, lists and mappings"
+            ) from None
+        if size > EXTRA_BYTES_MAX:
+            raise config_error(f"has more than {EXTRA_BYTES_MAX:,} bytes", (), "leave out what is not needed")
+        return fields
+
+    @field_validator("extra_headers")
+    @classmethod
+    def _headers(cls, headers: Mapping[str, str]) -> Mapping[str, str]:
+        for name, value in headers.items():
+            if _HEADER_NAME.fullmatch(name) is None:
+                raise config_error(f"{name[:64]!r} is no name of a header", (name,), "letters, digits and dashes")
+            if _CLIENT_HEADERS.fullmatch(name.lower()):
+                raise config_error(f"{name!r} is set by the client itself", (name,), "leave it out")
+            if _SECRET_HEADER.search(name.lower()) or _SCHEMES.match(value):
+                hint = "keys belong into OPENAI_API_KEY, which is never stored"
+                raise config_error(f"{name!r} holds a secret, and settings are stored", (name,), hint)
+            if _HEADER_VALUE.fullmatch(value) is None:
+                hint = "1 to 1,000 printable characters of ASCII, without blanks at its ends"
+                raise config_error(f"the value of {name!r} cannot be sent", (name,), hint)
+        return headers
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The fields of a request's body, by their names."""
+        named = self.model_dump(mode="json", exclude={"extra_body", "extra_headers"})
+        return {**named, **self.extra_body}
+
+    def __bool__(self) -> bool:
+        """Tell whether any of them is set."""
+        return bool(self.model_dump())
+
+    def patched(self, patch: Mapping[str, Any]) -> "ModelSettings":
+        """Return the settings after a change as `checked_settings` returns it: None takes a setting away.
+
+        Extra fields and headers are added to those that are there.
+        """
+        fields = self.model_dump()
+        for name, value in patch.items():
+            fields[name] = {**fields.get(name, {}), **value} if name in EXTRAS and value is not None else value
+        return ModelSettings.model_validate({name: value for name, value in fields.items() if value is not None})
+
+    def over(self, other: "ModelSettings") -> "ModelSettings":
+        """Return these settings, and those of `other` that these do not set."""
+        return other.patched(self.model_dump())
+
+
+def checked_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
+    """Return a change of settings as plain data, by name; None takes one away.
+
+    `value` is a mapping, a text `NAME=VALUE`, or several of them. A VALUE that is JSON is that value, any other a text.
+
+    Raises:
+        UsageProblem: for an unknown setting or a value that does not fit; its place is `place`.
+    """
+    patch = dict(value) if isinstance(value, Mapping) else dict(_pairs(value, place))
+    removed = {name: None for name, each in patch.items() if each is None and name in ModelSettings.model_fields}
+    try:
+        settings = ModelSettings.model_validate({name: each for name, each in patch.items() if name not in removed})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(map(str, (*first["loc"], *first.get("ctx", {}).get("path", ()))))
+        problem = usage_problem(error, ParsedFile(place, patch))
+        cause = problem.cause if problem.cause.startswith(UNKNOWN) else f"{name}: {problem.cause}"
+        raise UsageProblem(cause, place=place, hint=problem.hint or "leave it out for the provider's own") from None
+    return settings.model_dump(mode="json") | removed
+
+
+def words_of(text: str, place: str = KEY) -> list[str]:
+    """Return the words `NAME=VALUE` of a line of a form. Raises `UsageProblem` for a quote without its end."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise UsageProblem("a quote has no end", place=place, hint="write NAME=VALUE") from None
+
+
+def _pairs(value: object, place: str) -> Iterable[tuple[str, Any]]:
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, Iterable):
+        raise UsageProblem("it is a mapping of names to values", place=place, hint="such as temperature=0.2")
+    for text in texts:
+        name, sign, rest = str(text).partition("=")
+        if not sign:
+            raise UsageProblem(f"{str(text)[:60]!r} sets nothing", place=place, hint="write NAME=VALUE")
+        try:
+            yield name.strip(), json.loads(rest)
+        except ValueError:
+            yield name.strip(), rest
+
+
+def _names(value: object) -> Iterable[str]:
+    """Yield the name of every key in a value."""
+    if isinstance(value, Mapping):
+        for name, below in value.items():
+            yield str(name)
+            yield from _names(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _names(below)

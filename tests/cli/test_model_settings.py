@@ -1,0 +1,208 @@
+"""Settings of calls and models of steps, from the command line to what a server gets, and on resume."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import run_id
+from tests.cli.samples import ANALYSIS, PLAN
+from tests.support.openai_server import Answer, by_step, serve
+
+WORKFLOW = """\
+name: two
+model_settings: {verbosity: low}
+action_pairs:
+  g_analysis:
+    generator: LLMJsonGenerator
+    guard: analysis_valid
+    model: cheap
+    model_settings: {temperature: 0.9, stop: END}
+  g_plan: {generator: LLMPlanGenerator, guard: plan_medium, requires: [g_analysis], prompt: plan_direct}
+"""
+CONFIG = """\
+model: strong
+prices:
+  strong: {input_usd_per_mtok: 100000, output_usd_per_mtok: 200000}
+  cheap: {input_usd_per_mtok: 1000, output_usd_per_mtok: 2000}
+model_settings:
+  strong: {seed: 1, verbosity: high, reasoning_effort: high}
+  cheap: {seed: 2}
+"""
+NAMES = ("temperature", "top_p", "seed", "reasoning_effort", "verbosity", "stop")
+
+
+@pytest.fixture
+def workflow(tmp_path, home):
+    """A workflow whose analysis is by a cheap model, and a home whose config file has settings and prices."""
+    home.mkdir()
+    (home / "config.yaml").write_text(CONFIG)
+    path = tmp_path / "two.yaml"
+    path.write_text(WORKFLOW)
+    return path
+
+
+def sent(seen):
+    """The model and the settings that a request had."""
+    return seen.body["model"], {name: seen.body[name] for name in NAMES if name in seen.body}
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server that answers both steps."""
+    with serve(by_step({"g_analysis": ANALYSIS, "g_plan": PLAN})) as opened:
+        monkeypatch.setenv("OPENAI_BASE_URL", opened.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-12345")
+        yield opened
+
+
+def test_each_step_asks_its_model_with_its_settings_and_costs_its_price(replan, problem, workflow, server):
+    """Options go before the step, the step before the workflow, the workflow before config.yaml."""
+    result = replan("run", problem, "-w", workflow, "--model-settings", "top_p=0.5", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [sent(each) for each in server.seen] == [
+        ("cheap", {"temperature": 0.9, "top_p": 0.5, "seed": 2, "verbosity": "low", "stop": ["END"]}),
+        ("strong", {"top_p": 0.5, "seed": 1, "reasoning_effort": "high", "verbosity": "low"}),
+    ]
+    # Each reply has 10 tokens of input and 5 of output.
+    assert json.loads(result.stdout)["cost_usd"] == pytest.approx(10 * 0.101 + 5 * 0.202)
+
+
+def test_an_option_goes_before_what_a_step_says(replan, problem, workflow, server):
+    arguments = ("--model-settings", "temperature=0", "--model-settings", "stop=null")
+    assert replan("run", problem, "-w", workflow, *arguments).exit_code == 0
+    assert [sent(each)[1]["temperature"] for each in server.seen] == [0.0, 0.0]
+    assert not [each for each in server.seen if "stop" in each.body]
+
+
+def refusing(word):
+    """A server that refuses a field by name."""
+
+    def handle(body, headers, n):
+        if word in body:
+            return Answer.fault(400, f"Unsupported parameter: '{word}'")
+        return by_step({"g_analysis": ANALYSIS, "g_plan": PLAN})(body, headers, n)
+
+    return handle
+
+
+def test_a_refusal_names_the_setting_and_resume_goes_on_without_it_and_with_all_others(
+    replan, problem, workflow, home, monkeypatch
+):
+    """What was pinned holds, whatever config.yaml says by then."""
+    with serve(refusing("seed")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-12345")
+        parked = replan("run", problem, "-w", workflow)
+        assert parked.exit_code == 4
+        assert "(leave out the setting seed)" in parked.stderr
+        (home / "config.yaml").write_text("model: other\nmodel_settings: {cheap: {top_p: 0.1}}\n")
+        before = len(server.seen)
+        resumed = replan("resume", run_id(replan), "--model-settings", "seed=null")
+        assert resumed.exit_code == 0, resumed.stderr
+    assert [sent(each) for each in server.seen[before:]] == [
+        ("cheap", {"temperature": 0.9, "verbosity": "low", "stop": ["END"]}),
+        ("strong", {"reasoning_effort": "high", "verbosity": "low"}),
+    ]
+    assert "the setting seed" in replan("log", run_id(replan)).stdout
+
+
+def test_settings_are_in_the_first_record_and_nowhere_where_none_are_set(replan, problem, workflow, server, home):
+    replan("run", problem, "-w", workflow)
+    pinned = json.loads(records(replan)[0]["pinned"])
+    assert pinned["model_settings"]["g_analysis"]["temperature"] == 0.9
+    assert pinned["step_models"]["g_analysis"]["model"] == "cheap"
+    assert (home / "config.yaml").unlink() is None
+    replan("run", problem, "-w", "single", "-m", "rules")
+    assert not {"model_settings", "step_models"} & json.loads(records(replan)[0]["pinned"]).keys()
+
+
+def records(replan):
+    """The records of the newest run."""
+    lines = replan("log", run_id(replan), "--json").stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_limit_of_money_needs_the_price_of_each_model(replan, problem, workflow, home, server):
+    (home / "config.yaml").write_text(
+        CONFIG.replace("  cheap: {input_usd_per_mtok: 1000, output_usd_per_mtok: 2000}\n", "")
+    )
+    result = replan("run", problem, "-w", workflow, "--max-cost", "1")
+    assert result.exit_code == 2
+    assert "the price of 'cheap' is not known" in result.stderr
+    assert json.loads(replan("run", problem, "-w", workflow, "--json").stdout)["cost_usd"] is None
+
+
+def test_money_is_reserved_at_the_price_of_the_steps_own_model(replan, problem, workflow, server):
+    """A call of the strong model alone would go beyond the limit; the cheap one is asked, and then the run ends."""
+    result = replan("run", problem, "-w", workflow, "--max-cost", "40", "--json")
+    assert json.loads(result.stdout)["outcome"] == "budget_exhausted"
+    assert [sent(each)[0] for each in server.seen] == ["cheap"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("temperature: 0.9", "temprature: 0.9"),
+            "two.yaml:8 action_pairs.g_analysis.model_settings.temprature: unknown",
+        ),
+        (("{verbosity: low}", "{verbosity: loud}"), "two.yaml:2 model_settings.verbosity: should be 'low', 'medium'"),
+        (
+            ("model: cheap", "model: scripted:a.yaml"),
+            "two.yaml:7 action_pairs.g_analysis.model: a step takes no script",
+        ),
+        (("model: cheap", "model: a b"), "two.yaml:7 action_pairs.g_analysis.model: a model's name has no spaces"),
+        (
+            ("LLMJsonGenerator", "TemplateSelectorGenerator"),
+            "two.yaml:7 action_pairs.g_analysis.model: generator 'Templ",
+        ),
+    ],
+)
+def test_a_wrong_key_of_a_workflow_is_named_with_its_line(replan, problem, workflow, change, message):
+    workflow.write_text(WORKFLOW.replace(*change))
+    result = replan("run", problem, "-w", workflow, "-m", "rules")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_wrong_key_of_the_config_file_is_named_with_its_line(replan, problem, home):
+    home.mkdir()
+    (home / "config.yaml").write_text("model_settings:\n  strong: {n: 2}\n")
+    result = replan("run", problem, "-m", "rules")
+    assert result.exit_code == 2
+    assert "config.yaml:2 model_settings.strong.n: unknown setting 'n'" in result.stderr
+
+
+def test_steps_of_a_child_run_ask_their_own_models_with_their_settings(replan, problem, workflow, server, tmp_path):
+    """The run above has one model, so the child opens the others itself; options are for its calls, too."""
+    parent = tmp_path / "parent.yaml"
+    parent.write_text("name: parent\naction_pairs:\n  g_all: {generator: 'workflow:two.yaml', guard: plan_medium}\n")
+    result = replan("run", problem, "-w", parent, "--model-settings", "top_p=0.5", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [sent(each) for each in server.seen] == [
+        ("cheap", {"temperature": 0.9, "top_p": 0.5, "seed": 2, "verbosity": "low", "stop": ["END"]}),
+        ("strong", {"top_p": 0.5, "seed": 1, "reasoning_effort": "high", "verbosity": "low"}),
+    ]
+    assert json.loads(result.stdout)["cost_usd"] == pytest.approx(10 * 0.101 + 5 * 0.202)
+
+
+def test_a_run_without_a_key_for_a_steps_model_does_not_begin(replan, problem, workflow, monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    result = replan("run", problem, "-w", workflow, "-m", "rules")
+    assert (result.exit_code, "model 'cheap' needs a key" in result.stderr) == (2, True)
+
+
+def test_a_built_in_model_and_one_of_a_server_share_a_run(replan, problem, workflow, server):
+    result = replan("run", problem, "-w", workflow, "-m", "rules")
+    assert result.exit_code == 0, result.stderr
+    assert [sent(each)[0] for each in server.seen] == ["cheap"]
+
+
+def test_the_worst_case_in_money_takes_each_steps_own_price(replan, workflow):
+    cost = json.loads(replan("workflow", "cost", workflow, "--json").stdout)
+    assert cost["step_models"] == {"g_analysis": "cheap"}
+    workflow.write_text(WORKFLOW.replace("    model: cheap\n", ""))
+    assert json.loads(replan("workflow", "cost", workflow, "--json").stdout)["cost_usd_max"] >= cost["cost_usd_max"]
+    workflow.write_text(WORKFLOW.replace("cheap", "unknown-to-all"))
+    assert json.loads(replan("workflow", "cost", workflow, "--json").stdout)["cost_usd_max"] is None
