@@ -11,6 +11,7 @@ COUNT ?= 100
 DEPLOYED := --group build --extra mcp --extra otel --extra postgres --extra web --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
+MERMAID := 11.17.2
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint linters site conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
@@ -81,9 +82,15 @@ linters: $(READY) ## install the linters of the image, of compose.yaml and of YA
 site: build/site-tools/.ready ## build the documentation as a site into build/site, with a search that needs no network
 	@NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build -q --strict
 
-build/site-tools/.ready: .ci/site.lock
+build/site-tools/.ready: .ci/site.lock .ci/mermaid.sha256
 	@$(PYTHON) -m venv build/site-tools
 	@build/site-tools/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $<
+	@cd build/site-tools && rm -f mermaid.min.js && if command -v npm >/dev/null; then \
+	  tar -xzOf "$$(npm pack --silent mermaid@$(MERMAID))" package/dist/mermaid.min.js >mermaid.min.js && \
+	  sha256sum --check --quiet $(CURDIR)/.ci/mermaid.sha256; \
+	else \
+	  echo "npm is missing, so the site shows the source of its diagrams" >&2; \
+	fi
 	@touch $@
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure

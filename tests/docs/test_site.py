@@ -3,6 +3,7 @@
 import functools
 import os
 import re
+import shutil
 import threading
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import replan
 from tests.web.browsing import need_browser
 from tests.web.chromium import chromium
 
@@ -31,6 +33,7 @@ QUESTIONS = {
     "mcp client": {"how-to/connect-an-mcp-client"},
 }
 """What a stranger types, with the pages that answer it."""
+NAMES = "reference/names.md"
 WRONG_MAX = 1
 """How many of them the first result may fail to answer (issue 29)."""
 FIRST = "document.querySelector('.md-search-result__link')?.getAttribute('href')"
@@ -45,8 +48,12 @@ def listed(entry):
 
 
 def test_the_site_has_every_page_once_in_the_order_of_the_list_of_pages():
-    """So each is two clicks from the start."""
-    pages = list(listed(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
+    """So each is two clicks from the start. The page of all names is made when the site is built."""
+    pages = [
+        page
+        for page in listed(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+        if page != NAMES
+    ]
     readme = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     assert pages == ["README.md", *dict.fromkeys(re.findall(r"\]\(([\w/-]+\.md)\)", readme))]
     folders = ("explanation", "how-to", "reference", "tutorial")
@@ -72,12 +79,25 @@ class QuietHandler(SimpleHTTPRequestHandler):
         """Log nothing."""
 
 
-async def test_the_first_result_of_the_search_answers_a_strangers_question():
-    """Nothing is asked of another host, and the page fits a telephone."""
+@pytest.fixture
+def site():
+    """The built site; a test is skipped where it is not built, or fails where it has to be."""
     if not (SITE / "index.html").exists():
         if os.environ.get("REPLAN_REQUIRE_SITE"):
             pytest.fail("REPLAN_REQUIRE_SITE is set, and the site is not built: make site")
         pytest.skip("the site is not built: make site")
+    return SITE
+
+
+def test_a_page_has_every_name_of_the_package_with_its_docstring(site):
+    html = (site / "reference" / "names.html").read_text(encoding="utf-8")
+    assert {name for name in replan.__all__ if f'.{name}" class="doc doc-heading">' not in html} == set()
+    assert "Fill the schema of a profile and return the result" in html
+
+
+@pytest.mark.usefixtures("site")
+async def test_the_first_result_of_the_search_answers_a_strangers_question():
+    """Nothing is asked of another host, diagrams are drawn, and pages fit a telephone."""
     need_browser()
     wrong = {}
     with served_site() as address:
@@ -89,8 +109,12 @@ async def test_the_first_result_of_the_search_answers_a_strangers_question():
                     wrong[question] = first
             assert len(wrong) <= WRONG_MAX, wrong
             await page.look(width=390)
-            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            assert await page.evaluate(wide) <= 0
+            for name in ("index", "tutorial/first-plan", "reference/names", "how-to/talk-to-a-run"):
+                await page.go(f"{address}/{name}.html")
+                wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert await page.evaluate(wide) <= 0, name
+            if shutil.which("npm"):  # Without it the source of a diagram is shown.
+                await page.until("document.querySelector('div.mermaid')")
             assert page.errors == []
             assert [each for each in page.requests if not each.startswith((address, "data:", "about:"))] == []
 
