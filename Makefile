@@ -85,11 +85,11 @@ site: build/site-tools/.ready ## build the documentation as a site into build/si
 build/site-tools/.ready: .ci/site.lock .ci/mermaid.sha256
 	@$(PYTHON) -m venv build/site-tools
 	@build/site-tools/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $<
-	@cd build/site-tools && rm -f mermaid.min.js && if command -v npm >/dev/null; then \
-	  tar -xzOf "$$(npm pack --silent mermaid@$(MERMAID))" package/dist/mermaid.min.js >mermaid.min.js && \
-	  sha256sum --check --quiet $(CURDIR)/.ci/mermaid.sha256; \
+	@cd build/site-tools && rm -f mermaid*; \
+	if command -v npm >/dev/null && npm pack --silent mermaid@$(MERMAID) >/dev/null; then \
+	  tar -xzOf mermaid-$(MERMAID).tgz package/dist/mermaid.min.js >mermaid.min.js && sha256sum --check --quiet ../../.ci/mermaid.sha256; \
 	else \
-	  echo "npm is missing, so the site shows the source of its diagrams" >&2; \
+	  echo "Mermaid was not fetched with npm, so the site shows the source of its diagrams" >&2; \
 	fi
 	@touch $@
 
