@@ -114,7 +114,8 @@ class RunConfig(Value):
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person has changed the model or the limits of a call, also of runs to come.
 
-        Such a limit holds for every step. `strict` is for the run's own plans: its child runs make parts of them.
+        Such a limit holds for every step, and so does the model: a step's own may be of a provider that is gone.
+        `strict` is for the run's own plans: its child runs make parts of them.
         """
         for_calls = (event.model, event.timeout_seconds, event.output_tokens_max)
         if not event.strict and not event.model_settings and all(value is None for value in for_calls):
@@ -133,7 +134,8 @@ class RunConfig(Value):
             model=model,
             price=event.price if event.model is not None else self.price,
             children={name: child.with_settings(below) for name, child in self.children.items()},
-            deterministic=always_the_same(model, self.step_models) if event.model is not None else self.deterministic,
+            deterministic=is_deterministic(model) if event.model is not None else self.deterministic,
+            step_models={} if event.model is not None else self.step_models,
             model_settings=self._patched(event.model_settings) if event.model_settings else self.model_settings,
         )
 

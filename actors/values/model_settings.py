@@ -37,7 +37,9 @@ _CLIENT = frozenset(
     {
         *("model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "response_format"),
         *("n", "best_of", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
-        *("models", "plugins", "web_search_options", "modalities", "audio", "prediction"),
+        *("num_return_sequences", "num_generations", "use_beam_search"),
+        *("models", "plugins", "modalities", "audio", "prediction", "mcp_servers"),
+        *("web_search_options", "search_parameters", "search_options", "enable_search"),
         *("service_tier", "speed", "inference_geo"),
         *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
     }
@@ -54,6 +56,7 @@ _CLIENT_HEADERS = re.compile(
 )
 _HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?")
+_KEYS = "keys belong into OPENAI_API_KEY, which is never stored"
 _SCHEMES = re.compile(r"(?:bearer|basic|digest)\s|sk-", re.IGNORECASE)
 
 
@@ -114,11 +117,12 @@ class ModelSettings(Config):
             if name in cls.model_fields:
                 raise config_error(f"{name!r} is a setting of its own", (name,), f"set {name} beside extra_body")
             if name in _CLIENT:
-                raise config_error(f"{name!r} is set by the client itself", (name,), "leave it out")
-        for name in _names(fields):
-            if _SECRET_FIELD.search(name.lower()):
-                hint = "keys belong into OPENAI_API_KEY, which is never stored"
-                raise config_error(f"{name!r} is the name of a secret, and settings are stored", (), hint)
+                raise config_error(
+                    f"{name!r} is set by the client, or changes what a call costs", (name,), "leave it out"
+                )
+        for name, value in _leaves(fields):
+            if _SECRET_FIELD.search(name.lower()) or (isinstance(value, str) and _SCHEMES.match(value)):
+                raise config_error(f"{name!r} holds a secret, and settings are stored", (), _KEYS)
         try:
             size = len(json.dumps(dict(fields), allow_nan=False))
         except (TypeError, ValueError):
@@ -138,8 +142,7 @@ class ModelSettings(Config):
             if _CLIENT_HEADERS.fullmatch(name.lower()):
                 raise config_error(f"{name!r} is set by the client itself", (name,), "leave it out")
             if _SECRET_HEADER.search(name.lower()) or _SCHEMES.match(value):
-                hint = "keys belong into OPENAI_API_KEY, which is never stored"
-                raise config_error(f"{name!r} holds a secret, and settings are stored", (name,), hint)
+                raise config_error(f"{name!r} holds a secret, and settings are stored", (name,), _KEYS)
             if _HEADER_VALUE.fullmatch(value) is None:
                 hint = "1 to 1,000 printable characters of ASCII, without blanks at its ends"
                 raise config_error(f"the value of {name!r} cannot be sent", (name,), hint)
@@ -213,12 +216,12 @@ def _pairs(value: object, place: str) -> Iterable[tuple[str, Any]]:
             yield name.strip(), rest
 
 
-def _names(value: object) -> Iterable[str]:
-    """Yield the name of every key in a value."""
+def _leaves(value: object, name: str = "") -> Iterable[tuple[str, object]]:
+    """Yield every value within a value, each with the nearest key above it."""
+    yield name, value
     if isinstance(value, Mapping):
-        for name, below in value.items():
-            yield str(name)
-            yield from _names(below)
-    elif isinstance(value, list):
+        for key, below in value.items():
+            yield from _leaves(below, str(key))
+    elif isinstance(value, list | tuple):
         for below in value:
-            yield from _names(below)
+            yield from _leaves(below, name)

@@ -265,6 +265,8 @@ def planning_for(
             model_settings=limits.get("model_settings") or {},
         )
         config = source.planning.with_settings(change)
+        if setup.model == source.planning.model:
+            config = config.changed(step_models=source.planning.step_models)
     else:
         of_calls = RunLimits(
             output_tokens_max=limits.get("output_tokens_max"),

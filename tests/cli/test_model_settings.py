@@ -106,6 +106,18 @@ def test_a_refusal_names_the_setting_and_resume_goes_on_without_it_and_with_all_
     assert "the setting seed" in replan("log", run_id(replan)).stdout
 
 
+def test_a_run_goes_on_with_one_model_of_another_provider(replan, problem, workflow, monkeypatch):
+    """The first provider has no credit left; the second has neither of the two models."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-12345")
+    with serve(lambda *_: Answer.fault(402, "no credit")) as empty:
+        monkeypatch.setenv("OPENAI_BASE_URL", empty.base_url)
+        assert replan("run", problem, "-w", workflow).exit_code == 4
+    with serve(by_step({"g_analysis": ANALYSIS, "g_plan": PLAN})) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        assert replan("resume", run_id(replan), "-m", "another").exit_code == 0
+    assert [each.body["model"] for each in server.seen] == ["another", "another"]
+
+
 def test_settings_are_in_the_first_record_and_nowhere_where_none_are_set(replan, problem, workflow, server, home):
     replan("run", problem, "-w", workflow)
     pinned = json.loads(records(replan)[0]["pinned"])

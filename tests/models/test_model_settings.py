@@ -88,11 +88,11 @@ def test_a_wrong_setting_is_one_line_with_its_name(given, message):
     [
         *("n", "tools", "models", "plugins", "web_search_options", "modalities", "prediction", "stream", "messages"),
         *("model", "max_tokens", "max_completion_tokens", "response_format", "service_tier", "prompt_cache_key"),
-        *("stream_options", "tool_choice", "functions", "best_of", "audio", "speed"),
+        *("stream_options", "tool_choice", "functions", "best_of", "audio", "speed", "search_parameters"),
     ],
 )
 def test_fields_that_the_client_sets_or_that_change_the_price_are_refused(name):
-    with pytest.raises(UsageProblem, match=f"'{name}' is set by the client itself"):
+    with pytest.raises(UsageProblem, match=f"'{name}' is set by the client, or changes what a call costs"):
         checked_settings({"extra_body": {name: 2}})
 
 
@@ -128,9 +128,17 @@ def test_headers_that_the_client_sets_are_refused(name):
         checked_settings({"extra_headers": {name: "abc"}})
 
 
-@pytest.mark.parametrize("fields", [{"api_key": "a"}, {"provider": {"token": "a"}}, {"hooks": [{"auth_token": "a"}]}])
-def test_extra_fields_with_the_name_of_a_secret_are_refused_at_any_depth(fields):
-    with pytest.raises(UsageProblem, match="is the name of a secret"):
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"api_key": "a"},
+        {"provider": {"token": "a"}},
+        {"hooks": [{"auth_token": "a"}]},
+        {"hooks": [{"headers": ["Bearer abc"]}]},
+    ],
+)
+def test_extra_fields_with_the_name_or_the_form_of_a_secret_are_refused_at_any_depth(fields):
+    with pytest.raises(UsageProblem, match="holds a secret, and settings are stored"):
         checked_settings({"extra_body": fields})
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.planning.config import StepModel
+from actors.planning.config import StepModel, always_the_same
 from actors.run.machine import NotStarted
 from actors.run.messages import Generated
 from actors.run.settings import SettingsChanged
@@ -76,9 +76,11 @@ def test_the_brief_names_the_model_and_has_the_settings(config):
     assert (options.model, options.settings) == ("", ModelSettings(seed=2))
 
 
-def test_another_model_of_the_run_leaves_the_steps_own_and_all_settings(config):
+def test_another_model_is_for_every_step_and_leaves_all_settings(config):
+    """The run may go on with another provider, which does not have the model of the step."""
     after = config.with_settings(SettingsChanged(at=0.0, model="other", price=CHEAP))
-    assert (after.steps["a"].model, after.steps["b"].model, after.model) == ("small", "", "other")
+    assert (after.steps["a"].model, after.steps["b"].model, after.model) == ("", "", "other")
+    assert {each.price for each in after.steps.values()} == {CHEAP}
     assert after.model_settings == config.model_settings
 
 
@@ -97,9 +99,9 @@ def test_a_price_is_known_only_where_each_models_is(config):
 
 
 def test_a_run_repeats_itself_only_where_all_of_its_models_do():
-    config = pinned(STEPS).changed(step_models={"a": StepModel(model="small")}, deterministic=False)
-    assert not config.with_settings(SettingsChanged(at=0.0, model="rules")).deterministic
-    assert config.changed(step_models={}).with_settings(SettingsChanged(at=0.0, model="rules")).deterministic
+    assert always_the_same("rules", {"a": StepModel(model="rules")})
+    assert not always_the_same("rules", {"a": StepModel(model="small")})
+    assert not always_the_same("small", {"a": StepModel(model="rules")})
 
 
 def test_no_settings_are_stored_where_there_are_none():
