@@ -32,6 +32,7 @@ from page_parts import (  # noqa: E402
     requirements,
     size,
     tools,
+    trackers,
 )
 from page_parts.markdown import code, read, table  # noqa: E402
 
@@ -228,6 +229,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),
     "tags": lambda: _meanings("tags", ReasonTag),
+    "trackers": trackers.trackers,
     "workflow-keys": lambda: keys(Workflow),
     "workflows": workflows,
 }

@@ -28,6 +28,7 @@ GREETING = any_of(
     r"|most )?"
     r"(?:welcome|appreciated)|(?:ok |so |and |well )*(?:what|how|why|when|where|who) (?:do|does|did|is|are) )",
     r"^(?:(?:please|pls|plz|kindly|thanks?|thx|cheers|so|very|much|a lot)[ ,.!]*)+$",
+    r"^(?:i'?m |i am |we'?re |we are )?happy to (?:help|provide|send|open|contribute|test|share|discuss|answer)\b",
     r"^(?:(?:and|so|then|anyway),? )?(?:have|enjoy|wishing you|wish you|i wish you) (?:you )?(?:all )?(?:a "
     r"|an |your |the"
     r" |some )?(?:very |really )?(?:nice|great|good|lovely|wonderful|fun|relaxing|pleasant|happy|safe|quiet|rest of"

@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"\d|\b(?:dozens?|hundreds?|thousands?|millions?) of\b")
 _IS_IN = re.compile(r"\b(?:is|are|lives?|sits?) (?:\w+ )?(?:in|by|at) `|\b(?:\d+|\w+) times a\b")
 _CONTEXT = any_of(  # such a sentence describes how things are
     r"^(?:currently|today|at present|at the moment|right now|so far|until now|background|about \d)",
-    r"^(?:hi\b|hello|thanks|thank you|see|as seen|as discussed)",
+    r"^(?:hi\b|hello|thanks|thank you|happy to|see|as seen|as discussed)",
     r"\b(?:keep asking|has been|have been|was|were)\b",
     r"\b(?:is|are|lives?|sits?) (?:\w+ )?(?:in|by|at) `",
     r"\bhas an? (?:\w+ )?(?:helper|function|class|method|service)\b",

@@ -34,7 +34,9 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?])[\"')`*]{0,3} (?=[\"'(`*]{0,3}[A-Z0-9])|(?<=\w [0-9]\.) (?=[a-z]{2})"  # "It gives 6, not 3. it should"
 )
 _CLAUSE_ENDS = ("; ", ": ", " - ", " \u2013 ", ", ", " (")
-_CUT_SHORT = re.compile(r" (?:[\d.,]+|an?|the|of|to|in|on|at|by|for|from|with|and|or|is|are|it|should|take)$")
+_CUT_SHORT = re.compile(
+    r" (?:between \S+|[\d.,]+|an?|the|of|to|in|on|at|by|for|from|with|and|or|is|are|it|should|take)$"
+)
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+#-]*")
 _UNPRINTED = re.compile(r"[\x00\ud800-\udfff]")  # JSON, the journal and terminals cannot represent these.
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
