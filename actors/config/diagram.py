@@ -1,4 +1,4 @@
-"""Diagrams of a workflow as Mermaid or DOT text: steps with guards and budgets, `requires` edges, escalation edges.
+"""Diagrams of a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
 
 Escalation edges are dashed. They go from a step to its escalation targets, or to the steps that it requires if it names
 no targets; only to steps with a `backtrack_budget`. Step ids need no escaping, by their pattern; labels are escaped.
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from actors.config.workflow import Workflow
 from actors.guards.composite import Composite
 from actors.search.strategies.notation import SINGLE_BRANCH, read_search
+from actors.values.flow import Flow, FlowEdge, FlowNode
 
 
 def mermaid(workflow: Workflow) -> str:
@@ -38,6 +39,17 @@ def dot(workflow: Workflow) -> str:
         f'    "{lower}" -> "{upper}" [style=dashed constraint=false];' for lower, upper in _escalation_edges(workflow)
     ]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def workflow_flow(workflow: Workflow) -> Flow:
+    """Return the workflow as a graph that pages draw: its steps, and where the search may go back to."""
+    nodes = tuple(
+        FlowNode(step, step.removeprefix("g_").replace("_", " "), note=workflow.action_pairs[step].description)
+        for step in workflow.order()
+    )
+    edges = [FlowEdge(upper, lower) for upper, lower in _edges(workflow)]
+    edges += [FlowEdge(lower, upper, back=True, recovery=True) for lower, upper in _escalation_edges(workflow)]
+    return Flow(nodes, tuple(edges))
 
 
 def _has_branches(workflow: Workflow) -> bool:

@@ -103,6 +103,15 @@ def reads_text(model: str) -> bool:
         return True
 
 
+def shown_model(model: str) -> str:
+    """Return a model as pages name it. Which file or run its replies come from is the server's own business."""
+    try:
+        spec = parse_model_spec(model)
+    except UsageProblem:  # What a journal holds may be any text.
+        spec = None
+    return model if isinstance(spec, Named | SimulatedSpec) else model.partition(":")[0]
+
+
 def near_built_in(name: str) -> str:
     """Return the form of the built-in model whose name is near to this one, or an empty text."""
     near = difflib.get_close_matches(name.lower(), _BUILT_IN, n=1, cutoff=0.75)

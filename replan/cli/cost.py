@@ -1,37 +1,17 @@
-"""The cost of a run before it starts: the exact worst case in calls, and a bound in money."""
+"""Prints what a run can cost before it starts (`replan.runs.worst_case`)."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from actors.config.step_prompts import entry_for
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
-from actors.policy.cause import CLASSIFIER
-from actors.prompting.book import schema_bytes
-from actors.prompting.render import (
-    ANSWER_BYTES_MAX,
-    DEPENDENCY_BYTES_MAX,
-    FEEDBACK_BYTES_MAX,
-    SPECIFICATION_BYTES_MAX,
-)
-from actors.run.calls import FRAMING_TOKENS
-from actors.search.cost import happy_calls, worst_case_calls
-from actors.search.moves import Search
-from actors.values.format import counted, money
 from actors.values.lines import columns, line
 from replan.cli.terminal.console import print_json, show
-from runtime.core.ledger import MICRO
-
-ATTACHMENT_FRAME_BYTES = 400
-"""The most bytes of the headings and delimiters around one attachment."""
+from replan.runs.worst_case import cost_of, cost_of_run, cost_texts
 
 
 def print_dry_run(request: RunRequest, *, as_json: bool) -> None:
     """Print what the run can cost."""
-    cost = cost_of(request.pinned, len(request.problem.encode(errors="replace")), _attached_bytes(request))
-    if request.limits.micro_usd is not None and cost["cost_usd_max"] is not None:
-        cost["cost_usd_max"] = min(cost["cost_usd_max"], request.limits.micro_usd / MICRO)
-    _print(cost, as_json=as_json)
+    _print(cost_of_run(request), as_json=as_json)
 
 
 def print_cost_of(pinned: RunConfig, *, as_json: bool) -> None:
@@ -46,56 +26,15 @@ def _print(cost: dict[str, Any], *, as_json: bool) -> None:
     show(columns(f"{name:<8}", line(text), hang=10) for name, text in _rows(cost))
 
 
-def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, attached: int = 0) -> dict[str, Any]:
-    """Return the fewest and the most calls of a run of the configuration, and the most money."""
-    workflow = pinned.workflow
-    worst = worst_calls(pinned)
-    calls = min(worst, workflow.max_total_calls)
-    each = _largest_call_usd(pinned, problem_bytes, attached)
-    own = {step: each.model for step, each in pinned.step_models.items()}
-    return {
-        "workflow": workflow.name,
-        "workflow_ref": pinned.workflow_ref,
-        "search": str(workflow.search),
-        "model": pinned.model,
-        "branches_max": pinned.strategy.branches_max,
-        "steps": list(workflow.order()),
-        "calls_happy": happy_calls(pinned.graph),
-        "calls_worst": worst,
-        "calls_limit": workflow.max_total_calls,
-        "calls_max": calls,
-        "cost_usd_max": round(each * calls, 6) if pinned.price_known else None,
-    } | ({"step_models": own} if own else {})
-
-
-def _attached_bytes(request: RunRequest) -> int:
-    """Return the most bytes that the attachments take in a prompt, with what is written around each."""
-    return sum(len(each.shown.encode(errors="replace")) + ATTACHMENT_FRAME_BYTES for each in request.attachments)
-
-
-def worst_calls(pinned: RunConfig) -> int:
-    """Return the worst case of one round in calls, before any limit: with several branches it is a bound.
-
-    A linear search makes no second visit, and only a search that decides by findings has rejections classified.
-    """
-    classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
-    if pinned.strategy.compares or pinned.search is Search.LINEAR:
-        return pinned.strategy.calls_worst + classified
-    return worst_case_calls(pinned.graph, classified)
-
-
 def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
-    worst = f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements"
-    if cost["calls_worst"] > cost["calls_limit"]:
-        worst = f"{counted(cost['calls_limit'], 'call')}, the limit; without it {worst}"
-    usd = cost["cost_usd_max"]
+    texts = cost_texts(cost)
     return [
         ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
         ("search", _search(cost)),
         ("model", _models(cost)),
-        ("at best", f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted"),
-        ("at worst", worst),
-        ("money", "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}"),
+        ("at best", texts["best"]),
+        ("at worst", texts["worst"]),
+        ("money", texts["money"]),
     ]
 
 
@@ -107,51 +46,3 @@ def _models(cost: dict[str, Any]) -> str:
 def _search(cost: dict[str, Any]) -> str:
     name = str(cost["search"]).replace("_", "-")
     return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"
-
-
-def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) -> float:
-    """Return the most that one call can be charged, in the run or in a child run.
-
-    The problem that a step gives its child run may be as long as any problem.
-    """
-    own = (_call_usd(pinned, purpose, problem_bytes, attached) for purpose in _purposes(pinned))
-    below = (_largest_call_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
-    return max((*own, *below))
-
-
-def _purposes(pinned: RunConfig) -> Iterable[str | None]:
-    """Yield the purposes of the run's own calls: its steps, and None for a classification."""
-    yield from pinned.workflow.order()
-    if pinned.workflow.classifications_max:
-        yield None
-
-
-def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
-    """Return the most that one call can be charged: every part of its prompt at its cap, the output too.
-
-    The prompt of a classification has what any step may have, and the workflow's own limit of output.
-    """
-    workflow, price = pinned.workflow, pinned.price if step is None else pinned.steps[step].price
-    if price is None or (step is not None and workflow.is_deterministic(step)):
-        return 0.0
-    window, questions = workflow.feedback_window, workflow.questions_max
-    if step is None:
-        entry, role, output = pinned.prompts.entries[CLASSIFIER], CLASSIFIER, workflow.output_tokens_max
-        requires = max(len(pair.requires) for pair in workflow.action_pairs.values())
-    else:
-        entry, role = entry_for(pinned.prompts, workflow, step), workflow.role(step)
-        output, requires = workflow.output_tokens_max_of(step), len(workflow.action_pairs[step].requires)
-    texts = sum(len(str(text).encode()) for text in entry.model_dump().values())
-    headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())
-    size = (
-        min(problem_bytes, SPECIFICATION_BYTES_MAX)
-        + attached
-        + len(workflow.constraints.encode())
-        + requires * DEPENDENCY_BYTES_MAX
-        + questions * 2 * ANSWER_BYTES_MAX
-        + 2 * window * FEEDBACK_BYTES_MAX
-        + (texts + headings) * (1 + 2 * window + requires + questions)
-        + schema_bytes(role)
-        + FRAMING_TOKENS
-    )
-    return price.micro_usd_at_most(size, output) / MICRO

@@ -28,7 +28,7 @@ from replan.runs.attaching import check_sizes, uploaded
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.prepare import Prepared, prepare
-from replan.setup.settings import UserConfig
+from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor, secrets_in
 
@@ -131,7 +131,7 @@ class Offer:
             profile=_named(order.profile, self.profiles, "profile") or "",
             goal=order.goal,
             given=dict(order.given),
-            limits=self._limits(order, ACQUISITION_CALLS),
+            limits=self.limits_of(order, ACQUISITION_CALLS),
         )
         documents = None if order.documents is None else _named(order.documents, self.documents, "documents")
         model = _named(order.model, self.models, "model")
@@ -151,7 +151,7 @@ class Offer:
             tools=str(self.folder / chosen.file),
             workspace=str(self.folder / chosen.workspace),
             approval=chosen.approve,
-            limits=self._limits(order, EXECUTION_CALLS),
+            limits=self.limits_of(order, EXECUTION_CALLS),
         )
         model = _named(order.model, self.models, "model")
         prepared = prepare_to_execute(
@@ -181,15 +181,23 @@ class Offer:
         prepared.check_model()
         return prepared
 
+    def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:
+        """Return the model behind a name. Raises `UsageProblem`."""
+        return choose_model(_named(name, self.models, "model"), environment, self.config)
+
+    def workflow_path(self, name: str) -> str:
+        """Return the shipped workflow, or the file, behind a name. Raises `UsageProblem`."""
+        return _named(name, self.workflows, "workflow") or ""
+
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, where a client wants a limit beyond the server's."""
         self._check(changes.limits)
 
     def _options(self, order: Order) -> RunOptions:
         workflow = _named(order.workflow, self.workflows, "workflow") or ""
-        return RunOptions(workflow=workflow, strict=order.strict, limits=self._limits(order, None))
+        return RunOptions(workflow=workflow, strict=order.strict, limits=self.limits_of(order, None))
 
-    def _limits(self, order: Limited, calls: int | None) -> RunLimits:
+    def limits_of(self, order: Limited, calls: int | None) -> RunLimits:
         """Return the limits of an order below the ceilings; `calls` is the usual limit, None where another decides."""
         self._check(order.limits)
         ceilings = self.config.clients.ceilings

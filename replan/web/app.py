@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_page, streams
+from replan.web import inbox, record_pages, run_actions, run_page, runs_page, sign_in, start_costs, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import RequestGuard
 from replan.web.health import HEALTH, Health, health_routes
@@ -20,7 +20,7 @@ from replan.web.server import loopback_names
 from replan.web.site import Site
 from replan.webhooks.messages import OPENING
 
-LARGE = frozenset({"/runs", "/api/runs"})
+LARGE = frozenset({"/runs", "/new/cost", "/api/runs"})
 """The paths whose bodies hold a problem and files."""
 PUBLIC = ("/api/", *HEALTH, OPENING, "/static/")
 """How the paths begin that are served under the names that everybody knows; none of them reads or sets a cookie."""
@@ -66,6 +66,8 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/runs", reading(site, runs_page.runs)),
         Route("/runs", writing(site, start_page.start_run), methods=["POST"]),
         Route("/new", reading(site, start_page.show_form)),
+        Route("/new/cost", reading(site, start_costs.show_cost)),
+        Route("/new/cost", writing(site, start_page.show_form_with_cost, counted=False), methods=["POST"]),
         Route("/new/acquisition", reading(site, start_page.show_acquisition_form)),
         Route("/new/execution", reading(site, start_page.show_execution_form)),
         Route("/acquisitions", writing(site, start_page.start_acquisition), methods=["POST"]),

@@ -5,7 +5,7 @@ from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import ImmutableMultiDict, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -41,7 +41,7 @@ FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 class FormFields:
     """The fields of a form."""
 
-    def __init__(self, data: FormData) -> None:
+    def __init__(self, data: ImmutableMultiDict[str, Any]) -> None:
         self.data = data
 
     def check(self, who: Principal) -> None:
@@ -129,8 +129,13 @@ def reading(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def writing(site: Site, write: Write, scope: Scope = "control") -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for POST by those who may do what `scope` says. Its form must carry the session's token."""
+def writing(
+    site: Site, write: Write, scope: Scope = "control", *, counted: bool = True
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint for POST by those who may do what `scope` says. Its form must carry the session's token.
+
+    One that writes nothing, and only shows a form again, is not `counted` among the client's writes.
+    """
 
     async def endpoint(request: Request) -> Response:
         who = site.visitor(request)
@@ -138,7 +143,8 @@ def writing(site: Site, write: Write, scope: Scope = "control") -> Callable[[Req
             return _stranger(site, request)
         try:
             site.check_scope(who, scope)
-            site.count_write(who)
+            if counted:
+                site.count_write(who)
             async with request.form(max_files=FILES_MAX, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
                 form = FormFields(data)
                 form.check(who)

@@ -6,6 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.config.model_spec import shown_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
 from replan.runs.shown import ShownRun, read_shown
@@ -44,8 +45,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     has_plan = begun and "plan" in views.documents
     asked = views.asked(loaded.state) if loaded.started else AskedFor()
     model = loaded.kind.model(loaded.state) if loaded.started else None
-    # Which file a script or a run is replayed from is the server's own business.
-    facts = [*asked.facts, *([("model", model.partition(":")[0])] if model else [])]
+    facts = [*asked.facts, *([("model", shown_model(model))] if model else [])]
     if over:
         facts.append(("took", duration_text(max(0.0, round(shown.row.updated - shown.row.created)))))
     values = {
@@ -82,6 +82,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",
         "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
         "may_cancel": not over and shown.moved_to is None,
+        "again": _again(run, loaded.kind.name, executes=site.allow_execute),
         "here": "runs",
         "live": f"/live?run={run}",
         "cursor": cursor_at(shown.row),
@@ -121,6 +122,14 @@ def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
             shown = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}"
         rows.append((name, spec, shown))
     return rows
+
+
+def _again(run: str, kind: str, *, executes: bool) -> str:
+    """Return the address of the form that starts such a run again; empty where pages start none of its kind."""
+    forms = {"planning": "/new", "acquisition": "/new/acquisition"} | (
+        {"execution": "/new/execution"} if executes else {}
+    )
+    return f"{forms[kind]}?like={run}" if kind in forms else ""
 
 
 def _undriven(shown: ShownRun, *, hosts: bool) -> str:

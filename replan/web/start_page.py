@@ -4,12 +4,14 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
+from replan.runs.loaded import Loaded
 from replan.runs.orders import DEFAULT, AcquisitionOrder, ExecutionOrder, Order, offered
 from replan.service.access import Principal
 from replan.service.messages import hashed_key
@@ -18,7 +20,9 @@ from replan.views.errors import line_of_error
 from replan.web.requests import FormFields, page
 from replan.web.run_actions import limits_in_form
 from replan.web.site import Site
+from replan.web.start_costs import models_named, start_cost, workflows_explained
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import MICRO, Limits
 
 KEY = "idempotency_key"
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -30,21 +34,27 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 async def show_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts a planning run."""
-    del request
-    return _form(site, who, "planning")
+    """Return the page that starts a planning run; the query may name a run that it is to be like."""
+    return await _empty_form(site, request, who, "planning")
 
 
 async def show_acquisition_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that starts an acquisition."""
-    del request
-    return _form(site, who, "acquisition")
+    """Return the page that starts an acquisition; the query may name a run that it is to be like."""
+    return await _empty_form(site, request, who, "acquisition")
 
 
 async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that executes a plan; the query may name the run that has made it."""
+    """Return the page that executes a plan; the query may name the run that made it, or one that it is to be like."""
     site.check_execute()
-    return _form(site, who, "execution", {"plan_of": request.query_params.get("plan_of", "")[:64]})
+    return await _empty_form(site, request, who, "execution", plan_of=request.query_params.get("plan_of", "")[:64])
+
+
+async def show_form_with_cost(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Return the form as it was filled, with what the run can cost: a browser without scripts asks so."""
+    del request
+    kind = form.text("kind")
+    kind = kind if kind in FIELDS else "planning"
+    return _form(site, who, kind, {name: form.text(name) for name in FIELDS[kind]})
 
 
 async def start_run(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
@@ -101,7 +111,7 @@ async def _started(
         prepared = await prepare()
         run, _ = await start_once(site, who, key, mark, lambda: prepared)
     except UsageProblem as error:
-        return _form(site, who, kind, {name: form.text(name) for name in FIELDS[kind]}, line_of_error(error))
+        return _form(site, who, kind, {name: form.text(name) for name in FIELDS[kind]}, trouble=line_of_error(error))
     return Response(status_code=303, headers={"location": f"/runs/{run}?done=started"})
 
 
@@ -123,8 +133,47 @@ def _given(text: str) -> dict[str, str]:
     return found
 
 
-def _form(site: Site, who: Principal, kind: str, typed: Mapping[str, str] | None = None, trouble: str = "") -> Response:
+async def _empty_form(site: Site, request: Request, who: Principal, kind: str, **typed: str) -> Response:
+    run = request.query_params.get("like", "")[:64]
+    if not run:
+        return _form(site, who, kind, typed)
+    loaded = await site.reader.read(run)
+    if loaded.kind.name != kind:
+        raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
+    return _form(site, who, kind, fields_of(site, loaded), like=run)
+
+
+def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
+    """Return the fields of the form that a run was started with, as far as clients may order them, and its limits."""
+    asked = loaded.kind.views.asked(loaded.state)
+    facts, common = dict(asked.facts), loaded.kind.run_state(loaded.state)
+    found = {"problem": asked.text, "goal": asked.text, "plan_of": loaded.kind.made_from(loaded.state)}
+    found |= {
+        name: facts[name] for name in ("workflow", "profile") if facts.get(name) in getattr(site.offer, f"{name}s")
+    }
+    model = loaded.kind.model(loaded.state)
+    found["model"] = next((name for name, text in site.offer.models.items() if model and model == text), DEFAULT)
+    if common is not None:
+        found |= limits_typed(common.ledger.limits)
+    return {name: found.get(name, "") for name in FIELDS[loaded.kind.name]}
+
+
+def limits_typed(limits: Limits) -> dict[str, str]:
+    """Return limits of a run as a person types them; a deadline is left out, for it is past or near."""
+    found = {}
+    for name, spec in LIMITS.items():
+        holds = getattr(limits, spec.key, None)
+        if holds is None or spec.key == "deadline" or spec.unit in ("switch", "settings"):
+            continue
+        found[name] = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}{'s' if spec.unit == 'time' else ''}"
+    return found
+
+
+def _form(
+    site: Site, who: Principal, kind: str, typed: Mapping[str, str] | None = None, *, trouble: str = "", like: str = ""
+) -> Response:
     filled = typed or {}
+    planning = kind == "planning"
     values = {
         "kind": kind,
         "key": secrets.token_urlsafe(),
@@ -132,7 +181,11 @@ def _form(site: Site, who: Principal, kind: str, typed: Mapping[str, str] | None
         "limits": LIMITS,
         "limited": any(filled.get(name) for name in LIMITS),
         "trouble": trouble,
+        "like": like,
         "offer": offered(site.offer, allow_execute=site.allow_execute),
+        "models": models_named(site),
+        "workflows": workflows_explained(site) if planning else (),
+        "cost": start_cost(site, kind, FormFields(ImmutableMultiDict(filled))),
         "executes": site.allow_execute,
         "here": "new",
     }

@@ -229,8 +229,20 @@ def test_no_template_turns_escaping_off_or_writes_a_value_where_it_could_be_code
     assert not re.search(r"\s(on\w+|style|srcdoc)\s*=", text)
     plain = re.sub(r"""=("[^"]*"|'[^']*')""", '=""', re.sub(r"{[{%].*?[%}]}", "", text))
     assert not re.search(r'<[a-z][^>]*=(?!")', plain), "a value without quotes"
-    for value in re.findall(r"\b(?:href|src|action|hx-[\w-]+)=\"(.*?)\"", text):
-        ours = ("/", "#", "{{ asset(", "{{ before", "{{ after", "{{ last", "{{ addresses[", "{{ sorted_by[")
+    for value in re.findall(r"\bhx-(?:trigger|include)=\"(.*?)\"", text):
+        assert "{" not in value, "events and fields are fixed"
+    for value in re.findall(r"\b(?:href|src|(?:form)?action|hx-(?!trigger|include)[\w-]+)=\"(.*?)\"", text):
+        ours = (
+            "/",
+            "#",
+            "{{ asset(",
+            "{{ before",
+            "{{ after",
+            "{{ again }}",
+            "{{ last",
+            "{{ addresses[",
+            "{{ sorted_by[",
+        )
         assert value.startswith(ours), value
 
 

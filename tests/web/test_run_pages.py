@@ -169,7 +169,7 @@ async def test_a_form_that_cannot_be_used_keeps_what_was_typed(tmp_path):
         assert answer.status_code == 422
         assert "is no number" in answer.text
         assert "The login fails." in answer.text
-        assert "<option selected>plans</option>" in answer.text
+        assert '<option value="plans" selected>plans (scripted)</option>' in answer.text
         assert (await web.post("/runs", {"problem": " ", "model": "plans"})).status_code == 422
 
 
@@ -180,7 +180,7 @@ async def test_a_page_of_a_run_without_calls_names_the_form_that_raises_the_limi
         page = (await web.browser.get(f"/runs/{run}")).text
         following = page.partition("Next: ")[2]
         assert f"resume {run} --max-calls N" in following.partition("</p>")[0].replace("&#39;", "'")
-        assert '<a href="#limits">Change the limits</a>' in following
+        assert '<a href="#limits">Limits</a>' in following
         assert '<details id="limits" class="card" open>' in page
         answer = await web.post(f"/runs/{run}/limits", {"max_calls": "12"})
         assert answer.headers["location"] == f"/runs/{run}?done=limits"

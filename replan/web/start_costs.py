@@ -1,0 +1,135 @@
+"""What a run can cost and how its workflow goes, for the form that starts it: shown as the fields change.
+
+The form asks with a GET, which starts nothing and is no write; without scripts, a button shows the form again.
+"""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
+from actors.config.diagram import workflow_flow
+from actors.config.loader import read_workflow
+from actors.config.model_spec import shown_model
+from actors.execution.prepare import CALLS as EXECUTION_CALLS
+from actors.prompting.render import SPECIFICATION_BYTES_MAX
+from actors.values.format import counted, money
+from replan.runs.orders import DEFAULT, Limited, Order
+from replan.runs.prepare import price_for
+from replan.runs.worst_case import cost_of_run, cost_texts
+from replan.service.access import Principal
+from replan.views.drawing import Drawing, draw
+from replan.views.errors import line_of_error
+from replan.web.requests import FormFields, page
+from replan.web.run_actions import limits_in_form
+from replan.web.site import Site
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import FREE
+
+KINDS = ("planning", "acquisition", "execution")
+"""The kinds of runs that the form starts."""
+WORKFLOW = "search"
+"""The workflow that the form starts with."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowExplained:
+    """A workflow as people choose it."""
+
+    name: str
+    """The name by which clients order it."""
+    sentence: str
+    """What it does; for one that cannot be read, why."""
+    drawing: Drawing | None
+    """Its steps; None for one that cannot be read, or is too large to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartCost:
+    """What a run can cost that the fields of a form describe."""
+
+    rows: tuple[tuple[str, str], ...] = ()
+    """The model, and the calls and the money at worst, each with its name; none where there is trouble."""
+    trouble: str = ""
+    """Why such a run cannot be started; empty where it can."""
+    workflow: WorkflowExplained | None = None
+    """The chosen workflow; None for kinds without."""
+
+
+async def show_cost(site: Site, request: Request, who: Principal) -> Response:
+    """Return the part of the form that says what a run can cost, for the fields in the query."""
+    kind, form = request.query_params.get("kind", ""), FormFields(request.query_params)
+    cost = start_cost(site, kind if kind in KINDS else KINDS[0], form)
+    return page(site, who, "start_cost.html", {"cost": cost})
+
+
+def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
+    """Return what the run can cost that a form describes, whatever its text."""
+    name = form.text("workflow") or WORKFLOW
+    workflow = None
+    try:
+        wanted = Limited(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
+        if kind == "planning":
+            workflow = explained(site, name)
+            return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
+        return StartCost(_rows(site, wanted, ACQUISITION_CALLS if kind == "acquisition" else EXECUTION_CALLS))
+    except UsageProblem as error:
+        return StartCost(trouble=line_of_error(error), workflow=workflow)
+
+
+def models_named(site: Site) -> dict[str, str]:
+    """Return the label of each model that clients may order: its name, and the model that it stands for."""
+    labels = {}
+    for name in site.offer.models:
+        try:
+            model = shown_model(site.offer.choice_of(name, site.engine.environment).text)
+        except UsageProblem:  # The form says so where it is chosen.
+            model = name
+        labels[name] = name if model == name else f"{name} ({model})"
+    return labels
+
+
+def workflows_explained(site: Site) -> tuple[WorkflowExplained, ...]:
+    """Return all workflows that clients may order."""
+    return tuple(explained(site, name) for name in site.offer.workflows)
+
+
+def explained(site: Site, name: str) -> WorkflowExplained:
+    """Return one workflow. Raises `UsageProblem` for a name that stands for none."""
+    path = site.offer.workflow_path(name)
+    try:
+        workflow, _, _ = read_workflow(path, site.offer.root)
+    except UsageProblem as error:
+        return WorkflowExplained(name, line_of_error(error), None)
+    return WorkflowExplained(name, workflow.description, draw(workflow_flow(workflow)))
+
+
+def _planning_rows(site: Site, workflow: str, wanted: Limited) -> tuple[tuple[str, str], ...]:
+    order = Order(problem="What the text will say.", workflow=workflow, model=wanted.model, limits=wanted.limits)
+    prepared = site.offer.prepare(order, site.engine.registry, site.engine.environment)
+    cost = cost_of_run(prepared.request, SPECIFICATION_BYTES_MAX)
+    texts, own = cost_texts(cost), cost.get("step_models", {})
+    models = [shown_model(prepared.choice.text), *(f"{shown_model(model)} for {step}" for step, model in own.items())]
+    return (
+        ("Model", ", ".join(models)),
+        ("At best", texts["best"]),
+        ("At worst", texts["worst"]),
+        ("Money", f"{texts['money']}, for a text of any length without files"),
+    )
+
+
+def _rows(site: Site, wanted: Limited, usual_calls: int) -> tuple[tuple[str, str], ...]:
+    """Return the rows of a run whose calls only its limits bound."""
+    limits, environment = site.offer.limits_of(wanted, usual_calls), site.engine.environment
+    choice = site.offer.choice_of(wanted.model, environment)
+    price = price_for(choice, site.offer.config, environment, site.now())
+    most = limits.get("max_cost")
+    if price is None:
+        usd = "unknown: nobody knows this model's price"
+    elif price == FREE:
+        usd = f"at most {money(0)}"
+    else:
+        usd = "whatever these calls cost: no limit of dollars is set" if most is None else f"at most {money(most)}"
+    calls = f"{counted(limits.get('max_calls') or usual_calls, 'call')}, the limit"
+    return ("Model", shown_model(choice.text)), ("At worst", calls), ("Money", usd)
