@@ -32,6 +32,12 @@ EXTRAS = frozenset({"extra_body", "extra_headers"})
 """The settings that hold fields and headers of any name."""
 EXTRA_BYTES_MAX = 16_000
 """The most bytes of the extra fields of a body together, as JSON."""
+NAME_SHOWN_MAX = 80
+"""Characters of the path of a wrong setting that an error shows."""
+DEPTH_MAX = 20
+"""The most levels of mappings and lists in each other in an extra field."""
+HEADERS_MAX = 20
+"""The most extra headers."""
 
 _CLIENT = frozenset(
     {
@@ -96,7 +102,7 @@ class ModelSettings(Config):
     """Up to four texts, each of which ends the reply."""
     extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_not_set)
     """Further fields of the request's body, for servers that know more; not those that the client sets itself."""
-    extra_headers: Mapping[str, str] = Field(default_factory=dict, exclude_if=_not_set)
+    extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_not_set)
     """Further headers of the request. They are stored with the run, so names of secrets are refused."""
 
     @model_validator(mode="before")
@@ -187,7 +193,8 @@ def checked_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
         settings = ModelSettings.model_validate({name: each for name, each in patch.items() if name not in removed})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = ".".join(map(str, (*first["loc"], *first.get("ctx", {}).get("path", ()))))
+        path = ".".join(map(str, (*first["loc"], *first.get("ctx", {}).get("path", ()))))
+        name = "".join(each if each.isprintable() else "?" for each in path[:NAME_SHOWN_MAX])
         problem = usage_problem(error, ParsedFile(place, patch))
         cause = problem.cause if problem.cause.startswith(UNKNOWN) else f"{name}: {problem.cause}"
         raise UsageProblem(cause, place=place, hint=problem.hint or "leave it out for the provider's own") from None
@@ -216,12 +223,15 @@ def _pairs(value: object, place: str) -> Iterable[tuple[str, Any]]:
             yield name.strip(), rest
 
 
-def _leaves(value: object, name: str = "") -> Iterable[tuple[str, object]]:
-    """Yield every value within a value, each with the nearest key above it."""
-    yield name, value
-    if isinstance(value, Mapping):
-        for key, below in value.items():
-            yield from _leaves(below, str(key))
-    elif isinstance(value, list | tuple):
-        for below in value:
-            yield from _leaves(below, name)
+def _leaves(fields: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
+    """Yield every value within fields, with the nearest key above it. Raises the error for one that is too deep."""
+    left: list[tuple[str, object, int]] = [(str(key), value, 1) for key, value in fields.items()]
+    while left:
+        name, value, depth = left.pop()
+        yield name, value
+        if depth > DEPTH_MAX:
+            raise config_error(f"is nested more than {DEPTH_MAX} levels deep", (), "leave out what is not needed")
+        if isinstance(value, Mapping):
+            left += [(str(key), below, depth + 1) for key, below in value.items()]
+        elif isinstance(value, list | tuple):
+            left += [(name, below, depth + 1) for below in value]

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.values.model_settings import KEY, ModelSettings, checked_settings, words_of
 from runtime.core.errors import UsageProblem
@@ -48,8 +50,16 @@ def test_what_is_not_set_is_neither_sent_nor_stored():
     assert ModelSettings(temperature=0.0), "zero is a value"
 
 
+def deep(levels):
+    """Return extra fields nested so deep."""
+    value = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("value", "message"),
     [
         ({"temprature": 1}, "model_settings: unknown setting 'temprature' (did you mean 'temperature'? settings: "),
         (
@@ -66,19 +76,29 @@ def test_what_is_not_set_is_neither_sent_nor_stored():
         ({"extra_body": {"seed": 1}}, "model_settings: extra_body.seed: 'seed' is a setting of its own"),
         ({"extra_body": [1]}, "model_settings: extra_body: should be a mapping"),
         ({"extra_body": {"a": "x" * 20_000}}, "model_settings: extra_body: has more than 16,000 bytes"),
+        ({"extra_body": deep(21)}, "model_settings: extra_body: is nested more than 20 levels deep"),
+        ({"extra_body": deep(5_000)}, "model_settings: extra_body: is nested more than 20 levels deep"),
+        ({"extra_body": {"a": float("nan")}}, "model_settings: extra_body: holds what JSON cannot"),
+        ({"extra_body": {"a": {1, 2}}}, "model_settings: extra_body: holds what JSON cannot"),
+        (
+            {"extra_headers": {f"X-{n}": "a" for n in range(21)}},
+            "model_settings: extra_headers: takes at most 20 entries",
+        ),
         (
             {"extra_headers": {"X Title": "a"}},
             "model_settings: extra_headers.X Title: 'X Title' is no name of a header",
         ),
         ({"extra_headers": {"X-Title": "a\r\nX: b"}}, "model_settings: extra_headers.X-Title: the value of 'X-Title' "),
+        ({"extra_headers": {"a\nb": "c"}}, "model_settings: extra_headers.a?b: 'a\\nb' is no name of a header"),
+        ({"extra_headers": {"x" * 300: "c"}}, f"model_settings: extra_headers.{'x' * 66}: '{'x' * 64}' is no name"),
         ({"extra_headers": {"X-Title": "é"}}, "model_settings: extra_headers.X-Title: the value of 'X-Title' "),
         (["temperature"], "model_settings: 'temperature' sets nothing (write NAME=VALUE)"),
         (7, "model_settings: it is a mapping of names to values"),
     ],
 )
-def test_a_wrong_setting_is_one_line_with_its_name(given, message):
+def test_a_wrong_setting_is_one_line_with_its_name(value, message):
     with pytest.raises(UsageProblem) as told:
-        checked_settings(given)
+        checked_settings(value)
     assert str(told.value).startswith(message), str(told.value)
     assert "\n" not in str(told.value)
 
@@ -148,8 +168,8 @@ def test_fields_that_count_tokens_are_no_secrets():
 
 
 def test_words_of_options_are_json_or_else_text():
-    given = ["temperature=0.2", "reasoning_effort=low", 'stop=["a=b", "c"]', "seed=null", 'extra_body={"top_k": 4}']
-    assert checked_settings(given) == {
+    words = ["temperature=0.2", "reasoning_effort=low", 'stop=["a=b", "c"]', "seed=null", 'extra_body={"top_k": 4}']
+    assert checked_settings(words) == {
         "temperature": 0.2,
         "reasoning_effort": "low",
         "stop": ["a=b", "c"],
@@ -161,6 +181,34 @@ def test_words_of_options_are_json_or_else_text():
     assert words_of("temperature=0.2 'stop=the end'") == ["temperature=0.2", "stop=the end"]
     with pytest.raises(UsageProblem, match=f"{KEY}: a quote has no end"):
         words_of("stop='the end")
+
+
+def read(value):
+    """Return the change that a value is, and why it is none."""
+    try:
+        return checked_settings(value), None
+    except UsageProblem as problem:
+        return None, problem
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20) | st.binary(max_size=3),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=8) | st.integers(), below, max_size=3),
+    max_leaves=12,
+)
+names = st.sampled_from([*ModelSettings.model_fields, "other", ""])
+
+
+@given(st.dictionaries(names, anything, max_size=4) | st.lists(st.text(max_size=20), max_size=3) | anything)
+def test_whatever_is_given_becomes_a_change_that_stays_the_same_or_one_line(value):
+    patch, problem = read(value)
+    if problem is not None:
+        assert (problem.place, "\n" in str(problem)) == (KEY, False)
+        return
+    assert checked_settings(json.loads(json.dumps(patch))) == patch
+    settings = ModelSettings().patched(patch)
+    assert ModelSettings.model_validate_json(settings.model_dump_json()) == settings
+    json.dumps(settings.body)
 
 
 def test_a_change_keeps_the_others_takes_away_and_adds_extra_fields():
