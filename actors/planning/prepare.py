@@ -150,8 +150,10 @@ def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
+    for each in (loaded, *(child for child, _ in _child_workflows(loaded))):
+        _check_step_models(each)
     loaded, changed_keys = _with_options(loaded, options, limits)
-    loaded = _in_all(loaded, lambda workflow: _with_default_timeout(workflow, setup.call_seconds))
+    loaded = _in_all(loaded, lambda workflow: _with_default_timeout(workflow, setup))
     loaded, policy = _without_unusable_belief(loaded, policy, options, setup.root)
     if "stop_below" in limits and policy.belief is None:
         cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
@@ -193,8 +195,10 @@ def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
     return _in_all(loaded, lambda workflow: workflow.with_timeout(seconds))
 
 
-def _with_default_timeout(workflow: Workflow, seconds: float) -> Workflow:
-    """Return a workflow with the time limit of calls that is the default of the model's server, or with its own."""
+def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
+    """Return a workflow with the time limit of calls that is the default of the models' servers, or with its own."""
+    of_steps = (setup.call_seconds_of(pair.model) for pair in workflow.action_pairs.values() if pair.model is not None)
+    seconds = max((setup.call_seconds, *of_steps))
     if TIMEOUT in workflow.model_fields_set or workflow.model_timeout_seconds == seconds:
         return workflow
     return workflow.changed(model_timeout_seconds=seconds)
@@ -260,8 +264,7 @@ def pin(
 ) -> RunConfig:
     """Return the pinned configuration of a run and of its child runs. Only the parent run asks questions.
 
-    Prices and settings of models are those of `setup`; `settings` are a person's, for the calls of every step. Raises
-    `UsageProblem` for a step's model that does not exist.
+    Prices and settings of models are those of `setup`; `settings` are a person's, for the calls of every step.
     """
     children = {
         name: pin(
@@ -274,7 +277,7 @@ def pin(
         )
         for name, (child, its_policy) in loaded.children.items()
     }
-    step_models = _step_models(loaded, setup)
+    step_models = _step_models(loaded.workflow, setup)
     return RunConfig(
         workflow=loaded.workflow,
         policy=policy,
@@ -289,18 +292,23 @@ def pin(
     )
 
 
-def _step_models(loaded: LoadedWorkflow, setup: Setup | None) -> dict[str, StepModel]:
-    """Return the models that steps name, with their prices. Raises `UsageProblem` with the place in the file."""
-    models = {}
+def _check_step_models(loaded: LoadedWorkflow) -> None:
+    """Check that steps name models. Raises `UsageProblem` with the place in the file."""
     for step, pair in loaded.workflow.action_pairs.items():
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))
             if isinstance(parse_model_spec(pair.model, place=place), Scripted | ReplaySpec):
                 hint = "a step names a model of the server, or rules; --model may name a script for all steps"
                 raise UsageProblem("a step takes no script and no recorded run", place=place, hint=hint)
-            name = pair.model.strip()
-            models[step] = StepModel(model=name, price=None if setup is None else setup.price_of(name))
-    return models
+
+
+def _step_models(workflow: Workflow, setup: Setup | None) -> dict[str, StepModel]:
+    """Return the models that steps name, with their prices."""
+    named = {step: pair.model.strip() for step, pair in workflow.action_pairs.items() if pair.model is not None}
+    return {
+        step: StepModel(model=name, price=None if setup is None else setup.price_of(name))
+        for step, name in named.items()
+    }
 
 
 def _call_settings(

@@ -140,6 +140,8 @@ class Setup:
     """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
     call_seconds: float = CALL_SECONDS
     """The time limit of one call of the model in seconds, where nobody sets one."""
+    call_seconds_of: Callable[[str], float] = lambda _: CALL_SECONDS
+    """Returns the same for another model."""
     price_of: Callable[[str], Price | None] = lambda _: None
     """Returns the price of another model; None where it is unknown. Raises `UsageProblem` for one that is not there."""
     settings_of: Callable[[str], ModelSettings] = lambda _: ModelSettings()

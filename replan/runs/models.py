@@ -111,7 +111,15 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
     `others` are the names of further models of the run.
     """
     for name in others:
-        check_model(parse_model_spec(name), environment)
+        other = parse_model_spec(name)
+        if (
+            isinstance(other, Named)
+            and not environment.get("OPENAI_API_KEY")
+            and not environment.get("OPENAI_BASE_URL")
+        ):
+            hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or take the step's `model` out"
+            raise UsageProblem(f"model {name!r} of a step needs a key", place="OPENAI_API_KEY", hint=hint)
+        check_model(other, environment)
     match spec:
         case Named(name) if not environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
             near = near_built_in(name)

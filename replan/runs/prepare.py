@@ -107,6 +107,7 @@ def setup_for(
         now=now,
         daily_usd=config.home_budget.usd,
         call_seconds=call_seconds_of(choice, environment),
+        call_seconds_of=lambda name: call_seconds_of(ModelChoice(name, parse_model_spec(name)), environment),
         price_of=lambda name: _price(ModelChoice(name, parse_model_spec(name)), config, environment, now, root),
         settings_of=lambda name: config.model_settings.get(name) or ModelSettings(),
     )

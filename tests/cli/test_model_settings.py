@@ -202,7 +202,7 @@ def test_a_run_without_a_key_for_a_steps_model_does_not_begin(replan, problem, w
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     result = replan("run", problem, "-w", workflow, "-m", "rules")
-    assert (result.exit_code, "model 'cheap' needs a key" in result.stderr) == (2, True)
+    assert (result.exit_code, "model 'cheap' of a step needs a key" in result.stderr) == (2, True)
 
 
 def test_a_built_in_model_and_one_of_a_server_share_a_run(replan, problem, workflow, server):

@@ -44,6 +44,13 @@ def test_the_limit_is_longer_for_a_server_on_this_machine(environment, model, se
     assert {each.timeout_seconds for each in pinned.steps.values()} == {seconds}
 
 
+def test_a_step_with_a_model_of_a_local_server_gives_its_run_the_longer_limit(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE.format(more="", own=", model: qwen3:8b"))
+    pinned = prepare_planning(PlanningInput(PROBLEM, RunOptions(workflow=str(path))), setup(LOCAL, "rules")).pinned
+    assert {each.timeout_seconds for each in pinned.steps.values()} == {LOCAL_CALL_SECONDS}
+
+
 def test_what_the_user_says_holds_for_every_server():
     wanted = RunOptions(limits={"timeout": 30.0})
     pinned = prepare_planning(PlanningInput(PROBLEM, wanted), setup(LOCAL)).pinned
