@@ -102,7 +102,7 @@ class Recorder:
             if isinstance(request, CallRequested) and request.prompt_hash in self._sources:
                 template, shown, headed, prompt = self._sources[request.prompt_hash]
                 before = self._before(template, shown, headed, prompt)
-                now = Prompt.of(request.step, prompt.system, prompt.user, prompt.common)
+                now = Prompt.of(request.step, prompt.system, prompt.user, *prompt.repeated)
                 pairs.append((now, Prompt.of(request.step, prompt.system, before)))
         return pairs
 

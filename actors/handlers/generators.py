@@ -67,7 +67,7 @@ def model_request(brief: GenerationBrief) -> ModelRequest:
         purpose=request.purpose,
         system=brief.prompt.system,
         user=brief.prompt.user,
-        common=brief.prompt.common,
+        repeated=brief.prompt.repeated,
         fields={} if request.settings is None else request.settings.body,
         headers={} if request.settings is None else request.settings.extra_headers,
         model=request.model,

@@ -48,6 +48,13 @@ class Rendered(NamedTuple):
     """The names of the texts that were cut to their limit, in order."""
     common: int = 0
     """The characters at the start of the user message that are the same for each attempt with the same material."""
+    before_results: int = 0
+    """The characters of these before the accepted results of other steps; 0 where there are none."""
+
+    @property
+    def repeated(self) -> tuple[int, ...]:
+        """The lengths of the starts of the user message that later prompts of the step may repeat, in order."""
+        return tuple(filter(None, (self.before_results, self.common)))
 
     @property
     def ref(self) -> str:
@@ -123,10 +130,11 @@ class _Shown(NamedTuple):
 def _rendered(template: PromptTemplate, shown: _Shown, headed: bool) -> Rendered:
     entry, book = template.entry, template.book
     writer = _SectionWriter(book.sections)
-    common = "\n\n".join((*writer.sections(shown), f"{book.sections.task}\n\n{entry.task}"))
+    before, results = "\n\n".join(writer.sections(shown)), [*writer.results(shown)]
+    common = "\n\n".join((before, *results, f"{book.sections.task}\n\n{entry.task}"))
     user = "\n\n".join((common, *writer.rejections(entry, shown, headed=headed)))
     system = _system(entry.role, entry.constraints, book.sections.data_note)
-    return Rendered(system, user, tuple(writer.cut), len(common))
+    return Rendered(system, user, tuple(writer.cut), len(common), len(before) if results else 0)
 
 
 @lru_cache(maxsize=128)  # One entry for each step of the workflows in use, shared by all of their runs.
@@ -149,7 +157,7 @@ class _SectionWriter:
         self.cut: list[str] = []
 
     def sections(self, context: _Shown) -> Iterator[str]:
-        """Yield the sections before the task; what changes least in a run comes first."""
+        """Yield the sections before the results of other steps; what changes least in a run comes first."""
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
@@ -175,6 +183,10 @@ class _SectionWriter:
                 yield f"{section}\n\n{texts.answer}\n\n{answer}"
         if context.notes:
             yield from self.messages("note", texts.notes or texts.clarifications, context.notes)
+
+    def results(self, context: _Shown) -> Iterator[str]:
+        """Yield the accepted results of other steps."""
+        texts = self.texts
         if context.dependencies:
             yield texts.dependencies
         for step, text in context.dependencies:

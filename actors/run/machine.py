@@ -437,7 +437,7 @@ class RunMachine(ABC, Generic[S, E]):
             purpose=prompt.purpose,
             system=prompt.text.system,
             user=prompt.text.user,
-            common=prompt.text.common,
+            repeated=prompt.text.repeated,
             timeout_seconds=request.timeout_seconds or prompt.timeout_seconds,
             output_tokens_max=prompt.output_tokens_max,
             schema=prompt.schema,

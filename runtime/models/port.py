@@ -98,8 +98,8 @@ class ModelRequest:
     """Further headers of the request; the client's own go first."""
     model: str = ""
     """The name of the model, where a run has several; empty for the run's own."""
-    common: int = 0
-    """The characters at the start of the user message that later requests for the same purpose repeat; 0: unknown."""
+    repeated: tuple[int, ...] = ()
+    """The lengths of the starts of the user message that later requests for the same purpose may repeat, in order."""
     heard: Callable[[int], None] | None = field(default=None, compare=False)
     """Called with the number of characters that the model has written so far, where the reply is streamed."""
 

@@ -5,7 +5,8 @@ themselves; later ones match prefixes only where they are marked, and bill what 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal, cast, get_args
 
 from runtime.core.errors import UsageProblem
@@ -44,14 +45,15 @@ def matches_marks_only(model: str) -> bool:
 def with_cache_fields(body: Mapping[str, Any], request: ModelRequest, *, marked: bool) -> dict[str, Any]:
     """Return a body of chat completions with the run's key, and with `marked` with marks in its messages.
 
-    One mark is at the end of the system message, one at the end of what attempts of a step have in common. The mark
-    that the provider would set at the end of the prompt is declined: no other prompt begins with all of this one.
+    One mark is at the end of the system message, and one at the end of each start of the user message that later
+    requests may repeat; four are taken. The mark that the provider would set at the end of the prompt is declined: no
+    other prompt begins with all of this one.
     """
     fields = dict(body)
     if request.run:
         fields["prompt_cache_key"] = request.run  # At most 64 characters, as OpenAI demands and `RUN_ID` says.
-    if marked and request.common:
-        ends = {"system": len(request.system), "user": request.common}
+    if marked and request.repeated:
+        ends = {"system": (len(request.system),), "user": request.repeated}
         fields["prompt_cache_options"] = {"mode": "explicit"}
         fields["messages"] = [
             {**message, "content": _parts(message["content"], ends[message["role"]])} for message in body["messages"]
@@ -59,8 +61,8 @@ def with_cache_fields(body: Mapping[str, Any], request: ModelRequest, *, marked:
     return fields
 
 
-def _parts(text: str, end: int) -> list[dict[str, Any]]:
-    """Return a message's text in parts, of which the first ends with a mark."""
-    texts = [text[:end], text[end:]]
-    first, *rest = [{"type": "text", "text": each} for each in texts if each]
-    return [{**first, **_MARK}, *rest]
+def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
+    """Return a message's text in parts, each of which ends with a mark; what is after the last end has none."""
+    marked = [{"type": "text", "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
+    rest = text[ends[-1] :]
+    return [*marked, {"type": "text", "text": rest}] if rest else marked

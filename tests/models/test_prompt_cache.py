@@ -31,7 +31,7 @@ async def asked(variable, name="gpt-5.6-mini", *, answer=lambda *_: Answer.say(T
         opening = open_model(name, journal=None, environment=environment, root=None, clock=FixedClock(), used={})
         async with opening as model:
             for _ in range(calls):
-                reply = await model.complete(request(**({"user": USER, "common": COMMON} | more)))
+                reply = await model.complete(request(**({"user": USER, "repeated": (COMMON,)} | more)))
         assert isinstance(reply, Reply)
         return [seen.body for seen in server.seen]
 
@@ -60,13 +60,22 @@ async def test_with_on_any_server_gets_the_run_as_key_and_the_marks():
     assert texts(body) == ["You analyse.", USER]
 
 
+async def test_results_of_other_steps_stand_between_two_marks():
+    [body] = await asked("on", user="The problem.\n\nThe results. The task.\n\nRejected.", repeated=(12, 36))
+    assert body["messages"][1]["content"] == [
+        {"type": "text", "text": "The problem.", **MARK},
+        {"type": "text", "text": "\n\nThe results. The task.", **MARK},
+        {"type": "text", "text": "\n\nRejected."},
+    ]
+
+
 async def test_a_prompt_without_feedback_or_system_message_has_one_part_and_no_empty_one():
     [body] = await asked("on", user="The parser fails.", system="")
     assert body["messages"] == [{"role": "user", "content": [{"type": "text", "text": "The parser fails.", **MARK}]}]
 
 
 async def test_a_prompt_of_which_nothing_is_known_has_no_marks_and_leaves_them_to_the_provider():
-    [body] = await asked("on", common=0)
+    [body] = await asked("on", repeated=())
     assert "prompt_cache_options" not in body
     assert [message["content"] for message in body["messages"]] == ["You analyse.", USER]
     assert body["prompt_cache_key"] == "run-1"
@@ -97,7 +106,7 @@ async def test_a_server_that_refuses_the_fields_by_name_is_asked_at_once_without
 async def test_a_refusal_in_other_words_is_a_fault():
     with serve(lambda *_: Answer.fault(400, "context length exceeded")) as server:
         async with open_openai("gpt-5.6", api_key=KEY, base_url=server.base_url, prompt_cache="on") as model:
-            assert isinstance(await model.complete(request(common=COMMON)), Fault)
+            assert isinstance(await model.complete(request(repeated=(COMMON,))), Fault)
         assert len(server.seen) == 1
 
 
@@ -139,5 +148,5 @@ def test_marks_are_for_gpt_5_6_and_later(name, marked):
 
 def test_a_body_is_not_changed_in_place():
     body = {"messages": [{"role": "user", "content": USER}]}
-    with_cache_fields(body, request(user=USER, common=COMMON), marked=True)
+    with_cache_fields(body, request(user=USER, repeated=(COMMON,)), marked=True)
     assert body == {"messages": [{"role": "user", "content": USER}]}

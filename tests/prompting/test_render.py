@@ -162,14 +162,15 @@ feedback = st.builds(Feedback, st.just("n"), text, st.none() | st.just("g_plan.v
 
 
 histories = st.lists(feedback, max_size=3).map(tuple)
+dependencies = st.dictionaries(
+    st.sampled_from(["a", "b"]), st.builds(Artifact, st.just("n"), st.just("a"), text), max_size=2
+)
 contexts = st.builds(
     Context,
     text,
     constraints=st.text(max_size=20),
     requirements=st.lists(text, max_size=2).map(tuple),
-    dependencies=st.dictionaries(
-        st.sampled_from(["a", "b"]), st.builds(Artifact, st.just("n"), st.just("a"), text), max_size=2
-    ),
+    dependencies=dependencies,
     retry=histories,
     escalation=histories,
     clarifications=st.lists(st.builds(Clarified, text, text), max_size=2).map(tuple),
@@ -184,6 +185,17 @@ def test_attempts_with_other_feedback_have_the_same_prompt_up_to_common(context,
     bare = render(TEMPLATE, replace(context, retry=(), escalation=()), headed=headed)
     assert (one.system, one.common) == (other.system, other.common) == (bare.system, len(bare.user))
     assert one.user[: one.common] == other.user[: other.common] == bare.user
+
+
+@given(contexts, dependencies)
+def test_attempts_that_build_on_other_results_have_the_same_prompt_before_them(context, others):
+    one, other = render(TEMPLATE, context), render(TEMPLATE, replace(context, dependencies=others))
+    assert [bool(each.before_results) for each in (one, other)] == [bool(context.dependencies), bool(others)]
+    if context.dependencies and others:
+        assert one.user[: one.before_results] == other.user[: other.before_results]
+    for each in (one, other):
+        assert list(each.repeated) == sorted(set(each.repeated))
+        assert 0 < each.repeated[-1] == each.common <= len(each.user)
 
 
 @given(contexts)
