@@ -139,6 +139,14 @@ class RunConfig(Value):
             model_settings=self._patched(event.model_settings) if event.model_settings else self.model_settings,
         )
 
+    def with_step_models(self, other: "RunConfig") -> "RunConfig":
+        """Return the configuration with the models that steps name in another of the same workflow, also below it."""
+        return self.changed(
+            step_models=other.step_models,
+            deterministic=always_the_same(self.model, other.step_models),
+            children={name: child.with_step_models(other.children[name]) for name, child in self.children.items()},
+        )
+
     def changed(self, **fields: Any) -> "RunConfig":
         """Return the configuration with other values for some fields."""
         # `model_copy` would also copy the cached properties, which were computed from the old values.

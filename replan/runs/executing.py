@@ -266,7 +266,7 @@ def planning_for(
         )
         config = source.planning.with_settings(change)
         if setup.model == source.planning.model:
-            config = config.changed(step_models=source.planning.step_models)
+            config = config.with_step_models(source.planning)
     else:
         of_calls = RunLimits(
             output_tokens_max=limits.get("output_tokens_max"),

@@ -84,6 +84,16 @@ def test_another_model_is_for_every_step_and_leaves_all_settings(config):
     assert after.model_settings == config.model_settings
 
 
+def test_an_execution_with_the_same_model_keeps_those_of_steps_also_below_them(config):
+    parent = pinned({"c": {"generator": "workflow:low"}}).changed(children={"low": config})
+    changed = parent.with_settings(SettingsChanged(at=0.0, model=parent.model, price=CHEAP))
+    assert changed.children["low"].step_models == {}
+    kept = changed.with_step_models(parent)
+    assert (kept.children["low"].step_models, kept.price) == (config.step_models, CHEAP)
+    rules = config.with_settings(SettingsChanged(at=0.0, model="rules"))
+    assert (rules.deterministic, rules.with_step_models(config).deterministic) == (True, False)
+
+
 def test_a_change_of_settings_is_for_every_step_and_the_classifier(config):
     after = config.with_settings(SettingsChanged(at=0.0, model_settings={"seed": None, "top_p": 0.5}))
     assert [after.steps[step].settings for step in "ab"] == [ModelSettings(top_p=0.5)] * 2
