@@ -68,6 +68,11 @@ async def test_settings_of_calls_are_pinned_and_clients_set_no_extra_fields(face
         assert {each.settings.model_dump_json() for each in loaded.state.config.steps.values()} == {
             '{"temperature":0.5,"stop":["a b"]}'
         }
+        changed = await home.do("limit", run, "model_settings", "seed=4" if face == "page" else {"seed": 4})
+        assert changed[0] != REFUSED, changed
+        state = await home.engine.with_inbox(run, await home.engine.read(run))
+        assert {each.settings.seed for each in state.config.steps.values()} == {4}
+        assert (await home.do("limit", run, "model_settings", "n=4" if face == "page" else {"n": 4}))[0] == REFUSED
         for wrong, message in (
             ({"temprature": 1}, "model_settings: unknown setting 'temprature'"),
             ({"extra_body": {"top_k": 4}}, "model_settings: clients may not set extra_body"),
