@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from actors.search.strategies.tree import SearchStrategy
 
 
-STOP_BELOW = 0.01
+STOP_BELOW = 0.025
 """The least chance of success per call of a move of a belief policy where no workflow and no person says another."""
 
 

@@ -83,7 +83,7 @@ def test_no_input_is_pinned_where_a_policy_weighs_questions(replan, problem, wor
         done = replan("run", problem, "-m", "rules", "--json", "--max-calls", "20", *options)
         start = started(replan, json.loads(done.stdout)["run_id"])
         pinned.append((json.loads(start["pinned"]).get("no_input"), start["limits"].get("stop_below")))
-    assert pinned == [(True, 0.01), (None, 0.01), (None, None)]
+    assert pinned == [(True, 0.025), (None, 0.025), (None, None)]
 
 
 def test_a_search_that_cannot_use_a_belief_uses_the_rows_in_a_shipped_workflow(replan, problem, workflow):
