@@ -105,8 +105,8 @@ class Workflow(Config):
     stop_below: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
-    """The least chance of success per call that a move must have, for a belief policy; without it, 0.025. With 0 the run
-    also goes on where its model repeats a rejected artifact."""
+    """The least chance of success per call that a move must have, for a belief policy; without it, 0.025. With 0 the
+    run also goes on where its model repeats a rejected artifact."""
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
