@@ -126,7 +126,7 @@ class _Shown(NamedTuple):
     given: str
 
 
-@lru_cache(maxsize=16)  # A prompt is rendered when a call is requested, and again soon after when the call is made.
+@lru_cache(maxsize=64)  # Rendered when a call is requested, and again when it is made: after those of other runs.
 def _rendered(template: PromptTemplate, shown: _Shown, headed: bool) -> Rendered:
     entry, book = template.entry, template.book
     writer = _SectionWriter(book.sections)
