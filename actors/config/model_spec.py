@@ -59,6 +59,7 @@ NAME_MAX = 200
 """Characters of a model's name."""
 
 _PREFIXES = ("simulated", "scripted", "replay")
+_SERVERS = ("openai", "ollama", "vllm", "llamacpp", "lmstudio")
 _BUILT_IN = {form.partition(":")[0]: form for form in ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN")}
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 
@@ -83,6 +84,9 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         return _prefixed(prefix, rest, place)
     if prefix == "rules":
         raise UsageProblem("`rules` takes nothing after it", place=place, hint="write just rules")
+    if prefix.lower() in _SERVERS and rest:
+        hint = f"write {rest}; OPENAI_BASE_URL names the server"
+        raise UsageProblem(f"there is no prefix `{prefix}:` for the models of a server", place=place, hint=hint)
     if not text.isprintable() or " " in text:
         raise UsageProblem("a model's name has no spaces or control characters", place=place, hint=GRAMMAR)
     if colon and (near := difflib.get_close_matches(prefix, _PREFIXES, n=1, cutoff=0.8)):

@@ -127,9 +127,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
             hint = f"did you mean {near}? else {hint}" if near else f"{hint}, or pass -m rules"
             raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
         case Named():
-            prompt_cache_of(environment)
-            if environment.get("OPENAI_BASE_URL"):
-                check_base_url(environment["OPENAI_BASE_URL"])
+            check_server(environment)
         case Scripted(path):
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
@@ -140,6 +138,13 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
             load_profile(profile, data_root())
         case _:
             pass
+
+
+def check_server(environment: Mapping[str, str]) -> None:
+    """Check the settings of the model's server, the key apart. Raises `UsageProblem`."""
+    prompt_cache_of(environment)
+    if environment.get("OPENAI_BASE_URL"):
+        check_base_url(environment["OPENAI_BASE_URL"])
 
 
 async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:

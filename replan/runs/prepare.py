@@ -10,8 +10,9 @@ from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepa
 from actors.run.kind import Setup
 from actors.values.attachments import Attachment
 from actors.values.model_settings import ModelSettings
-from replan.runs.models import check_model
+from replan.runs.models import check_model, check_server
 from replan.setup.data_files import data_root
+from replan.setup.database import database_url
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_of, read_user_config
 from runtime.core.clock import SystemClock
@@ -38,6 +39,12 @@ class Prepared:
     def check_model(self) -> None:
         """Check that the model can be opened, and those that steps name. Raises `UsageProblem`."""
         check_model(self.choice.spec, self.environment, others=self.request.pinned.step_prices)
+
+    def check_settings(self) -> None:
+        """Check the settings that a run needs, all but the model's key. Raises `UsageProblem`."""
+        if isinstance(self.choice.spec, Named):
+            check_server(self.environment)
+        database_url(self.environment)
 
 
 def prepare(

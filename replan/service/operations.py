@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from replan.service import arguments, bodies, read_operations, write_operations
 from replan.service.requests import ProgramRequest
+from replan.service.run_list import FIELDS
 from replan.service.store import Scope
 
 Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
@@ -87,11 +88,7 @@ OPERATIONS: tuple[Operation, ...] = (
         http=HttpAddress(
             method="GET",
             path="/api/runs",
-            query=(
-                ("status", "Only runs with this status."),
-                ("q", "Only runs whose id, title or kind has this."),
-                PAGE,
-            ),
+            query=(*FIELDS.items(), PAGE),
         ),
         writes=False,
     ),

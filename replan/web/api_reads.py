@@ -11,21 +11,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.runs.cached import MARK
-from replan.runs.reader import RowQuery
-from replan.runs.status import STATUSES
 from replan.service.access import Principal
 from replan.service.refusals import RequestRefused
 from replan.service.requests import HTTP, encoded, in_terms
+from replan.service.run_list import run_page
 from replan.views.errors import error_fields
 from replan.views.records import record_to_json, replies
 from replan.views.rows import row_to_json
 from replan.web.record_pages import document, row_number
 from replan.web.requests import as_http, status_of_error
-from replan.web.runs_page import QUERY_MAX, page_number
+from replan.web.runs_page import page_number
 from replan.web.site import Site
 from replan.web.streams import RETRY_MILLISECONDS, EventStream, event
 from runtime.core.errors import JournalError, ReplanError, UsageProblem
-from runtime.journal.port import RunFilter
 
 
 def answered(value: Any, status: int = 200) -> Response:
@@ -53,12 +51,8 @@ ROWS_MAX = 200
 async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of runs."""
     del who
-    status, query = request.query_params.get("status", ""), request.query_params.get("q", "")[:QUERY_MAX]
-    if status and status not in STATUSES:
-        raise UsageProblem("there is no such status", place="status", hint=", ".join(STATUSES))
     number = page_number(request)
-    which = RunFilter(status=status or None, begin=number * ROWS_MAX, limit=ROWS_MAX)
-    rows, total = await site.reader.row_page(which, RowQuery(query))
+    rows, total = await run_page(site.reader, request.query_params, number=number, rows_max=ROWS_MAX)
     shown, more = [row_to_json(row, word) for row, word in rows], total > (number + 1) * ROWS_MAX
     return answered({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from replan.runs.reader import ORDERS, RowQuery
 from replan.runs.status import STATUSES
 from replan.service.access import Principal
+from replan.service.run_list import QUERY_MAX, USD_MAX
 from replan.views.rows import row_to_json
 from replan.web.requests import page
 from replan.web.site import Site
@@ -19,10 +20,6 @@ from runtime.journal.port import RunFilter, RunRow
 
 ROWS_MAX = 100
 """Runs of one page."""
-QUERY_MAX = 100
-"""Characters of a search."""
-USD_MAX = 10**9
-"""More dollars than any run costs."""
 
 
 async def runs(site: Site, request: Request, who: Principal) -> Response:

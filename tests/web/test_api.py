@@ -107,6 +107,10 @@ async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
         await web.settled(run, "finished")
         rows = (await program.get("/api/runs?status=finished&q=login")).json()
         assert [row["run_id"] for row in rows["runs"]] == [run]
+        for query, found in (("kind=planning", 1), ("kind=execution", 0), ("cost=1000", 0), ("sort=calls", 1)):
+            assert (await program.get(f"/api/runs?{query}")).json()["total"] == found, query
+        for wrong in ("kind=plannig", "cost=free", "cost=-1", "sort=age", "status=done"):
+            assert (await program.get(f"/api/runs?{wrong}")).status_code == 422, wrong
         assert len((await program.get(f"/api/runs/{run}/tree")).json()["nodes"]) == 8
         records = (await program.get(f"/api/runs/{run}/records?after=30")).json()
         assert records["records"][0]["seq"] == 31

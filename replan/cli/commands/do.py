@@ -119,6 +119,7 @@ def do(
     for each in (*attached.notices, *remarks, *prepared.notices):
         notice(each)
     if dry_run:
+        prepared.check_settings()
         print_dry_run(request, as_json=invocation.json)
         return Exit.OK
     prepared.check_model()

@@ -81,6 +81,7 @@ def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool,
     for each in (*attached.notices, *prepared.notices):
         notice(each)
     if dry_run:
+        prepared.check_settings()
         print_dry_run(prepared.request, as_json=invocation.json)
         return Exit.OK
     prepared.check_model()

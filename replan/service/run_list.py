@@ -1,0 +1,55 @@
+"""The list of runs as programs ask for it: by status, text, kind and cost, in an order, page by page."""
+
+from collections.abc import Mapping
+
+from replan.runs.reader import ORDERS, RowQuery, RunReader
+from replan.runs.status import STATUSES
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import MICRO
+from runtime.journal.port import RunFilter, RunRow
+
+QUERY_MAX = 100
+"""Characters of a search."""
+USD_MAX = 10**9
+"""More dollars than any run costs."""
+FIELDS: Mapping[str, str] = {
+    "status": "Only runs with this status.",
+    "q": "Only runs whose id, title or kind has this.",
+    "kind": "Only runs of this kind.",
+    "cost": "Only runs that cost at least this many dollars.",
+    "sort": f"The order: {', '.join(ORDERS)}.",
+}
+"""The conditions and the order by their names, each with what it means."""
+
+
+async def run_page(
+    reader: RunReader, fields: Mapping[str, str], *, number: int, rows_max: int
+) -> tuple[list[tuple[RunRow, str]], int]:
+    """Return the rows of a page, counted from 0, each with its status for people, and how many runs match.
+
+    Raises `UsageProblem` for a value that no run can have.
+    """
+    status = _one_of("status", fields.get("status", ""), STATUSES)
+    query = RowQuery(
+        text=fields.get("q", "")[:QUERY_MAX],
+        kind=_one_of("kind", fields.get("kind", ""), sorted(reader.kinds.codecs)),
+        micro_usd_min=_micro_usd(fields.get("cost", "")),
+        order=_one_of("sort", fields.get("sort", ""), ORDERS) or "newest",
+    )
+    return await reader.row_page(RunFilter(status=status or None, begin=number * rows_max, limit=rows_max), query)
+
+
+def _one_of(name: str, value: str, known: "list[str] | tuple[str, ...] | Mapping[str, object]") -> str:
+    if value and value not in known:
+        raise UsageProblem(f"there is no such {name}", place=name, hint=", ".join(known))
+    return value
+
+
+def _micro_usd(text: str) -> int:
+    try:
+        amount = float(text or "0")
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < USD_MAX:
+        raise UsageProblem("this is not an amount in dollars", place="cost", hint="a number such as 0.05")
+    return round(amount * MICRO)
