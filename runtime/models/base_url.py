@@ -11,7 +11,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 CALL_SECONDS = 120.0
 """The time limit of one call in seconds where nobody sets one."""
 LOCAL_CALL_SECONDS = 600.0
-"""The same for a server on this machine: it loads the model first, and a model on a processor writes slowly."""
+"""The same for a server on this machine or in a private network: it loads the model first, and may write slowly."""
 
 _HOST_MAX = 253
 _PRIVATE = tuple(
@@ -91,7 +91,7 @@ def call_seconds(base_url: str) -> float:
         host = urlsplit(base_url.strip()).hostname or ""
     except ValueError:
         return CALL_SECONDS
-    return LOCAL_CALL_SECONDS if is_loopback(host) else CALL_SECONDS
+    return LOCAL_CALL_SECONDS if is_local(host) else CALL_SECONDS
 
 
 def is_local(host: str) -> bool:

@@ -30,7 +30,8 @@ async def open_openai(
     """Open a model of an OpenAI-compatible server; without a base URL, of OpenAI itself. It is always closed.
 
     Proxies are taken from the environment, except for a server on this machine. `stall_seconds` is the longest silence
-    in a reply that has begun; None is the default. `prompt_cache` says which servers are told of prompts that repeat.
+    in a reply that has begun; None for what fits the time limit of the call. `prompt_cache` says which servers are told
+    of prompts that repeat.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.
@@ -42,7 +43,7 @@ async def open_openai(
     import httpx2  # noqa: PLC0415 - these take 0.4 s, which `replan --help` must not pay
     import openai  # noqa: PLC0415
 
-    from runtime.models.openai_client import STALL_SECONDS, CappedAnswers, OpenAIModel  # noqa: PLC0415
+    from runtime.models.openai_client import CappedAnswers, OpenAIModel  # noqa: PLC0415
 
     _check_proxies()
     try:
@@ -66,7 +67,7 @@ async def open_openai(
         secret=secret,
         clock=clock or SystemClock(),
         reply_bytes_max=reply_bytes_max,
-        stall_seconds=STALL_SECONDS if stall_seconds is None else stall_seconds,
+        stall_seconds=stall_seconds,
         prompt_cache=prompt_cache,
     )
     try:

@@ -29,7 +29,10 @@ CONNECT_SECONDS_MAX = 10.0
 """The longest that a server may take to accept a connection. Nothing is sent by then, so it counts as a refusal."""
 
 STALL_SECONDS = 60.0
-"""The longest silence in a stream, once the model has written something; before that, it may think."""
+"""The longest silence in a stream, once the model has written something; before that, it may think.
+
+A call that may take more than twice as long may be silent for half of its time limit: a slow server writes slowly.
+"""
 
 _CLOSE_SECONDS_MAX = 2.0
 _CONTENT_TYPE_MAX = 40
@@ -67,7 +70,7 @@ class OpenAIModel:
         secret: str,
         clock: Clock,
         reply_bytes_max: int = BYTES_MAX,
-        stall_seconds: float = STALL_SECONDS,
+        stall_seconds: float | None = None,
         prompt_cache: PromptCache = "auto",
     ) -> None:
         self._name, self._client, self._secret, self._clock = name, client, secret, clock
@@ -180,7 +183,9 @@ class OpenAIModel:
     async def _read(self, response: httpx2.Response, request: ModelRequest, mode: Mode) -> Reply | Fault:
         """Read the body of a 200. A silence is a fault only after the model has written something."""
         reader = CompletionReader(bytes_max=self._reply_bytes_max, tokens_max=request.output_tokens_max)
-        ended = False
+        ended, stall = False, self._stall_seconds
+        if stall is None:
+            stall = max(STALL_SECONDS, request.timeout_seconds / 2)
         with trio.CancelScope() as silence:
             async with aclosing(response.aiter_raw()) as pieces:
                 try:
@@ -193,12 +198,12 @@ class OpenAIModel:
                             # Only what is read to its end leaves a connection that can be used again.
                             ended, silence.deadline = True, trio.current_time() + _AFTER_END_SECONDS_MAX
                         elif reader.characters and not ended:
-                            silence.deadline = trio.current_time() + self._stall_seconds
+                            silence.deadline = trio.current_time() + stall
                 except (httpx2.HTTPError, _Rejected):
                     if not reader.done:
                         raise
         if silence.cancelled_caught and not reader.done:
-            text = f"nothing came for {self._stall_seconds:g} s after {reader.characters:,} characters"
+            text = f"nothing came for {stall:g} s after {reader.characters:,} characters"
             return Fault(kind=FaultKind.TIMEOUT, message=text)
         answer = reader.result(asked=self._name, mode=mode, secret=self._secret)
         if isinstance(answer, Fault):

@@ -34,12 +34,13 @@ def setup(environment, model="qwen3:8b"):
     ("environment", "model", "seconds"),
     [
         (LOCAL, "qwen3:8b", LOCAL_CALL_SECONDS),
+        ({"OPENAI_BASE_URL": "http://192.168.1.5:8080/v1"}, "qwen3:8b", LOCAL_CALL_SECONDS),
         ({"OPENAI_BASE_URL": "https://models.example.org/v1"}, "qwen3:8b", CALL_SECONDS),
         ({"OPENAI_API_KEY": "sk-x"}, "gpt-5-mini", CALL_SECONDS),
         (LOCAL, "rules", CALL_SECONDS),
     ],
 )
-def test_the_limit_is_longer_for_a_server_on_this_machine(environment, model, seconds):
+def test_the_limit_is_longer_for_a_server_on_this_machine_or_in_a_private_network(environment, model, seconds):
     pinned = prepare_planning(PlanningInput(PROBLEM), setup(environment, model)).pinned
     assert {each.timeout_seconds for each in pinned.steps.values()} == {seconds}
 
