@@ -12,6 +12,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from actors.values.format import ago, counted, money, stamp
+from replan.views.humanize import in_words, step_in_words
 from runtime.logs.terminal_text import clean
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -62,6 +63,8 @@ def _environment() -> Environment:
         "money": money,
         "stamp": stamp,
         "style": _style,
+        "worded": in_words,
+        "step_name": step_in_words,
     }
     return environment
 

@@ -65,8 +65,8 @@ async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_p
         await page.click("#new button.main")
         await page.sees("The run is recorded.")
         await page.evaluate("window.marked = true")
-        await page.sees("g_analysis/v1.a1")
-        await page.sees("partial_replan to g_recon")
+        await page.sees("analysis, first attempt")
+        await page.sees("back to recon because of")
         await page.sees("every guard passed")
         assert await page.evaluate("window.marked"), "the page was loaded again"
         assert await page.evaluate("document.querySelectorAll('.graph rect').length") == 3

@@ -24,7 +24,7 @@ async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
         assert "The login fails with a timeout when the session store is slow" in asked
         for fact in ("search", "scripted", "took"):
             assert fact in asked
-        for text in ("partial_replan to g_recon", "thrown away: 3 calls", "8 spent of 30 calls", "Find the cause"):
+        for text in ("back to recon because of", "thrown away: 3 calls", "8 spent of 30 calls", "Find the cause"):
             assert text in page
         assert page.count("<rect x=") == len(PLAN["steps"])
         assert 'class="open contingent"' in page
