@@ -53,7 +53,12 @@ def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):
     assert "In brackets: what checks a step; replan explain human\n" in planned
     assert replan("explain", "human").exit_code == 0
     pruned = replan(
-        "run", problem, "-m", scripted({**SCRIPT, "g_recon": [{"reply": number} for number in range(14)]}), "--no-input"
+        "run",
+        problem,
+        "-m",
+        scripted({**SCRIPT, "g_recon": [{"reply": number} for number in range(14)]}),
+        "--no-input",
+        "--keep-trying",
     ).stdout
     assert "No plan: all_pruned" in pruned
     assert "What all_pruned means: replan explain all_pruned\n" in pruned

@@ -36,7 +36,7 @@ def test_input_before_the_question_is_not_an_answer(in_terminal, problem, replan
 
     with serve(answer) as server:
         environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "key"}
-        terminal = in_terminal("run", problem, "-m", "openai:test", "-w", "option_a", **environment)
+        terminal = in_terminal("run", problem, "-m", "test", "-w", "option_a", **environment)
         terminal.read_until("under way")
         terminal.type("typed too early\n")
         terminal.wait_for_unread_input()

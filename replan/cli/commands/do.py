@@ -94,9 +94,8 @@ def do(
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
     assert problem is not None, "one of the two is named"
     limits, file, home = split_limits(values), values["tools"], locate_home()
-    planning = RunOptions(
-        values["workflow"], values["search"], limits, no_input=invocation.no_input, strict=values["strict"]
-    )
+    search, asks_nobody = values["search"], invocation.no_input
+    planning = RunOptions(values["workflow"], search, limits, no_input=asks_nobody, strict=values["strict"])
     options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=limits)
     text = read_problem(problem)
     if example is not None:
