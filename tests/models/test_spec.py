@@ -125,7 +125,13 @@ def test_this_machine_and_its_network():
 
 def test_a_server_on_this_machine_or_in_a_private_network_has_longer_for_a_call_than_any_other():
     assert LOCAL_CALL_SECONDS > CALL_SECONDS
-    for url in ("http://localhost:11434/v1", " http://127.0.0.1:8080/v1", "http://[::1]:1234", "http://192.168.1.5/v1", "https://10.0.0.7/v1"):
+    for url in (
+        "http://localhost:11434/v1",
+        " http://127.0.0.1:8080/v1",
+        "http://[::1]:1234",
+        "http://192.168.1.5/v1",
+        "https://10.0.0.7/v1",
+    ):
         assert call_seconds(url) == LOCAL_CALL_SECONDS
     for url in ("", "https://api.openai.com/v1", "https://203.0.113.5/v1", "http://[::1", "localhost"):
         assert call_seconds(url) == CALL_SECONDS
