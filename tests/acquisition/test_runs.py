@@ -388,8 +388,13 @@ def test_a_state_before_the_start_is_no_state():
 
 
 def test_nothing_but_its_registration_and_what_starts_its_runs_imports_the_kind():
-    """The commands have the kind in their names; the orders of clients name each kind that they can start."""
-    orders = {"replan/runs/orders.py", "replan/service/bodies.py", "replan/service/arguments.py"}
+    """The commands have the kind in their names; the orders of clients, and the costs of a start, name each kind."""
+    orders = {
+        "replan/runs/orders.py",
+        "replan/service/bodies.py",
+        "replan/service/arguments.py",
+        "replan/web/start_costs.py",
+    }
     allowed = {"replan/setup/kinds.py", "replan/setup/config_schemas.py", *orders}
     importers = {
         module.name

@@ -20,6 +20,7 @@ from replan.setup.plugins import registry
 from replan.setup.settings import CEILINGS, ClientsEntry, UserConfig
 from replan.web.api_openapi import openapi
 from replan.web.rendering import render
+from replan.web.start_costs import StartCost
 from runtime.core.ledger import MICRO
 from tests.cli.conftest import ROOT
 from tests.cli.samples import PROBLEM
@@ -85,7 +86,8 @@ def form(kind):
     names = (*LIMITS, "model", "problem", "workflow", "strict", "plan_of", "tools")
     typed = dict.fromkeys(names, "")
     values = {"kind": kind, "limits": LIMITS, "typed": typed, "offer": {**offer, "ceilings": ceilings}}
-    return bytes(render("new.html", {**frame, **rights, **values}).body).decode()
+    explained = {"like": "", "models": {}, "workflows": (), "cost": StartCost()}
+    return bytes(render("new.html", {**frame, **rights, **values, **explained}).body).decode()
 
 
 def test_no_face_has_another_name_for_a_limit():
