@@ -80,7 +80,7 @@ class Prompt:
 
 
 class Recorder:
-    """Keeps what every prompt was rendered from while it is entered, by the prompt's hash."""
+    """A context manager that records the context of each rendered prompt, by the prompt's hash."""
 
     def __init__(self):
         self._sources = {}

@@ -153,7 +153,7 @@ class RunConfig(Value):
         return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | fields))
 
     def _patched(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
-        """Return the settings of all steps after a change of them."""
+        """Return the settings of each step after a person has changed those of the run."""
         names = (*self.workflow.model_steps, CLASSIFIER)
         patched = {name: self.model_settings.get(name, ModelSettings()).patched(patch) for name in names}
         return {name: settings for name, settings in patched.items() if settings}

@@ -150,7 +150,7 @@ def _system_hash(system: str) -> "tuple[hashlib._Hash, int]":
 
 
 class _SectionWriter:
-    """Writes the sections around the task; `cut` collects the names of texts that were cut."""
+    """Writes all sections of a user message but the task; `cut` collects the names of texts that were cut."""
 
     def __init__(self, texts: Sections) -> None:
         self.texts = texts

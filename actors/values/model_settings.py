@@ -29,13 +29,13 @@ KEY = "model_settings"
 UNKNOWN = "unknown setting"
 """How the error for an unknown setting begins."""
 EXTRAS = frozenset({"extra_body", "extra_headers"})
-"""The settings that hold fields and headers of any name."""
+"""The settings whose values are mappings with names of the user's own choice: fields of a body, and headers."""
 EXTRA_BYTES_MAX = 16_000
-"""The most bytes of the extra fields of a body together, as JSON."""
+"""The most bytes of `extra_body`, written as JSON."""
 NAME_SHOWN_MAX = 80
-"""Characters of the path of a wrong setting that an error shows."""
+"""The most characters that an error shows of the path to a wrong value."""
 DEPTH_MAX = 20
-"""The most levels of mappings and lists in each other in an extra field."""
+"""How deep mappings and lists in `extra_body` may be nested."""
 HEADERS_MAX = 20
 """The most extra headers."""
 
@@ -202,7 +202,7 @@ def checked_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
 
 
 def words_of(text: str, place: str = KEY) -> list[str]:
-    """Return the words `NAME=VALUE` of a line of a form. Raises `UsageProblem` for a quote without its end."""
+    """Split the text of a form field into its `NAME=VALUE` words. Raises `UsageProblem` for an unclosed quote."""
     try:
         return shlex.split(text)
     except ValueError:

@@ -1,6 +1,6 @@
 """The list of runs as programs ask for it: by status, text, kind and cost, in an order, page by page."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
@@ -39,9 +39,9 @@ async def run_page(
     return await reader.row_page(RunFilter(status=status or None, begin=number * rows_max, limit=rows_max), query)
 
 
-def _one_of(name: str, value: str, known: "list[str] | tuple[str, ...] | Mapping[str, object]") -> str:
-    if value and value not in known:
-        raise UsageProblem(f"there is no such {name}", place=name, hint=", ".join(known))
+def _one_of(name: str, value: str, allowed: Collection[str]) -> str:
+    if value and value not in allowed:
+        raise UsageProblem(f"there is no such {name}", place=name, hint=", ".join(allowed))
     return value
 
 

@@ -54,7 +54,7 @@ class StartCost:
     trouble: str = ""
     """Why such a run cannot be started; empty where it can."""
     workflow: WorkflowExplained | None = None
-    """The chosen workflow; None for kinds without."""
+    """The chosen workflow; None for a kind of run that has no workflow."""
 
 
 async def show_cost(site: Site, request: Request, who: Principal) -> Response:

@@ -16,7 +16,7 @@ from runtime.models.port import ModelRequest
 PromptCache = Literal["auto", "on", "off"]
 """Where the fields are sent: to OpenAI's own address, to any address, or to none."""
 VARIABLE = "REPLAN_PROMPT_CACHE"
-"""The environment variable that holds one of them."""
+"""The environment variable that holds a `PromptCache`."""
 
 _MARK: Mapping[str, Any] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 _MARKED_FROM = (5, 6)
@@ -45,9 +45,9 @@ def matches_marks_only(model: str) -> bool:
 def with_cache_fields(body: Mapping[str, Any], request: ModelRequest, *, marked: bool) -> dict[str, Any]:
     """Return a body of chat completions with the run's key, and with `marked` with marks in its messages.
 
-    One mark is at the end of the system message, and one at the end of each start of the user message that later
-    requests may repeat; four are taken. The mark that the provider would set at the end of the prompt is declined: no
-    other prompt begins with all of this one.
+    One mark ends the system message, and one ends each prefix of the user message that later requests may repeat; the
+    provider takes four. Its own mark at the end of the prompt is declined, since no other prompt begins with all of
+    this one.
     """
     fields = dict(body)
     if request.run:
@@ -62,7 +62,7 @@ def with_cache_fields(body: Mapping[str, Any], request: ModelRequest, *, marked:
 
 
 def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a message's text in parts, each of which ends with a mark; what is after the last end has none."""
+    """Return a message's text in parts that end at `ends`, each with a mark; the text after the last one has none."""
     marked = [{"type": "text", "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
     rest = text[ends[-1] :]
     return [*marked, {"type": "text", "text": rest}] if rest else marked

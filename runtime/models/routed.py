@@ -7,7 +7,7 @@ from runtime.models.probe import Askable
 
 
 class RoutedModel:
-    """A run's own model, and the models that its steps name. Whoever opened them closes them too."""
+    """A run's own model, and the models that its steps name."""
 
     def __init__(self, own: Model, others: Mapping[str, Model]) -> None:
         self._own, self._others = own, others
@@ -29,6 +29,6 @@ class RoutedModel:
         return await model.complete(request)
 
     async def aclose(self) -> None:
-        """Close all of them."""
+        """Close the run's own model and the others."""
         for model in (self._own, *self._others.values()):
             await model.aclose()

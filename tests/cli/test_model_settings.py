@@ -75,7 +75,7 @@ def test_an_option_goes_before_what_a_step_says(replan, problem, workflow, serve
 
 
 def refusing(word):
-    """A server that refuses a field by name."""
+    """Return the handler of a server that answers 400 and names the field that it refuses."""
 
     def handle(body, headers, n):
         if word in body:

@@ -77,7 +77,7 @@ def test_the_brief_names_the_model_and_has_the_settings(config):
 
 
 def test_another_model_is_for_every_step_and_leaves_all_settings(config):
-    """The run may go on with another provider, which does not have the model of the step."""
+    """The provider of the new model may not offer the model that the step named."""
     after = config.with_settings(SettingsChanged(at=0.0, model="other", price=CHEAP))
     assert (after.steps["a"].model, after.steps["b"].model, after.model) == ("", "", "other")
     assert {each.price for each in after.steps.values()} == {CHEAP}
