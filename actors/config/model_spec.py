@@ -1,10 +1,10 @@
 """The argument of `--model`, parsed into a value."""
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import ClassVar
 
+from actors.files.suggestions import closest
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
 
@@ -89,8 +89,8 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         raise UsageProblem(f"there is no prefix `{prefix}:` for the models of a server", place=place, hint=hint)
     if not text.isprintable() or " " in text:
         raise UsageProblem("a model's name has no spaces or control characters", place=place, hint=GRAMMAR)
-    if colon and (near := difflib.get_close_matches(prefix, _PREFIXES, n=1, cutoff=0.8)):
-        raise UsageProblem(f"unknown kind of model `{prefix}:`", place=place, hint=f"did you mean {near[0]}:?")
+    if colon and (near := closest(prefix, _PREFIXES, cutoff=0.8)):
+        raise UsageProblem(f"unknown kind of model `{prefix}:`", place=place, hint=f"did you mean {near}:?")
     return Named(text)
 
 
@@ -118,8 +118,7 @@ def shown_model(model: str) -> str:
 
 def near_built_in(name: str) -> str:
     """Return the form of the built-in model whose name is near to this one, or an empty text."""
-    near = difflib.get_close_matches(name.lower(), _BUILT_IN, n=1, cutoff=0.75)
-    return _BUILT_IN[near[0]] if near else ""
+    return _BUILT_IN.get(closest(name.lower(), _BUILT_IN, cutoff=0.75), "")
 
 
 def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:

@@ -15,7 +15,15 @@ def nearest(name: str, known: Iterable[str], *, kind: str = "known") -> str:
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return a hint: the nearest known name, or an empty text when none is near."""
+    close = closest(name, known)
+    return f"did you mean {close!r}?" if close else ""
+
+
+def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Return the known name that is most similar to a name, or an empty text.
+
+    `cutoff` is the least similarity, from 0 to 1, as `difflib` measures it.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 -- only a misspelt name needs it
 
-    close = get_close_matches(name, sorted(known), n=1)
-    return f"did you mean {close[0]!r}?" if close else ""
+    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=cutoff)), "")

@@ -1,9 +1,9 @@
 """The common part of the guards of analysis, recon, strategy and critique: the fields, their schemas and checks."""
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from actors.files.suggestions import near
 from actors.plans.schema import REQUIREMENT
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding, Verdict, limited
@@ -30,8 +30,7 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
     for key, value in config.items():
         place = f"guard_config of {guard}: {key}"
         if key not in known:
-            close = difflib.get_close_matches(key, known, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it knows {', '.join(sorted(known)) or 'no settings'}"
+            hint = near(key, known) or f"it knows {', '.join(sorted(known)) or 'no settings'}"
             raise UsageProblem("unknown setting", place=place, hint=hint)
         if (
             not isinstance(value, list | tuple)

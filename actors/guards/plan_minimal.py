@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from operator import attrgetter
 from typing import Any
 
+from actors.files.suggestions import closest
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.formatting import describe_value, id_list, printable, quoted_list
@@ -153,8 +153,8 @@ def _bad_budget(where: str, name: str, value: int) -> Finding:
 def _unknown_dependencies(step: Step, known: set[str], similar: list[str]) -> Finding:
     """Return the error that some dependencies name no step; `similar` are the ids that may be suggested."""
     unknown = sorted(step.dependencies - known)
-    near = get_close_matches(unknown[0], similar, n=1) if len(unknown[0]) <= NEAR_LENGTH_MAX else []
-    hint = f"did you mean '{printable(near[0])}'?" if near else "name existing step_ids or add the steps."
+    near = closest(unknown[0], similar) if len(unknown[0]) <= NEAR_LENGTH_MAX else ""
+    hint = f"did you mean '{printable(near)}'?" if near else "name existing step_ids or add the steps."
     return _step_error(
         step.step_id, Code.UNKNOWN_DEPENDENCY, f"dependencies name no step of this plan: {quoted_list(unknown)}; {hint}"
     )

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
+from actors.files.suggestions import near
 from actors.values.findings import Finding, Verdict, limited
 from runtime.core.errors import UsageProblem
 
@@ -64,8 +64,7 @@ def read_settings(config: Mapping[str, Any]) -> Settings:
     known = Settings.__dataclass_fields__
     for key in config:
         if key not in known:
-            near = get_close_matches(str(key), known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            hint = near(str(key), known) or f"known: {', '.join(known)}"
             raise UsageProblem(f"unknown setting {key!r}", place="guard_config", hint=hint)
     assurance = config.get("assurance", Settings().assurance)
     if assurance not in ASSURANCES:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.events import ONLY_FORWARD
 from actors.planning.result import Result
-from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
 from actors.plans.plan_summary import plan_summary
 from actors.run.advice import advice
 from actors.run.ending import EARLY
 from actors.run.result import heading, message_lines, question_lines, used
-from actors.values.findings import Code, Finding
+from actors.values.findings import Code, Finding, finding_line
 from actors.values.lines import BLANK, Line, StyledSpan, indented, line
 
 UNANSWERED = "answer in the problem what was asked, and run it again"

@@ -9,7 +9,7 @@ from actors.planning.events import BranchOpened, BranchPruned, FailureClassified
 from actors.planning.state import State
 from actors.policy.belief_choice import Weighing, counted_calls
 from actors.policy.decision import Decision
-from actors.values.findings import Finding
+from actors.values.findings import finding_line
 from actors.values.format import counted, spent
 from actors.values.lines import Line, LineTree, Style, StyledSpan, line
 from runtime.core.events import Record
@@ -79,13 +79,6 @@ def _explanation(attempt: AttemptView, *, brief: bool) -> list[Line]:
     if attempt.node.decision is not None:
         lines += [line(text, "cyan") for text in _decision_lines(attempt, brief=brief)]
     return lines
-
-
-def finding_line(finding: Finding) -> str:
-    """Return a finding as one line."""
-    place = f" at {finding.where}" if finding.where else ""
-    warning = "warning: " if finding.severity == "warning" else ""
-    return f"{warning}{finding.code}{place}: {finding.message}"
 
 
 def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:

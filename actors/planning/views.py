@@ -2,11 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from actors.demands.table import table_lines, table_texts
 from actors.guards import review
-from actors.planning.attempts import attempts
 from actors.planning.events import (
     ArtifactProduced,
     BranchOpened,
@@ -22,25 +20,22 @@ from actors.planning.events import (
 )
 from actors.planning.ids import branch_of
 from actors.planning.machine import PlanningMachine
-from actors.planning.result import Result, result_of
-from actors.planning.result_lines import brief_lines, outcome_lines
-from actors.planning.search_tree import branch_lines, branch_stories, finding_line, search_tree
 from actors.planning.state import State
-from actors.plans.markdown import plan_checklist, plan_markdown
-from actors.plans.plan_flow import plan_flow, plan_mermaid
-from actors.plans.plan_lines import plan_lines
 from actors.policy.table import REPLANS
 from actors.run import records
 from actors.run.ids import step_of
 from actors.run.rebuilt_prompt import rebuilt_prompt
 from actors.run.traced import CheckBegan, CheckEnded, Marked, Scalar, Traced, Tracing
 from actors.run.views import AskedFor, RunDocument, Tree, Views, budget_line
-from actors.values.findings import Finding
+from actors.values.findings import Finding, finding_line
 from actors.values.flow import Flow
 from actors.values.format import counted
-from actors.values.lines import BLANK, Line
-from runtime.core.errors import UsageProblem
+from actors.values.lines import Line
 from runtime.core.events import Record
+
+if TYPE_CHECKING:
+    from actors.planning.result import Result
+    from actors.run.result import RunView
 
 
 def news_text(event: PlanningEvent, state: State) -> str:
@@ -160,70 +155,49 @@ def _attempts_ended(event: PlanningEvent, attempts: Sequence[str]) -> Collection
             return ()
 
 
+# What only a result needs is imported when one is shown: most commands read records.
+
+
+def _result(view: "RunView") -> "Result":
+    from actors.planning.result import result_of  # noqa: PLC0415 -- as above
+
+    return result_of(view)
+
+
+def _result_lines(result: "Result", program: str) -> list[Line]:
+    from actors.planning.result_lines import outcome_lines  # noqa: PLC0415 -- as above
+
+    return outcome_lines(result, program)
+
+
+def _brief_lines(result: "Result", program: str) -> list[Line]:
+    from actors.planning.result_lines import brief_lines  # noqa: PLC0415 -- as above
+
+    return brief_lines(result, program)
+
+
 def _tree(
     title: str, state: State, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
-    if brief:  # A live view is drawn often, and shows nothing that only the records tell.
-        return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
-    attempt_views = attempts(state, written, interrupted=interrupted)
-    stories = branch_stories(state, written)
+    from actors.planning.result_views import tree  # noqa: PLC0415 -- as above
 
-    def to_json() -> dict[str, Any]:
-        nodes, branches = [attempt.to_json() for attempt in attempt_views], [story.to_json() for story in stories]
-        return {"nodes": nodes, "branches": branches}
+    return tree(title, state, written, interrupted=interrupted, brief=brief)
 
-    return Tree(search_tree(title, attempt_views), tuple(branch_lines(stories)), to_json)
+
+def _flow(_: State, result: "Result") -> Flow | None:
+    from actors.planning.result_views import flow  # noqa: PLC0415 -- as above
+
+    return flow(result)
+
+
+def _document(name: str, state: State, result: "Result", program: str) -> RunDocument:
+    from actors.planning.result_views import DOCUMENTS  # noqa: PLC0415 -- as above
+
+    return DOCUMENTS[name](state, result, program)
 
 
 def _progress(state: State, now: float) -> Line:
     return budget_line(state, now, price_known=state.config.price_known, working=state.working)
-
-
-def _flow(_: State, result: Result) -> Flow | None:
-    return None if result.plan_json is None else plan_flow(result.plan_json)
-
-
-def _plan(state: State, result: Result, program: str) -> RunDocument:
-    value = _proved(state, result, "plan", program)
-    demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]
-    return RunDocument((*plan_lines(value), *demands), value)
-
-
-def _mermaid(state: State, result: Result, program: str) -> RunDocument:
-    return RunDocument(text=plan_mermaid(_proved(state, result, "mermaid", program), program))
-
-
-def _markdown(state: State, result: Result, program: str) -> RunDocument:
-    return RunDocument(
-        text=plan_markdown(_proved(state, result, "format markdown", program), _note(result), _demands(result))
-    )
-
-
-def _checklist(state: State, result: Result, program: str) -> RunDocument:
-    return RunDocument(
-        text=plan_checklist(_proved(state, result, "format github-checklist", program), _note(result), _demands(result))
-    )
-
-
-def _note(result: Result) -> str:
-    """Return what may be said of the plan, and which run made it, for a reader who has only the document."""
-    return f"Run {result.run_id}: {result.conclusion.text}."
-
-
-def _demands(result: Result) -> tuple[str, ...]:
-    return () if result.demands is None else table_texts(result.demands)
-
-
-def _proved(state: State, result: Result, view: str, program: str) -> Any:
-    """Return the proved plan. Raises `UsageProblem` that says why there is none."""
-    run = result.run_id
-    if result.plan_json is not None:
-        return result.plan_json
-    if "plan" not in state.config.roles.values():
-        cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
-        raise UsageProblem(cause, place=f"--{view}", hint=f"`{program} show {run}` shows what it makes")
-    hint = f"`{program} show {run}` says how far it got"
-    raise UsageProblem(f"run {run} has no proved plan", place=f"--{view}", hint=hint)
 
 
 def _asked(state: State) -> AskedFor:
@@ -237,9 +211,9 @@ def _findings(event: PlanningEvent) -> tuple[str, tuple[Finding, ...]]:
 
 VIEWS: Views[State, PlanningEvent] = Views(
     asked=_asked,
-    result=result_of,
-    result_lines=outcome_lines,
-    brief_lines=brief_lines,
+    result=_result,
+    result_lines=_result_lines,
+    brief_lines=_brief_lines,
     tree=_tree,
     tree_title="Search",
     flow=_flow,
@@ -250,7 +224,7 @@ VIEWS: Views[State, PlanningEvent] = Views(
     progress=_progress,
     prompt=partial(rebuilt_prompt, PlanningMachine()),
     findings=_findings,
-    documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
+    documents={name: partial(_document, name) for name in ("plan", "mermaid", "markdown", "github-checklist")},
     tracing=Tracing(_attempt_of, _facts, _attempts_ended),
 )
 """How planning runs are shown."""

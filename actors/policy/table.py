@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from actors.files.suggestions import nearest
+from actors.files.suggestions import closest, nearest
 from actors.files.validation_errors import Config, config_error
 from actors.values.findings import Code, Finding, ReasonTag
 from runtime.models.replies import ReplyCode
@@ -255,12 +254,10 @@ def unknown_names(policy: Policy, roles: Collection[str] = ROLES) -> Iterator[Un
         for position, code in enumerate(row.codes):
             known = _FAMILIES if code.endswith(".*") else _CODES
             if code not in known:
-                yield UnknownName(("rows", index, "codes", position), row.id, f"code {code!r}", _near(code, known))
+                yield UnknownName(
+                    ("rows", index, "codes", position), row.id, f"code {code!r}", closest(code, known, cutoff=_NEAR)
+                )
         words = row.target.split()
         if words[0] == "role" and words[1] not in roles:
-            near = _near(words[1], roles)
+            near = closest(words[1], roles, cutoff=_NEAR)
             yield UnknownName(("rows", index, "target"), row.id, f"role {words[1]!r}", near)
-
-
-def _near(name: str, known: Collection[str]) -> str:
-    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=_NEAR)), "")

@@ -3,7 +3,6 @@
 `load_templates` returns plain data, which a run can pin and hash; `build_rules` returns the typed form of it.
 """
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from actors.files.document import KeyPath, ParsedFile
+from actors.files.suggestions import near
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.guards.plan_settings import GUARD_CATALOG
@@ -222,5 +222,5 @@ def _form_errors(step: TemplateStep) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _nearest(name: str, known: Any) -> str:
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    hint = near(name, known)
+    return f"; {hint}" if hint else ""

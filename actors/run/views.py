@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from actors.demands.table import table_lines
 from actors.run import records
 from actors.run.advice import advice
 from actors.run.result import RunResult, RunView, common_lines, result_fields
@@ -189,7 +188,11 @@ class Views(Generic[S, E]):
         """Return what a run came to, for people: in short, or in full; at the end the table of `demands`."""
         lines = (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
         table = result.demands if demands else None
-        return lines if table is None else [*lines, BLANK, *table_lines(table, full=full)]
+        if table is None:
+            return lines
+        from actors.demands.table import table_lines  # noqa: PLC0415 -- most commands show no table
+
+        return [*lines, BLANK, *table_lines(table, full=full)]
 
 
 __all__ = ["AskedFor", "Near", "RunDocument", "SentPrompt", "Tree", "Views", "budget_line"]

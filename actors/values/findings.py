@@ -266,3 +266,10 @@ def _cut_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
     return tuple(shortened(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])
+
+
+def finding_line(finding: Finding) -> str:
+    """Return a finding as one line."""
+    place = f" at {finding.where}" if finding.where else ""
+    warning = "warning: " if finding.severity == "warning" else ""
+    return f"{warning}{finding.code}{place}: {finding.message}"

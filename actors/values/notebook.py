@@ -1,7 +1,6 @@
 """Lines of text as HTML and Markdown, for notebooks. Every text is escaped: nothing in it becomes markup."""
 
 from collections.abc import Iterable
-from html import escape
 
 from actors.values.lines import Line, Style
 
@@ -20,6 +19,8 @@ _CSS: dict[Style, str] = {
 
 def html_of(lines: Iterable[Line]) -> str:
     """Return lines as one HTML element, without scripts."""
+    from html import escape  # noqa: PLC0415 -- only a notebook needs it
+
     rows = []
     for row in lines:
         spans = (

@@ -2,9 +2,9 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
+from actors.files.suggestions import closest
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.values.findings import Code
 from actors.values.lines import Line, Style, StyledSpan, line
@@ -69,7 +69,7 @@ def _at(places: Sequence[str]) -> str:
 
 def _about_guards(names: Sequence[str]) -> Iterator[str]:
     """Yield what to do about unknown guards: typing errors, and guards of the user's own."""
-    near = {name: close[0] for name in names if (close := get_close_matches(name, GUARD_CATALOG, n=1, cutoff=0.8))}
+    near = {name: close for name in names if (close := closest(name, GUARD_CATALOG, cutoff=0.8))}
     if near:
         yield f"did you mean {', '.join(f'{right!r} for {wrong!r}' for wrong, right in near.items())}?"
     own = [name for name in names if name and name not in near]

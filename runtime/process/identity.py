@@ -5,7 +5,6 @@ process with the same host name, boot and PID namespace as the driver. Machines 
 name and the same number of their first PID namespace, so the boot is compared too. Each container has PIDs of its own.
 """
 
-import ctypes
 import os
 import socket
 import sys
@@ -153,4 +152,6 @@ def hide_process() -> bool:
     """
     if sys.platform != "linux":
         return False
+    import ctypes  # noqa: PLC0415 -- most commands do not need it
+
     return bool(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
