@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import trio
@@ -156,7 +157,8 @@ async def drive_to_rest(
     signals = Signals(Stop(grace=invocation.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = invocation.json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
-    with progress(kind, f"{run}: {title}", silent=silent, full=invocation.full) as display:
+    replies = partial(engine.replies.of, run)
+    with progress(kind, f"{run}: {title}", replies, silent=silent, full=invocation.full) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
 
@@ -168,7 +170,7 @@ async def drive_to_rest(
                 if note:
                     display.note(note)
 
-            session = RunSession(engine, run, on_record, display.note, notifier.tell, on_characters=display.heard)
+            session = RunSession(engine, run, on_record, display.note, notifier.tell)
             nursery.start_soon(signals.watch, display.note, lambda: session.following)
             nursery.start_soon(_tick, display)
             result = await start(session, signals.stop)

@@ -49,7 +49,7 @@ from runtime.models.limiter import CallLimiter
 from runtime.models.port import Fault
 from runtime.models.probe import Askable, Probes
 from runtime.models.routed import RoutedModel
-from runtime.models.watched import WatchedModel
+from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 
 P = TypeVar("P")
@@ -91,6 +91,8 @@ class Engine(RunReader):
     """Whom new runs are accounted to, and their priority."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
+    replies: LiveReplies = field(default_factory=LiveReplies)
+    """The replies in progress to the calls of the runs that this process drives."""
     cache: CachedReader | None = None
     """Keeps the runs that a server has read lately; None reads a run from the journal each time."""
 
@@ -288,9 +290,7 @@ class Engine(RunReader):
         admission: Admission | None = None,
     ) -> RunResult | None:
         """Drive a run with its model; return None where a person has given it another one meanwhile."""
-        watched = (
-            model if options.on_characters is None or model is None else WatchedModel(model, options.on_characters)
-        )
+        watched = None if model is None else WatchedModel(model, self.replies)
         async with self.actors(kind, state, watched, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)

@@ -12,8 +12,6 @@ OnRecord = Callable[[Record[Any], Any], None]
 """A function that is called with each appended record and the state after it."""
 Notice = Callable[[str], None]
 """A function that is called with one line of text for the user."""
-OnCharacters = Callable[[str, int], None]
-"""A function that is called with a request's id and the number of characters of its reply so far."""
 
 
 def ignore(_: object) -> None:
@@ -38,8 +36,6 @@ class DriveOptions:
     """Whether a person has resumed the run, who does not want to wait for what it waits for."""
     on_drift: Notice | None = None
     """Called before a run is resumed if the files that it was started with have changed since; None for nobody."""
-    on_characters: OnCharacters | None = None
-    """Called as a streamed reply comes in; None for nobody."""
 
 
 DETACHED = DriveOptions()

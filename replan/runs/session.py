@@ -11,7 +11,7 @@ from actors.run.result import RunResult
 from actors.run.state import RunState
 from replan.runs.engine import Engine
 from replan.runs.loaded import AnyKind
-from replan.runs.options import DriveOptions, Notice, OnCharacters, OnRecord, ignore
+from replan.runs.options import DriveOptions, Notice, OnRecord, ignore
 from replan.setup.command_name import program
 from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
@@ -91,16 +91,14 @@ class RunSession:
         on_record: OnRecord,
         note: Notice = ignore,
         on_rest: Callable[[RunResult], None] = ignore,
-        *,
-        on_characters: OnCharacters | None = None,
     ) -> None:
         """Take the run and its callbacks.
 
-        `on_record` and `note` get each record and each notice, `on_rest` the result whenever this process has stopped
-        driving the run, and `on_characters` the length of a streamed reply so far.
+        `on_record` and `note` get each record and each notice, and `on_rest` the result whenever this process has
+        stopped driving the run.
         """
         self._engine, self._run = engine, run
-        self._on_record, self._note, self._on_rest, self._on_characters = on_record, note, on_rest, on_characters
+        self._on_record, self._note, self._on_rest = on_record, note, on_rest
         self._follower = Follower(engine, run, self._report)
         self._reported: int | None = None
         self._leaves_undrivable = False
@@ -109,7 +107,7 @@ class RunSession:
 
     async def begin(self, prepared: PreparedRun, stop: Stop) -> RunResult:
         """Drive a new run here."""
-        options = DriveOptions(stop, self._report, self._note, on_characters=self._on_characters)
+        options = DriveOptions(stop, self._report, self._note)
         result = await self._engine.begin(prepared, options, run=self._run)
         self._on_rest(result)
         return result
@@ -144,7 +142,7 @@ class RunSession:
         await self._catch_up()
         self.following = False
         on_drift = self._note if compare else None
-        options = DriveOptions(stop, self._report, self._note, on_drift=on_drift, on_characters=self._on_characters)
+        options = DriveOptions(stop, self._report, self._note, on_drift=on_drift)
         result = await self._engine.resume(self._run, options)
         await self._catch_up()
         self._on_rest(result)

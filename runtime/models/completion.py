@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from runtime.models.faults import PART_MIN, error_of, provider_text, stream_fault, without_key
-from runtime.models.port import Fault, FaultKind, Reply
+from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
 from runtime.models.replies import has_more_values
 from runtime.models.usage import read_usage
 
@@ -212,6 +212,16 @@ class CompletionReader:
             self._lines += len(lines)
             if self._lines > LINES_MAX and not self.done:
                 self._end_at(f"more than {LINES_MAX:,} lines")
+
+    def written(self, secret: str = "") -> str:
+        """Return the last `HEARD_MAX` characters of the reply's text so far, without its reasoning and the key."""
+        calls = [] if self._calls > 1 else self._arguments
+        pieces = self._content or calls or self._refusal
+        end, size = len(pieces), 0
+        while end and size < HEARD_MAX:
+            end -= 1
+            size += len(pieces[end])
+        return without_key(_joined(pieces[end:]), secret if len(secret) >= PART_MIN else "")[-HEARD_MAX:]
 
     def result(self, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
         """Return what the whole body says, once it has ended; the arguments are those of `read_completion`."""

@@ -8,6 +8,7 @@ module loads the client (0.4 s); use `runtime.models.openai.open_openai`.
 import re
 from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Literal
 
 import httpx2
@@ -193,7 +194,7 @@ class OpenAIModel:
                         before = reader.characters
                         reader.feed(piece)
                         if reader.characters > before and request.heard is not None:
-                            request.heard(reader.characters)
+                            request.heard(reader.characters, partial(reader.written, self._secret))
                         if reader.done and not ended:
                             # Only what is read to its end leaves a connection that can be used again.
                             ended, silence.deadline = True, trio.current_time() + _AFTER_END_SECONDS_MAX

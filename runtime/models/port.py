@@ -68,6 +68,17 @@ class Fault(Value):
     """The seconds that the server asks to wait."""
 
 
+HEARD_MAX = 4_000
+"""The most characters of a reply in progress that are told."""
+
+Heard = Callable[[int, Callable[[], str]], None]
+"""A function that is called while a streamed reply comes in.
+
+It takes the number of characters that the model has written so far, its reasoning included, and a function that returns
+the last `HEARD_MAX` characters of the reply's text, without its reasoning and without the key.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One try of a call: the prompt, its limits, and the form of the reply."""
@@ -100,8 +111,8 @@ class ModelRequest:
     """The name of the model, where a run has several; empty for the run's own."""
     repeated: tuple[int, ...] = ()
     """The lengths of the starts of the user message that later requests for the same purpose may repeat, in order."""
-    heard: Callable[[int], None] | None = field(default=None, compare=False)
-    """Called with the number of characters that the model has written so far, where the reply is streamed."""
+    heard: Heard | None = field(default=None, compare=False)
+    """Called with each piece of a reply that is streamed; None for nobody."""
 
     @property
     def client_request_id(self) -> str:

@@ -1,17 +1,87 @@
-"""A model whose streamed replies are watched while they come."""
+"""Replies in progress: what models have written so far of replies that are not whole yet. Nothing of it is recorded."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
+import trio
+
+from runtime.logs.terminal_text import clean
 from runtime.models.port import Fault, Model, ModelRequest, Reply
+
+TOLD_SECONDS = 0.3
+"""The least time between two changes of a reply in progress that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveReply:
+    """A reply in progress."""
+
+    characters: int
+    """How many characters the model has written, its reasoning included."""
+    written: Callable[[], str]
+    """Returns the last characters of its text, as `runtime.models.port.Heard` says."""
+
+    @property
+    def text(self) -> str:
+        """The last characters of its text, without control characters."""
+        return clean(self.written())
+
+
+class LiveReplies:
+    """The replies in progress to the calls that this process makes."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[str, LiveReply]] = {}
+        self._waits: dict[str, trio.Event] = {}
+
+    def of(self, run: str) -> dict[str, LiveReply]:
+        """Return the replies in progress of a run, by the id of the request."""
+        return dict(self._of.get(run, {}))
+
+    async def changes(self, run: str) -> AsyncGenerator[dict[str, LiveReply], None]:
+        """Yield the replies in progress of a run when one has grown or ended, at most every `TOLD_SECONDS`."""
+        told: dict[str, LiveReply] = {}
+        while True:
+            if self.of(run) == told:
+                await self._wait(run)
+            told = self.of(run)
+            yield told
+            await trio.sleep(TOLD_SECONDS)
+
+    async def _wait(self, run: str) -> None:
+        """Wait until a reply of a run has grown or ended."""
+        wait = self._waits.setdefault(run, trio.Event())
+        try:
+            await wait.wait()
+        finally:
+            if self._waits.get(run) is wait and not wait.statistics().tasks_waiting:
+                del self._waits[run]
+
+    def heard(self, run: str, request: str, characters: int, written: Callable[[], str]) -> None:
+        """Take a piece of a reply, as `runtime.models.port.Heard` does."""
+        self._of.setdefault(run, {})[request] = LiveReply(characters, written)
+        self._wake(run)
+
+    def ended(self, run: str, request: str) -> None:
+        """Forget a reply: it is whole, or its call is over."""
+        of_run = self._of.get(run, {})
+        if of_run.pop(request, None) is not None:
+            self._wake(run)
+        if not of_run:
+            self._of.pop(run, None)
+
+    def _wake(self, run: str) -> None:
+        wait = self._waits.pop(run, None)
+        if wait is not None:
+            wait.set()
 
 
 class WatchedModel:
-    """Another model, with every request's progress told to a callback: its id, and the characters so far."""
+    """Another model, whose streamed replies are told while they come in."""
 
-    def __init__(self, model: Model, heard: Callable[[str, int], None]) -> None:
-        self._model, self._heard = model, heard
+    def __init__(self, model: Model, replies: LiveReplies) -> None:
+        self._model, self._replies = model, replies
 
     @property
     def name(self) -> str:
@@ -25,7 +95,11 @@ class WatchedModel:
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the model's reply or fault."""
-        return await self._model.complete(replace(request, heard=partial(self._heard, request.request_id)))
+        heard = partial(self._replies.heard, request.run, request.request_id)
+        try:
+            return await self._model.complete(replace(request, heard=heard))
+        finally:
+            self._replies.ended(request.run, request.request_id)
 
     async def aclose(self) -> None:
         """Close the model."""

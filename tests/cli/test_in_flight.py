@@ -2,11 +2,13 @@
 
 import json
 import re
+from functools import partial
 
 import pytest
 
 from replan.cli.terminal import progress
 from replan.cli.terminal.progress import CallsInFlight
+from runtime.models.watched import LiveReplies
 from tests.cli.samples import PLAN
 from tests.support.openai_server import Answer, serve
 
@@ -32,7 +34,7 @@ def served(monkeypatch):
 def test_a_long_call_is_reported_at_growing_intervals():
     """After 10, 20, 40, 80 seconds, then each minute."""
     time = Time()
-    flights = CallsInFlight(time)
+    flights = CallsInFlight(dict, time)
     flights.are(["g_plan/v1.a1"])
     notices = []
     for time.now in range(300):
@@ -42,14 +44,17 @@ def test_a_long_call_is_reported_at_growing_intervals():
 
 
 def test_characters_are_shown_of_open_calls_only():
-    time = Time()
-    flights = CallsInFlight(time)
+    time, replies = Time(), LiveReplies()
+    flights = CallsInFlight(partial(replies.of, "r"), time)
     flights.are(["a/v1.a1"])
-    flights.heard("a/v1.a1", 1234)
-    flights.heard("b/v1.a1", 99)
+    replies.heard("r", "a/v1.a1", 1234, lambda: "the \x1b[31mend")
+    replies.heard("r", "c/v1.a1", 99, str)
     time.now = 3.0
     flights.are(["a/v1.a1", "b/v1.a1"])
-    assert flights.all() == ["a/v1.a1 under way for 3 s, 1,234 characters so far", "b/v1.a1 under way for 0 s"]
+    assert flights.all() == [
+        ("a/v1.a1 under way for 3 s, 1,234 characters so far", "the end"),
+        ("b/v1.a1 under way for 0 s", ""),
+    ]
     flights.are([])
     assert flights.all() == []
 
@@ -67,7 +72,9 @@ def test_a_pipe_gets_lines_about_a_long_call_and_its_duration(replan, problem, s
 def test_a_terminal_counts_the_characters(home, problem, served, in_terminal):
     terminal = in_terminal("run", problem, "-m", "gpt", "-w", "single", COLUMNS="100", NO_COLOR="1")
     assert terminal.end() == 0
-    assert re.search(r"plan, first attempt under way for \d+ s, \d+ characters so far", terminal.text)
+    shown = re.findall(r"plan, first attempt under way for \d+ s, \d+ characters so far: …([^\r\n]+)", terminal.text)
+    assert shown
+    assert all(end.strip() in json.dumps(PLAN) for end in shown), shown
     last = terminal.text[terminal.text.rindex("Plan p1") :] if "Plan p1" in terminal.text else terminal.text
     assert "under way" not in last
 

@@ -7,7 +7,8 @@ import pytest
 import trio
 
 from runtime.core.ledger import Usage
-from runtime.models.port import Fault, FaultKind, Reply
+from runtime.models.faults import MARK
+from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, fault_of, wired
 from tests.support.answers import chunk
@@ -30,12 +31,26 @@ async def test_a_streamed_reply_is_the_same_reply():
 
 async def test_the_characters_are_counted_while_they_arrive():
     """A growing count, before the reply is whole."""
-    counts = []
+    heard = []
     async with wired(Answer.stream("x" * 40, pieces=4, gap_seconds=0.05)) as (_, model):
-        await model.complete(request(heard=counts.append))
+        await model.complete(request(heard=lambda count, written: heard.append((count, written()))))
+    counts = [count for count, _ in heard]
     assert counts == sorted(set(counts))
     assert counts[-1] == 40
     assert len(counts) > 1
+    assert [text for _, text in heard] == ["x" * count for count in counts]
+
+
+async def test_what_is_told_of_a_reply_in_progress_is_its_end_without_the_key():
+    """However long the reply is; what the model thinks is counted and not told."""
+    texts, thought = [], chunk({"reasoning_content": "hm"})
+    pieces = [thought, *[chunk({"content": "0123456789" * 100})] * 6, chunk({"content": f"the key: {KEY}"}, "stop")]
+    async with wired(Answer.events([*pieces, "[DONE]"], gap_seconds=0.01)) as (_, model):
+        await model.complete(request(heard=lambda count, written: texts.append((count, written()))))
+    assert texts[0] == (2, "")
+    assert {len(text) for count, text in texts if count > 5_000} <= {HEARD_MAX, HEARD_MAX - len(KEY) + len(MARK)}
+    assert "the key" in texts[-1][1]
+    assert KEY not in texts[-1][1]
 
 
 async def test_a_stalled_stream_times_out():
@@ -241,7 +256,7 @@ async def test_streams_that_are_cancelled_leave_nothing_behind():
         heard = trio.Event()
         async with trio.open_nursery() as nursery:
             for branch in range(50):
-                ask = partial(model.complete, request(f"g_plan/v1.a1.b{branch}", heard=lambda _: heard.set()))
+                ask = partial(model.complete, request(f"g_plan/v1.a1.b{branch}", heard=lambda *_: heard.set()))
                 nursery.start_soon(ask)
             await heard.wait()
             nursery.cancel_scope.cancel()

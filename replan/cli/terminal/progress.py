@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -18,6 +18,8 @@ from actors.values.lines import LineTree, line
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
 from replan.views.humanize import in_words
 from runtime.core.events import Record
+from runtime.logs.terminal_text import clean
+from runtime.models.watched import LiveReply
 
 FIRST_SECONDS = 10.0
 """When a call in flight is first told of, where progress is lines; then at twice that time, and so on."""
@@ -25,18 +27,21 @@ GAP_SECONDS_MAX = 60.0
 """The longest time between two lines about a call."""
 
 
+LiveNow = Callable[[], Mapping[str, LiveReply]]
+"""A function that returns the replies in progress, by the id of the request."""
+
+
 @dataclass
 class _Flight:
     since: float
     due: float
-    characters: int = 0
 
 
 class CallsInFlight:
     """The open calls of a run, with their ages in this process."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
+    def __init__(self, replies: LiveNow = dict, now: Callable[[], float] = time.monotonic) -> None:
+        self._replies, self._now = replies, now
         self._open: dict[str, _Flight] = {}
 
     def are(self, requests: Collection[str]) -> None:
@@ -44,30 +49,28 @@ class CallsInFlight:
         now = self._now()
         self._open = {name: self._open.get(name) or _Flight(now, FIRST_SECONDS) for name in requests}
 
-    def heard(self, request: str, characters: int) -> None:
-        """Take how many characters of a reply have come; of a call that is over, they are no news."""
-        if request in self._open:
-            self._open[request].characters = characters
-
-    def all(self) -> list[str]:
-        """Return a text for each, the oldest first."""
-        return [_text(name, flight, self._now() - flight.since) for name, flight in self._open.items()]
+    def all(self) -> list[tuple[str, str]]:
+        """Return a text for each, the oldest first, and the end of its reply so far."""
+        replies = self._replies()
+        return [
+            (self._text(name, flight, replies), replies[name].text if name in replies else "")
+            for name, flight in self._open.items()
+        ]
 
     def due(self) -> list[str]:
         """Return a text for each that has not been told of for long enough."""
-        texts = []
+        texts, replies = [], self._replies()
         for name, flight in self._open.items():
             age = self._now() - flight.since
             if age >= flight.due:
-                texts.append(_text(name, flight, age))
+                texts.append(self._text(name, flight, replies))
                 while flight.due <= age:
                     flight.due += min(flight.due, GAP_SECONDS_MAX)
         return texts
 
-
-def _text(name: str, flight: _Flight, age: float) -> str:
-    came = f", {flight.characters:,} characters so far" if flight.characters else ""
-    return f"{name} under way for {age:.0f} s{came}"
+    def _text(self, name: str, flight: _Flight, replies: Mapping[str, LiveReply]) -> str:
+        came = f", {replies[name].characters:,} characters so far" if name in replies else ""
+        return f"{name} under way for {self._now() - flight.since:.0f} s{came}"
 
 
 __all__ = ["LineProgress", "LiveTree", "Progress", "Silence", "progress"]
@@ -78,6 +81,8 @@ ROWS_MIN = 4
 """Rows of the tree that are drawn however low the screen is."""
 TOLD_SECONDS = 1.0
 """The shortest call whose length a line about its reply tells."""
+ROOM_MIN = 20
+"""The fewest characters of a reply that are worth showing."""
 IN_FLIGHT_MAX = 4
 """Calls in flight that the live tree shows the age of."""
 
@@ -91,10 +96,6 @@ class Progress(Protocol):
 
     def note(self, text: str) -> None:
         """Show a notice."""
-        ...
-
-    def heard(self, request: str, characters: int) -> None:
-        """Take how many characters of a reply have come so far."""
         ...
 
     def tick(self) -> None:
@@ -120,9 +121,6 @@ class Silence:
         """Print the text."""
         notice(text)
 
-    def heard(self, request: str, characters: int) -> None:
-        """Show nothing."""
-
     def tick(self) -> None:
         """Show nothing."""
 
@@ -136,11 +134,8 @@ class Silence:
 class LineProgress(Silence):
     """Prints a line for each event that is news, and now and then for each call that takes long."""
 
-    def __init__(
-        self, kind: Kind[Any, Any], in_flight: CallsInFlight | None = None, worded: Callable[[str], str] = in_words
-    ) -> None:
-        self._kind, self._worded = kind, worded
-        self._in_flight = in_flight or CallsInFlight()
+    def __init__(self, kind: Kind[Any, Any], in_flight: CallsInFlight, worded: Callable[[str], str] = in_words) -> None:
+        self._kind, self._in_flight, self._worded = kind, in_flight, worded
         self._took: dict[str, float] = {}
 
     def on_record(self, record: Record[Any], state: Any) -> None:
@@ -155,10 +150,6 @@ class LineProgress(Silence):
             after = "" if took is None else f", after {took:.0f} s"
             err().print(rich_text(line(f"{clock(record.at)} {self._worded(text)}{after}")))
 
-    def heard(self, request: str, characters: int) -> None:
-        """Keep the number for the next line about the call."""
-        self._in_flight.heard(request, characters)
-
     def tick(self) -> None:
         """Print a line for each call that has been under way for long."""
         for text in self._in_flight.due():
@@ -168,9 +159,14 @@ class LineProgress(Silence):
 class LiveTree:
     """Redraws the tree of the run in place; refreshed by records and ticks only, so that no thread draws."""
 
-    def __init__(self, kind: Kind[Any, Any], title: str, worded: Callable[[str], str] = in_words) -> None:
-        self._kind, self._title, self._worded = kind, title, worded
-        self._in_flight = CallsInFlight()
+    def __init__(
+        self,
+        kind: Kind[Any, Any],
+        title: str,
+        in_flight: CallsInFlight,
+        worded: Callable[[str], str] = in_words,
+    ) -> None:
+        self._kind, self._title, self._in_flight, self._worded = kind, title, in_flight, worded
         self._left = False
         self._state: Any = None
         self._records: list[Record[Any]] = []
@@ -191,10 +187,6 @@ class LiveTree:
     def note(self, text: str) -> None:
         """Print the text above the tree."""
         self._console.print(rich_text(line(f"replan: {text}")))
-
-    def heard(self, request: str, characters: int) -> None:
-        """Keep the number for the next drawing."""
-        self._in_flight.heard(request, characters)
 
     def tick(self) -> None:
         """Redraw, unless paused."""
@@ -231,8 +223,8 @@ class LiveTree:
             if not 1 <= position <= hidden:
                 yield from row
                 yield Segment.line()
-        for text in calls:
-            yield rich_text(line(self._worded(text), "dim"))
+        for text, written in calls:
+            yield rich_text(line(_with_end(self._worded(text), written, console.width), "dim"))
         # A clock that is set between two records does not change the active time that is shown.
         yield rich_text(views.progress(self._state, self._clock_offset + time.monotonic()))
 
@@ -245,6 +237,13 @@ class LiveTree:
             redirect_stderr=False,
             vertical_overflow="crop",
         )
+
+
+def _with_end(text: str, written: str, width: int) -> str:
+    """Return the text about a call, and as much of the end of its reply as the line has room for."""
+    room = width - len(text) - 4
+    end = clean(written[-width:], one_line=True)[-room:] if room >= ROOM_MIN else ""
+    return clean(f"{text}: …{end}", width=width) if end else text
 
 
 def _reworded(tree: LineTree, worded: Callable[[str], str]) -> LineTree:
@@ -261,16 +260,19 @@ def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
 
 
 @contextmanager
-def progress(kind: Kind[Any, Any], title: str, *, silent: bool, full: bool = False) -> Iterator[Progress]:
+def progress(
+    kind: Kind[Any, Any], title: str, replies: LiveNow, *, silent: bool, full: bool = False
+) -> Iterator[Progress]:
     """Yield the progress display that fits stderr, and close it at the end of the block; `full` shows ids."""
     display: Progress
+    in_flight = CallsInFlight(replies)
     worded: Callable[[str], str] = str if full else in_words
     if silent:
         display = Silence()
     elif plain_terminal(sys.stderr):
-        display = LineProgress(kind, worded=worded)
+        display = LineProgress(kind, in_flight, worded)
     else:
-        display = LiveTree(kind, title, worded)
+        display = LiveTree(kind, title, in_flight, worded)
     try:
         yield display
     finally:
