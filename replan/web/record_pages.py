@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.run.ids import step_of
+from actors.run.ids import node_of, step_of
 from actors.run.rebuilt_prompt import calls_of
 from replan.runs.cached import MARK
 from replan.runs.shown import read_shown
@@ -75,6 +75,8 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     second = _content(replies(loaded.records, beside))
     pairs = await trio.to_thread.run_sync(side_by_side, _content(found), second) if beside else []
     values = {"run": run, "title": title, "node": node, "sent": sent, "trouble": trouble, "replies": found}
+    live = [each for each in site.engine.replies.of(run).items() if node_of(each[0]) == node]
+    values["live_replies"] = live
     compared = {"outputs": outputs, "others": others[-200:], "beside": beside, "pairs": pairs}
     return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})
 

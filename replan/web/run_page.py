@@ -18,12 +18,15 @@ from replan.views.demand_rows import demand_rows
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
+from replan.views.timeline import TimelineBar
 from replan.web.record_pages import FORMS, row_number
 from replan.web.requests import page
+from replan.web.run_parts import RunParts
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
 from replan.web.streams import cursor_at
 from runtime.core.ledger import MICRO, Limits
+from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
 """Rows of a result, and of a tree, that a page shows."""
@@ -62,6 +65,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "undriven": _undriven(shown, hosts=site.hosts),
         "program": program(),
         "questions": [shown_form(each) for each in questions],
+        "under_way": _under_way(site, shown, parts),
         "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
         "limits": None if common is None else common.ledger.limits,
         "limit_rows": [] if common is None else _limit_rows(common.ledger.limits),
@@ -96,6 +100,15 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
         "lines": lines,
     }
     return page(site, who, "run.html", values | _paged(request, rows))
+
+
+def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:
+    """Return the open calls of a run that is driven, each with its reply so far where this process makes the call."""
+    if parts.timeline is None or shown.status not in ("running", "waiting") or _undriven(shown, hosts=site.hosts):
+        return []
+    replies = site.engine.replies.of(shown.row.run)
+    bars = (row.bar for row in parts.timeline.rows)
+    return [(bar, replies.get(bar.name)) for bar in bars if bar.end is None and bar.kind in ("call", "tool")]
 
 
 def _paged(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

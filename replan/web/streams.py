@@ -4,9 +4,13 @@ The event `at` says where a stream begins, `changed` that there is something new
 id of each is a cursor: the run and the number of its last record, and a mark for what no record says, such as a driver
 that has left. A client that reconnects sends its last cursor, so that nothing is missed; a page of ours holds the
 cursor of what it shows.
+
+The event `reply` has no id, since nothing of it is recorded: it tells the end of a reply in progress, where this
+process makes the call.
 """
 
 import hashlib
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -24,6 +28,7 @@ from replan.web.site import Site
 from runtime.core.errors import JournalError, RunNotFound
 from runtime.core.names import RUN_ID
 from runtime.journal.port import RunFilter, RunRow
+from runtime.models.watched import LiveReply
 
 CURSOR_MAX = 120
 """Characters of a cursor; a longer one counts as none."""
@@ -41,27 +46,34 @@ async def live(site: Site, request: Request, who: Principal) -> Response:
     if site.streams.full(who.client):
         raise HTTPException(429, "too many streams are open", {"retry-after": "5"})
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    return EventStream(_events(site, who, run, after if len(after) <= CURSOR_MAX else ""))
+    events = _events(site, who, run, after if len(after) <= CURSOR_MAX else "")
+    return EventStream(events, _replies(site, who, run)) if run else EventStream(events)
 
 
 class EventStream(Response):
-    """A response of server-sent events, which ends with its generator or when the client has gone."""
+    """A response of server-sent events, which ends with the first of its generators or when the client has gone."""
 
-    def __init__(self, events: AsyncGenerator[str, None]) -> None:
+    def __init__(self, *sources: AsyncGenerator[str, None]) -> None:
         super().__init__(headers={"content-type": "text/event-stream", "x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._events = events
+        self._sources, self._sending = sources, trio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events as they come."""
         del scope
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        async with trio.open_nursery() as nursery, aclosing(self._events) as events:
+        async with trio.open_nursery() as nursery:
             nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
-            async for text in events:
-                await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
-            nursery.cancel_scope.cancel()
+            for source in self._sources:
+                nursery.start_soon(self._pass_on, source, send, nursery.cancel_scope)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _pass_on(self, source: AsyncGenerator[str, None], send: Send, scope: trio.CancelScope) -> None:
+        async with aclosing(source) as events:
+            async for text in events:
+                async with self._sending:
+                    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+        scope.cancel()
 
 
 async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
@@ -98,6 +110,20 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
                 elif not changed:
                     yield ": ping\n\n"
                 first, known = False, cursor
+
+
+async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, None]:
+    """Yield an event for each reply of a run that is in progress and has grown."""
+    told: dict[str, LiveReply] = {}
+    async with aclosing(site.engine.replies.changes(run)) as changes:
+        async for replies in changes:
+            if site.visitor_ended(who):
+                return
+            for name, reply in replies.items():
+                if told.get(name) is not reply:
+                    data = {"request_id": name, "characters": reply.characters, "text": reply.text}
+                    yield f"event: reply\ndata: {json.dumps(data)}\n\n"
+            told = replies
 
 
 async def cursor_of(site: Site, run: str) -> str:

@@ -89,11 +89,29 @@
     if (stale()) refresh();
   }
 
+  // A reply in progress grows where it stands, and its end stays in sight.
+  function write(event) {
+    var reply = JSON.parse(event.data), part = document.getElementById("reply-" + reply.request_id);
+    if (!part) return;
+    var follows = part.hidden || part.scrollTop + part.clientHeight >= part.scrollHeight - 40;
+    part.textContent = reply.text;
+    part.hidden = !reply.text;
+    document.getElementById("count-" + reply.request_id).textContent = ", " + reply.characters.toLocaleString("en") + " characters so far";
+    if (follows) part.scrollTop = part.scrollHeight;
+  }
+
+  function toEnds() {
+    document.querySelectorAll(".reply-text").forEach(function (part) { part.scrollTop = part.scrollHeight; });
+  }
+  document.addEventListener("htmx:afterSwap", toEnds);
+  toEnds();
+
   function open() {
     if (source || document.hidden) return;
     source = new EventSource(address);
     source.addEventListener("at", told);
     source.addEventListener("changed", told);
+    source.addEventListener("reply", write);
     source.addEventListener("gone", function () { location.assign("/runs"); });
     source.onerror = function () {
       var ended = source.readyState === EventSource.CLOSED;
