@@ -121,6 +121,7 @@ _GROUPS = {
         "workflow": "Look at workflows and what they can cost.",
         "policy": "Look at policies: how far back a failure goes.",
         "experiment": "Compare ways to plan, with their uncertainty.",
+        "profile": "Measure a model, and find the settings that suit it.",
         "tune": "Find the settings that suit your problems and your model.",
         "explain": "Explain a term that this program prints.",
         "completion": "Print the script that makes your shell complete commands.",

@@ -51,7 +51,7 @@ def belief_for(invocation: Invocation, policy: str, target: Path, *, as_json: bo
     lines = list(_lines(result, shipped))
     if found.convincing:
         value = {**document.value, "name": target.stem, "belief": {**document.value["belief"], **_keys(found.table)}}
-        write_tuned(target, "belief", lines, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
+        write_tuned(target, "tune belief", lines, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
     if as_json:
         print_json(_object(result, target))
     else:

@@ -1,17 +1,20 @@
 """Runs an experiment on real models: each trial is a run in a journal, so an interrupted call is not paid for twice."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import trio
 
+from actors.planning.events import PlanningEvent
 from actors.run.ending import exhausted
-from replan.experiments.preparation import PreparedExperiment
+from replan.experiments.preparation import PreparedArm, PreparedExperiment
+from replan.experiments.problems import ExperimentProblem
 from replan.experiments.results import CUT_SHORT, ResultsFolder, Trial, trial_from
 from replan.experiments.runner import ExperimentProgress, OnTrial
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
-from runtime.core.errors import RunExists, UsageProblem
+from runtime.core.errors import RunExists, RunNotFound, UsageProblem
 from runtime.core.events import text_hash
 from runtime.core.ledger import Limit
 
@@ -41,6 +44,23 @@ async def run_live(
                 break
             nursery.start_soon(_run_trial, engine, open_trials, position, slots)
     return results
+
+
+def run_of(arm: PreparedArm, problem: ExperimentProblem, seed: int) -> str:
+    """Return the id of the run that a trial is."""
+    return f"t{text_hash(f'{arm.name} {problem.name} {seed}')[:12]}"
+
+
+async def read_runs(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[PlanningEvent]]:
+    """Return the events of the run of each trial that has begun, in the order of the trials."""
+    home = {"REPLAN_HOME": str(store.folder / RUNS)}
+    runs = list[list[PlanningEvent]]()
+    async with open_home(registry=prepared.arms[0].registry, environment=home, make=False) as engine:
+        for trial in prepared.trials:
+            with suppress(RunNotFound):
+                _, records = await engine.load(run_of(*trial))
+                runs.append([record.event for record in records])
+    return runs
 
 
 @dataclass
@@ -81,7 +101,7 @@ async def _run_trial(engine: Engine, open_trials: _OpenTrials, position: int, sl
     if arm.profile is not None:
         trial = arm.lab_trial(problem, seed)
     else:
-        run = f"t{text_hash(f'{arm.name} {problem.name} {seed}')[:12]}"
+        run = run_of(arm, problem, seed)
         request = progress.limited(arm.request_for(problem))
         try:
             result = await engine.begin(request, run=run)

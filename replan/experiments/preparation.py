@@ -12,6 +12,7 @@ from actors.files.document import ParsedFile
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
+from actors.planning.events import PlanningEvent
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.policy.table import Policy
 from actors.run.kind import Setup
@@ -74,6 +75,10 @@ class PreparedArm:
     def request_for(self, problem: ExperimentProblem) -> RunRequest:
         """Return the request for the run of a trial with a real model."""
         return replace(self.request, problem=problem.text, title=title_of(problem.text))
+
+    def lab_events(self, problem: ExperimentProblem, seed: int) -> list[PlanningEvent]:
+        """Simulate a trial, and return its events."""
+        return simulate_run(self.lab_setup, problem.text, seed)[1]
 
     def lab_trial(self, problem: ExperimentProblem, seed: int) -> Trial:
         """Simulate a trial, and return its result."""

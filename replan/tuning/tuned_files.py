@@ -5,7 +5,7 @@ from pathlib import Path
 
 from runtime.core.errors import UsageProblem
 
-MARK = "# Made by `replan tune "
+MARK = "# Made by `replan "
 """The beginning of a file that tuning has written, and may replace."""
 
 
@@ -18,11 +18,11 @@ def check_target(path: Path) -> None:
             return
     except OSError as error:
         raise UsageProblem(f"cannot be read: {error.strerror}", place=str(path)) from None
-    raise UsageProblem("exists, and was not made by `replan tune`", place=str(path), hint="name another --out")
+    raise UsageProblem("exists, and was not made by Replan", place=str(path), hint="name another --out")
 
 
 def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) -> None:
-    """Write a file of YAML under a comment, whole or not at all. Raises `UsageProblem`."""
+    """Write what a command has found as a file of YAML under a comment, whole or not at all. Raises `UsageProblem`."""
     head = "".join(f"# {' '.join(comment.split())}\n" for comment in comments)
     temporary = path.with_name(f"{path.name}.part")
     try:

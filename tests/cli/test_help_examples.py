@@ -30,7 +30,7 @@ STANDS_FOR = {
 ONLY_READ = (
     r"host|worker|serve|mcp|telemetry|doctor .*--online",  # a server, or one to reach
     r"journal (copy|upgrade)",  # a database
-    r"(do|execute) --example|experiment|tune",  # minutes, and run by other tests
+    r"(do|execute) --example|experiment|profile|tune",  # minutes, and run by other tests
 )
 """The commands whose options are read, and which are not run."""
 CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}
@@ -71,6 +71,7 @@ def place(tmp_path_factory):
         "more.jsonl": json.dumps(PLAN) + "\n",
         "my_workflow.yaml": search,
         "tuned.yaml": search,
+        "profile.yaml": search,
         "mine.yaml": REVIEWED,
         "strict.yaml": (ROOT / "configs" / "policies" / "default.yaml").read_text(encoding="utf-8"),
     }

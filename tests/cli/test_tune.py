@@ -74,7 +74,7 @@ def test_a_belief_policy_in_the_winner_keeps_its_other_options(replan, folder):
         (["-m", "simulated:base", "--max-calls", "900", "-w", "serch"], "unknown workflow 'serch'"),
         (["-m", "simulated:base", "--max-calls", "900", "-p", "strict"], "unknown policy 'strict'"),
         (["-m", "simulated:bose", "--max-calls", "900"], "unknown profile 'bose'"),
-        (["-m", "simulated:base", "--max-calls", "900", "--out", "notes.md"], "was not made by `replan tune`"),
+        (["-m", "simulated:base", "--max-calls", "900", "--out", "notes.md"], "was not made by Replan"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_writes_nothing(replan, folder, monkeypatch, arguments, said):
@@ -195,7 +195,7 @@ def test_runs_of_another_search_are_left_out_and_counted(replan, folder, problem
     [
         (["--policy", "default"], "policy 'default' has no belief"),
         (["--policy", "beleif"], "unknown policy 'beleif'"),
-        (["--out", "notes.md"], "was not made by `replan tune`"),
+        (["--out", "notes.md"], "was not made by Replan"),
     ],
 )
 def test_a_wrong_command_for_a_belief_is_one_line(replan, folder, arguments, said):

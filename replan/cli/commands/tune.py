@@ -133,7 +133,7 @@ def race(
         raise UsageProblem(race.stopped, place="tune race", hint="allow more, or name fewer entrants")
     best = next(each for each in raced if each.name == winner.entrant)
     comments = list(_comments(race, winner))
-    write_tuned(target, "race", comments, best.text(winner.cap))
+    write_tuned(target, "tune race", comments, best.text(winner.cap))
     if race.stopped:
         notice(f"the race ended early: {race.stopped}; {target} has the best so far")
     if as_json:

@@ -1,0 +1,231 @@
+"""`profile`: measures a model on shipped tasks, and names the settings that a simulation fitted to it prefers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from replan.cli.exits import Exit
+from replan.cli.options import Invocation, common, examples, json_option
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from actors.planning.events import PlanningEvent
+    from replan.experiments.preparation import PreparedExperiment
+    from replan.experiments.results import ResultsFolder, Trial
+    from replan.experiments.tables import Table
+    from replan.tuning.model_profile import Fit, Preference
+    from replan.tuning.step_measures import Measures
+
+_PROFILE = examples(
+    "replan profile -m qwen3:8b --max-calls 600",
+    "replan profile -m gpt-5-mini --max-cost 2 --tasks 30",
+    "replan run problem.md -m qwen3:8b -w profile.yaml",
+)
+
+
+@click.command(epilog=_PROFILE)
+@click.option("-m", "--model", metavar="MODEL", help="The model; there is no default, since a profile asks it often.")
+@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Model calls of all tasks at most.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True, max=10**9),
+    metavar="USD",
+    help="Dollars of all tasks at most; the model's price must be known.",
+)
+@click.option(
+    "--tasks", type=click.IntRange(10, 60), default=60, show_default=True, metavar="N", help="How many tasks to plan."
+)
+@click.option("--out", default="profile.yaml", show_default=True, metavar="FILE", help="The workflow file to write.")
+@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for the simulation; default: the cores.")
+@json_option
+@common
+@click.pass_obj
+def profile(
+    invocation: Invocation,
+    *,
+    model: str | None,
+    max_calls: int | None,
+    max_cost: float | None,
+    tasks: int,
+    out: str,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
+    """Measure a model on shipped tasks, and write the settings that suit it.
+
+    Each of up to 60 short problems is planned once with the workflow `search`. Printed are, for each step, form errors
+    and success at once and after a finding; what a plan takes in calls and money; and the settings that do best in a
+    simulation whose odds are fitted to the model. They are written as a workflow file. Results are kept in the folder
+    beside FILE, so that the same command goes on after an interruption. Exit 5: the limit was reached before all tasks
+    were planned; what is known then is written.
+    """
+    if not model:
+        raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
+    if max_calls is None and max_cost is None:
+        hint = "--max-calls N or --max-cost USD bounds all tasks"
+        raise UsageProblem("a profile needs a limit", place="profile", hint=hint)
+    from replan.cli.commands.experiment import run_trials_of
+    from replan.cli.plugins import registry_of
+    from replan.cli.terminal.console import print_json
+    from replan.experiments.preparation import Installation, prepare
+    from replan.experiments.results import ResultsFolder
+    from replan.setup.data_files import data_root
+    from replan.setup.home_folder import locate_home
+    from replan.setup.settings import read_user_config
+    from replan.tuning.model_profile import (
+        PLAN_STEP,
+        comparing,
+        first_tasks,
+        fitted,
+        measuring,
+        preferred,
+        workflow_text,
+        write_definition,
+    )
+    from replan.tuning.step_measures import measured
+    from replan.tuning.tuned_files import check_target, write_tuned
+    from runtime.core.clock import SystemClock
+
+    target, root = Path(out), data_root()
+    check_target(target)
+    folder = target.with_suffix(".profile")
+    config = read_user_config(locate_home().config)
+    installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
+    chosen = first_tasks(root, folder, tasks)
+    prepared = prepare(write_definition(folder, measuring(chosen, model, max_calls, max_cost, tasks)), installation)
+    store = ResultsFolder(folder / "measured", prepared.header())
+    trials = run_trials_of(prepared, store, jobs)
+    measures = measured(_events(prepared, store), PLAN_STEP)
+    fit = fitted(measures)
+    compared = prepare(write_definition(folder, comparing(chosen, fit), fit), installation)
+    simulated = run_trials_of(compared, ResultsFolder(folder / "compared", compared.header()), jobs)
+    preference = preferred(compared, simulated)
+    lines = [*_about_plans(trials, tasks), *_about_settings(fit, preference)]
+    write_tuned(target, "profile", [f"For {model}.", *lines], workflow_text(preference, root))
+    if as_json:
+        print_json({"model": model, "file": str(target), **_counts(trials), **_object(measures, fit, preference)})
+    else:
+        _print(_rows(measures), [*lines, f"Written: {target}"])
+    return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
+
+
+def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[PlanningEvent]]:
+    """Return the events of the run of each task that has been planned."""
+    if prepared.simulated:
+        return [arm.lab_events(problem, seed) for arm, problem, seed in prepared.trials]
+    import trio
+
+    from replan.experiments.live_runner import read_runs
+
+    return trio.run(read_runs, prepared, store)
+
+
+def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
+    """Yield what the tasks came to, and what a plan took."""
+    from actors.values.format import counted
+    from replan.experiments.tables import wilson_interval
+    from runtime.core.ledger import MICRO
+
+    plans, calls = sum(trial.passed for trial in trials), sum(trial.calls for trial in trials)
+    low, high = wilson_interval(plans, len(trials))
+    yield (
+        f"Plans: {plans} of {counted(len(trials), 'task')} ({plans / max(1, len(trials)):.0%}, "
+        f"95 % interval {low:.0%} to {high:.0%}), in {counted(calls, 'call')}."
+    )
+    if len(trials) < tasks:
+        yield f"The limit was reached before {counted(tasks - len(trials), 'more task')} could be planned."
+    if plans:
+        costs = [trial.micro_usd for trial in trials]
+        money = "" if None in costs else f" and ${sum(cost or 0 for cost in costs) / MICRO / plans:.4f}"
+        yield f"A plan takes {calls / plans:.1f} calls{money}, those for tasks without a plan included."
+
+
+def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
+    """Yield what the fit says of feedback, and which settings the simulation prefers."""
+    middle, low, high = fit.first
+    verdict = "helps" if low > 1 else "does harm" if high < 1 else "may or may not help"
+    yield (
+        f"Feedback {verdict}: a finding multiplies the odds of a right plan by {middle:.2g} "
+        f"(95 % interval {low:.2g} to {high:.2g})."
+    )
+    settings = preference.settings
+    patience = "" if settings.patience is None else f", patience {settings.patience}"
+    yield (
+        f"Settings: workflow {settings.workflow}, policy {settings.policy}, {settings.visits} attempts at a plan in "
+        f"one visit{patience}, at most {preference.cap} calls."
+    )
+    yield (
+        f"They do best in {preference.worlds} of {len(fit.worlds)} simulated worlds that fit the model: "
+        f"{preference.success:.0%} of the tasks in {preference.calls:.1f} calls, {100 * preference.ahead:+.1f} points "
+        "against the usual settings, calls paid for."
+    )
+
+
+def _rows(measures: Measures) -> Table:
+    """Return a row for each step."""
+    from replan.experiments.tables import share_cells
+
+    return [
+        {
+            "step": step.step,
+            "attempts": step.attempts,
+            "form_errors": step.form_errors,
+            **share_cells("at_once", step.firsts_accepted, step.firsts),
+            "told": step.told,
+            **share_cells("after_finding", step.told_accepted, step.told),
+        }
+        for step in measures.steps
+    ]
+
+
+def _counts(trials: Sequence[Trial]) -> dict[str, object]:
+    """Return what the tasks came to, as `--json` prints it."""
+    from runtime.core.ledger import MICRO
+
+    costs = [trial.micro_usd for trial in trials]
+    return {
+        "tasks": len(trials),
+        "plans": sum(trial.passed for trial in trials),
+        "calls": sum(trial.calls for trial in trials),
+        "cost_usd": None if None in costs else sum(cost or 0 for cost in costs) / MICRO,
+    }
+
+
+def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, object]:
+    """Return what the measures say, as `--json` prints it."""
+    from replan.experiments.tables import rounded
+
+    middle, low, high = fit.first
+    settings = preference.settings
+    return {
+        "steps": _rows(measures),
+        "finding_factor": {"median": rounded(middle), "low": rounded(low), "high": rounded(high)},
+        "settings": {
+            "workflow": settings.workflow,
+            "policy": settings.policy,
+            "visits": settings.visits,
+            "patience": settings.patience,
+            "max_calls": preference.cap,
+            "success": rounded(preference.success),
+            "calls_mean": rounded(preference.calls),
+            "ahead": rounded(preference.ahead),
+            "best_in_worlds": preference.worlds,
+            "worlds": len(fit.worlds),
+        },
+    }
+
+
+def _print(rows: Table, lines: Sequence[str]) -> None:
+    from actors.values.lines import line
+    from replan.cli.commands.experiment import print_rows
+    from replan.cli.terminal.console import out, rich_text
+
+    print_rows(rows)
+    for text in lines:
+        out().print(rich_text(line(text)))

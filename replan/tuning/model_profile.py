@@ -1,0 +1,255 @@
+"""The profile of a model: how it does on shipped tasks, and the settings that a simulation fitted to it prefers.
+
+The tasks are planned once with the workflow `search`. The odds of the simulated author are fitted to the attempts until
+a plan was accepted (`replan/experiments/likelihood.py`); what the runs cannot say, such as at which step the problems
+are hard, stays as in the profile `base`. Draws of the posterior are worlds in which the settings are compared. Needs
+the extra `experiments` (numpy, scipy).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import yaml
+
+from actors.config.loader import read_workflow
+from replan.experiments.equal_calls import Curve, curves_of
+from replan.experiments.likelihood import InstanceResult, odds_of, posterior_draws
+from replan.experiments.preparation import PROFILES, PreparedExperiment
+from replan.experiments.results import Trial
+from replan.tuning.step_measures import Measures
+from runtime.core.errors import UsageProblem
+
+TASKS = Path("configs") / "calibration_tasks.jsonl"
+"""The shipped tasks: 60 short problems, 12 of each of five categories."""
+TASKS_MIN, TASKS_MAX = 10, 60
+"""The least and the most tasks."""
+WORKFLOW, PLAN_STEP = "search", "g_plan"
+"""The workflow that is measured, and its step that writes the plan."""
+CALLS_MIN, CALLS_MAX = 6, 12
+"""The least and the most calls of one task: a plan without a mistake needs 4."""
+WORLDS = 8
+"""Draws of the posterior in which the settings are compared."""
+SEED = 1000
+"""The seed of the draws, and the first of the simulated trials."""
+CAPS = (10, 20, 30)
+"""The limits of calls that are compared."""
+CALL_PRICE = 0.025
+"""What a call costs in plans: the default of `stop_below`. A setting that makes more calls must find more plans."""
+PLANS_MIN = 10
+"""The fewest tasks with a judged plan that a fit needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSettings:
+    """Settings of a run that are compared."""
+
+    name: str
+    """Their name in the tables of the comparison."""
+    workflow: str
+    """The workflow."""
+    policy: str
+    """The policy."""
+    visits: int
+    """The attempts at the plan in one visit (`rmax`)."""
+    patience: int | None = None
+    """How many equal failures are stagnation (`r_patience`); None for a policy that counts them itself."""
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys of a pipeline of an experiment."""
+        config = {} if self.patience is None else {"search_config": {"r_patience": self.patience}}
+        steps = {PLAN_STEP: {"rmax": self.visits}}
+        return {"name": self.name, "workflow": self.workflow, "policy": self.policy, "steps": steps, **config}
+
+
+SETTINGS = (
+    ComparedSettings("single", "single", "default", 3, 2),
+    ComparedSettings("single_patient", "single", "default", 5, 4),
+    ComparedSettings("belief_1", WORKFLOW, "belief", 1),
+    ComparedSettings("belief_3", WORKFLOW, "belief", 3),
+    ComparedSettings("belief_5", WORKFLOW, "belief", 5),
+    ComparedSettings("rows_3", WORKFLOW, "default", 3, 2),
+    ComparedSettings("rows_5", WORKFLOW, "default", 5, 4),
+)
+"""The settings that are compared; `belief_3` are those of a run that names none."""
+SHIPPED = "belief_3"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The simulated author that fits the measures."""
+
+    worlds: tuple[Mapping[str, float], ...]
+    """The odds of each draw of the posterior, as a profile has them."""
+    first: tuple[float, float, float]
+    """The factor of the odds of a right plan after a finding: the median, and the interval of 95 %."""
+    malformed: float
+    """The share of replies with a form error."""
+
+    def profiles(self) -> dict[str, str]:
+        """Return the text of a profile for each draw, by its name."""
+        texts = {}
+        for number, odds in enumerate(self.worlds, 1):
+            name = f"fitted_{number:02d}"
+            value = {
+                "name": name,
+                "based_on": "base",
+                "description": "A model as measured by `replan profile`: one draw of the odds that fit it.",
+                "odds": dict(odds),
+                "malformed": round(self.malformed, 4),
+            }
+            texts[name] = yaml.safe_dump(value, sort_keys=False)
+        return texts
+
+
+def fitted(measures: Measures) -> Fit:
+    """Return the fit. Raises `UsageProblem` for fewer than `PLANS_MIN` tasks with a judged plan."""
+    if len(measures.plans) < PLANS_MIN:
+        cause = f"only {len(measures.plans)} tasks came to a plan that could be judged, and a fit needs {PLANS_MIN}"
+        raise UsageProblem(cause, place="profile", hint="allow more calls, or see the form errors of each step")
+    records = [InstanceResult(plan.attempts, plan.accepted) for plan in measures.plans]
+    draws = posterior_draws(records, 20 * WORLDS, SEED)
+    first = sorted(odds_of(logs).first for logs in draws)
+    low, middle, high = (first[int(share * (len(first) - 1))] for share in (0.025, 0.5, 0.975))
+    worlds = tuple(odds_of(logs).model_dump() for logs in draws[:: len(draws) // WORLDS][:WORLDS])
+    return Fit(worlds, (middle, low, high), measures.form_error_share)
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """The settings that do best in the fitted worlds."""
+
+    settings: ComparedSettings
+    """The settings."""
+    cap: int
+    """The limit of calls with which they do best."""
+    success: float
+    """Their mean success, over worlds and tasks."""
+    calls: float
+    """Their mean calls."""
+    ahead: float
+    """Their advantage over the shipped settings with their best cap: plans, less the price of the calls."""
+    worlds: int
+    """The worlds in which no other settings do better."""
+
+
+def preferred(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Preference:
+    """Return the settings with the most plans, less the price of their calls, in the mean over the worlds."""
+    curves = list(curves_of(prepared.experiment, trials))
+    models = list(prepared.experiment.models)
+    options = [(settings, cap) for settings in SETTINGS for cap in CAPS]
+    by_arm = {(curve.label, curve.model): curve for curve in curves}
+    values = {
+        (settings.name, cap): [_value(by_arm[settings.name, model], cap) for model in models]
+        for settings, cap in options
+    }
+    best, cap = max(options, key=lambda option: fmean(values[option[0].name, option[1]]))
+    wins = Counter(
+        max(values, key=lambda key: (values[key][world], key[0] == best.name)) for world in range(len(models))
+    )
+    means = [_means(by_arm[best.name, model], cap) for model in models]
+    shipped = max(fmean(values[SHIPPED, own]) for own in CAPS)
+    won = sum(count for (name, _), count in wins.items() if name == best.name)
+    success, calls = (fmean(each) for each in zip(*means, strict=True))
+    return Preference(best, cap, success, calls, fmean(values[best.name, cap]) - shipped, won)
+
+
+def _means(curve: Curve, cap: int) -> tuple[float, float]:
+    """Return the mean success and the mean calls within a cap."""
+    success, calls = zip(*curve.at(cap).values(), strict=True)
+    return fmean(success), fmean(calls)
+
+
+def _value(curve: Curve, cap: int) -> float:
+    success, calls = _means(curve, cap)
+    return success - CALL_PRICE * calls
+
+
+def task_calls(calls: int | None, tasks: int) -> int:
+    """Return the limit of the calls of one task, from that of all. Raises `UsageProblem` if it is too small."""
+    if calls is None:
+        return CALLS_MAX
+    if calls < CALLS_MIN * tasks:
+        cause = f"{tasks} tasks need {CALLS_MIN * tasks} calls or more"
+        raise UsageProblem(
+            cause, place="--max-calls", hint=f"allow as many, or measure {calls // CALLS_MIN} with --tasks"
+        )
+    return min(CALLS_MAX, calls // tasks)
+
+
+def measuring(tasks: Path, model: str, calls: int | None, usd: float | None, count: int) -> dict[str, Any]:
+    """Return the definition of the experiment that measures a model on a file of `count` tasks."""
+    budget = ({} if calls is None else {"calls": calls}) | ({} if usd is None else {"usd": usd, "exact": True})
+    return {
+        "name": "measured",
+        "description": "The tasks, planned once each.",
+        "problems": [str(tasks.absolute())],
+        "models": [model],
+        "pipelines": [{"name": "measured", "workflow": WORKFLOW}],
+        "max_calls": task_calls(calls, count),
+        "baseline": "measured",
+        "budget": budget,
+    }
+
+
+def comparing(tasks: Path, fit: Fit) -> dict[str, Any]:
+    """Return the definition of the experiment that compares the settings in the worlds of a fit."""
+    return {
+        "name": "compared",
+        "description": "The settings, in the worlds that fit the model.",
+        "problems": [str(tasks.absolute())],
+        "models": [f"simulated:{name}" for name in fit.profiles()],
+        "pipelines": [settings.keys for settings in SETTINGS],
+        "caps": list(CAPS),
+        "seeds": {"first": SEED, "count": 1},
+        "baseline": SHIPPED,
+    }
+
+
+def write_definition(folder: Path, value: Mapping[str, Any], fit: Fit | None = None) -> Path:
+    """Write an experiment, with the profiles of a fit beside it; return its file. Raises `UsageProblem`."""
+    path = folder / f"{value['name']}.yaml"
+    try:
+        (folder / PROFILES).mkdir(parents=True, exist_ok=True)
+        for name, text in ({} if fit is None else fit.profiles()).items():
+            (folder / PROFILES / f"{name}.yaml").write_text(text, encoding="utf-8")
+        path.write_text(yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True), encoding="utf-8")
+    except OSError as error:
+        raise UsageProblem(f"cannot be written: {error.strerror}", place=str(folder)) from None
+    return path
+
+
+def first_tasks(root: Path, folder: Path, count: int) -> Path:
+    """Return a file with the first tasks of each category, `count` in all. Raises `UsageProblem`."""
+    lines = (root / TASKS).read_text(encoding="utf-8").splitlines()
+    if count >= len(lines):
+        return root / TASKS
+    by_category = dict[str, list[str]]()
+    for line in lines:
+        by_category.setdefault(json.loads(line)["category"], []).append(line)
+    chosen = list(chain.from_iterable(zip(*by_category.values(), strict=True)))[:count]
+    path = folder / TASKS.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(chosen) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageProblem(f"cannot be written: {error.strerror}", place=str(folder)) from None
+    return path
+
+
+def workflow_text(preference: Preference, root: Path) -> str:
+    """Return the workflow file with the preferred settings."""
+    settings = preference.settings
+    document = read_workflow(settings.workflow, root)[1]
+    pairs = {name: dict(keys) for name, keys in document.value["action_pairs"].items()}
+    pairs[PLAN_STEP] |= {"rmax": settings.visits}
+    keys = {**document.value, "policy": settings.policy, "max_total_calls": preference.cap, "action_pairs": pairs}
+    if settings.patience is not None:
+        keys["r_patience"] = settings.patience
+    return yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, width=100)

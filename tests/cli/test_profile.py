@@ -1,0 +1,68 @@
+"""`replan profile`: what it prints of a simulated and of a scripted model, its file, its limits."""
+
+import json
+
+import pytest
+import yaml
+
+from replan.tuning import model_profile
+from tests.cli.conftest import SCRIPT
+
+FEW = ("--tasks", "10", "--max-calls", "120", "--jobs", "1")
+
+
+@pytest.fixture(autouse=True)
+def two_worlds(monkeypatch, tmp_path):
+    monkeypatch.setattr(model_profile, "WORLDS", 2)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_profile_prints_each_step_and_writes_the_settings(replan, tmp_path):
+    result = replan("profile", "-m", "simulated:base", *FEW)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].split()[:2] == ["step", "attempts"]
+    assert {line.split()[0] for line in lines[1:5]} == {"g_analysis", "g_recon", "g_strategy", "g_plan"}
+    assert [line.split(":")[0].split()[0] for line in lines[5:]] == [
+        "Plans",
+        "A",
+        "Feedback",
+        "Settings",
+        "They",
+        "Written",
+    ]
+    assert replan("run", "--dry-run", "-m", "rules", "-w", str(tmp_path / "profile.yaml"), "-", input="It fails.")
+
+
+def test_the_same_command_goes_on_and_asks_nothing_twice(replan, tmp_path):
+    first = replan("profile", "-m", "simulated:base", *FEW, "--json")
+    results = tmp_path / "profile.profile" / "measured" / "results.jsonl"
+    written = results.read_bytes()
+    again = replan("profile", "-m", "simulated:base", *FEW, "--json")
+    assert json.loads(first.stdout) == json.loads(again.stdout)
+    assert results.read_bytes() == written
+
+
+def test_a_model_of_the_journal_is_measured_by_its_recorded_runs(replan, scripted, tmp_path):
+    result = replan("profile", "-m", scripted(SCRIPT), *FEW, "--json")
+    assert result.exit_code == 0, result.stderr
+    shown = json.loads(result.stdout)
+    assert shown["tasks"] == 10
+    assert sum(row["attempts"] for row in shown["steps"]) == shown["calls"]
+    assert yaml.safe_load((tmp_path / "profile.yaml").read_text())["max_total_calls"] == shown["settings"]["max_calls"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["--max-calls", "100"], "no model is named"),
+        (["-m", "simulated:base"], "a profile needs a limit"),
+        (["-m", "simulated:base", "--max-calls", "100"], "60 tasks need 360 calls or more"),
+        (["-m", "simulated:base", "--max-calls", "600", "--out", "notes.md"], "exists, and was not made by"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_one_line(replan, tmp_path, arguments, cause):
+    (tmp_path / "notes.md").write_text("mine")
+    result = replan("profile", *arguments)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert cause in result.stderr

@@ -1,0 +1,111 @@
+"""The profile of a model: the fit recovers the odds that made the records, and the settings that do best are named."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from actors.config.loader import read_workflow
+from replan.experiments.preparation import Installation, prepare
+from replan.experiments.runner import run_all
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
+from replan.tuning import model_profile
+from replan.tuning.model_profile import (
+    PLANS_MIN,
+    SETTINGS,
+    TASKS,
+    TASKS_MAX,
+    comparing,
+    first_tasks,
+    fitted,
+    measuring,
+    preferred,
+    task_calls,
+    workflow_text,
+    write_definition,
+)
+from replan.tuning.step_measures import AttemptsUntilPlan, Measures, StepMeasure
+from runtime.core.errors import UsageProblem
+
+ROOT = data_root()
+
+
+def measures_of(*records, form_errors=0):
+    """Return measures with these records: (attempts, accepted, number of runs)."""
+    plans = tuple(AttemptsUntilPlan(attempts, accepted) for attempts, accepted, count in records for _ in range(count))
+    return Measures((StepMeasure("g_plan", attempts=99, form_errors=form_errors),), plans)
+
+
+def test_the_tasks_are_sixty_readable_problems_of_five_categories():
+    rows = [json.loads(line) for line in (ROOT / TASKS).read_text(encoding="utf-8").splitlines()]
+    assert len({row["id"] for row in rows}) == len({row["problem"] for row in rows}) == TASKS_MAX
+    assert set(Counter(row["category"] for row in rows).values()) == {12}
+
+
+def test_fewer_tasks_are_spread_over_all_categories(tmp_path):
+    path = first_tasks(ROOT, tmp_path / "new", 10)
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert sorted(Counter(row["category"] for row in rows).values()) == [2, 2, 2, 2, 2]
+    assert first_tasks(ROOT, tmp_path, TASKS_MAX) == ROOT / TASKS
+
+
+def test_feedback_that_helps_has_a_factor_above_one_and_useless_feedback_has_not():
+    # 20 % at once; told once, most of the others are right. Then: none is right after any finding.
+    helps = fitted(measures_of((1, True, 12), (2, True, 40), (3, True, 4), (4, False, 4)))
+    useless = fitted(measures_of((1, True, 30), (6, False, 30)))
+    assert helps.first[1] > 2
+    assert useless.first[0] < 1
+    assert len(helps.worlds) == model_profile.WORLDS
+
+
+def test_form_errors_are_the_share_of_malformed_replies_of_the_fitted_author():
+    fit = fitted(measures_of((1, True, 30), (2, False, 30), form_errors=10))
+    assert fit.malformed == 10.5 / 100
+    assert "malformed: 0.105\n" in fit.profiles()["fitted_01"]
+
+
+def test_too_few_judged_plans_are_no_fit():
+    with pytest.raises(UsageProblem, match=f"needs {PLANS_MIN}"):
+        fitted(measures_of((1, True, PLANS_MIN - 1)))
+
+
+def test_a_limit_of_calls_is_shared_by_the_tasks_and_one_that_is_too_small_is_refused():
+    assert (task_calls(None, 60), task_calls(6000, 60), task_calls(480, 60)) == (12, 12, 8)
+    with pytest.raises(UsageProblem) as caught:
+        task_calls(100, 60)
+    assert (caught.value.place, caught.value.hint) == ("--max-calls", "allow as many, or measure 16 with --tasks")
+
+
+@pytest.mark.parametrize(
+    ("records", "policies"),
+    [
+        ([(1, True, 58), (2, True, 2)], {settings.policy for settings in SETTINGS}),
+        ([(1, True, 6), (8, False, 54)], {"default", "belief"}),
+    ],
+)
+def test_the_preferred_settings_do_best_and_are_a_workflow_that_loads(tmp_path, monkeypatch, records, policies):
+    monkeypatch.setattr(model_profile, "WORLDS", 2)
+    tasks = first_tasks(ROOT, tmp_path, 10)
+    fit = fitted(measures_of(*records))
+    installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
+    prepared = prepare(write_definition(tmp_path, comparing(tasks, fit), fit), installation)
+    trials = run_all(prepared, lambda done, of: None, 1)
+    found = preferred(prepared, trials)
+    assert found.settings.policy in policies
+    assert found.ahead >= 0
+    assert 0 <= found.worlds <= 2
+    path = tmp_path / "mine.yaml"
+    path.write_text(workflow_text(found, ROOT), encoding="utf-8")
+    loaded = read_workflow(str(path), ROOT)[0]
+    assert loaded.max_total_calls == found.cap
+    assert loaded.action_pairs["g_plan"].rmax == found.settings.visits
+
+
+def test_the_definition_that_measures_keeps_to_the_limits(tmp_path):
+    value = measuring(ROOT / TASKS, "simulated:base", 480, 2.5, 60)
+    installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
+    prepared = prepare(write_definition(tmp_path, value), installation)
+    assert (len(prepared.trials), prepared.arms[0].calls_max) == (60, 8)
+    assert (prepared.experiment.budget.calls, prepared.experiment.budget.usd) == (480, 2.5)
