@@ -41,7 +41,7 @@ def _label(attempt: AttemptView) -> Line:
         score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
         spans += [StyledSpan(" "), *line(f"by {node.verdict.judges}{score}", "dim").spans]
     if attempt.child is not None:
-        spans += [StyledSpan(", "), *line(f"run {attempt.child}", "dim").spans]
+        spans += [StyledSpan(", "), StyledSpan(f"run {attempt.child}", "dim", attempt.child)]
     if node.status == "superseded" and node.verdict is not None:
         spans.append(StyledSpan(", made void later", "dim"))
     if attempt.used.tokens or attempt.used.calls > 1:

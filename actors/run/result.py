@@ -20,7 +20,7 @@ from actors.run.open_question import (
 )
 from actors.run.state import RunState
 from actors.values.format import counted, money, spent
-from actors.values.lines import BLANK, Line, indented, line
+from actors.values.lines import BLANK, Line, StyledSpan, indented, line
 from actors.values.notebook import html_of, markdown_of
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
 from runtime.core.machine import Summary
@@ -244,10 +244,10 @@ def used(result: RunResult) -> Line:
     """Return the run's id and what is charged for it."""
     calls, tokens = counted(result.calls, "model call"), counted(result.tokens, "token")
     cached = f" ({result.cached_tokens:,} from the prompt cache)" if result.cached_tokens else ""
-    text = f"Run {result.run_id}: {calls}, {tokens}{cached}, {money(result.cost_usd)}"
+    text = f": {calls}, {tokens}{cached}, {money(result.cost_usd)}"
     if result.unknown != ZERO:
         text += f"; charged as unknown: {spent(result.unknown, known=result.cost_usd is not None)}"
-    return line(f"{text}.", "dim")
+    return Line((StyledSpan(f"Run {result.run_id}", "dim", result.run_id), StyledSpan(f"{text}.", "dim")))
 
 
 __all__ = [

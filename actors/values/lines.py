@@ -19,6 +19,8 @@ class StyledSpan(NamedTuple):
 
     text: str
     style: Style = ""
+    run: str = ""
+    """The id of the run that the text names; empty where it names none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,19 @@ PREFIX_MIN = 6
 """The shortest prefix that names a run, where no other id begins with it."""
 
 
+SHOWN = 8
+"""The characters of an id that pages show."""
+
+
 def new_run_id() -> str:
     """Return a new run id: eight letters and digits, easy to type."""
     alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
-    return "".join(secrets.choice(alphabet) for _ in range(8))
+    return "".join(secrets.choice(alphabet) for _ in range(SHOWN))
+
+
+def short_id(run: str) -> str:
+    """Return the part of a run's id that pages show; of a run that is a step of another, the part that is its own."""
+    return run.rpartition(".")[2][:SHOWN]
 
 
 async def run_named(journal: Readable[Any], prefix: str) -> str:

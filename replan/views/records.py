@@ -9,8 +9,9 @@ from actors.run.ids import node_of
 from actors.run.kind import Kind
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
 from actors.values.format import stamp
-from actors.values.lines import Line, columns, line
+from actors.values.lines import Line, StyledSpan, columns
 from runtime.core.events import Record
+from runtime.logs.terminal_text import clean
 
 OUTPUT_MAX = 2_000
 """Characters of an output that the page of a run shows; the page of the call has all."""
@@ -18,7 +19,9 @@ OUTPUT_MAX = 2_000
 
 def record_line(kind: Kind[Any, Any], record: Record[Any], state: Any) -> Line:
     """Return a record as one line, from the state after it: its number, its time, what happened."""
-    return columns(f"{record.seq:>4}", stamp(record.at), line(kind.views.record_text(record.event, state)))
+    text = clean(kind.views.record_text(record.event, state), one_line=True)
+    named = Line((StyledSpan(text, run=record.run if record.run in text else ""),))
+    return columns(f"{record.seq:>4}", stamp(record.at), named)
 
 
 def record_to_json(kind: Kind[Any, Any], record: Record[Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from actors.values.format import ago, counted, money, stamp
+from replan.runs.run_ids import short_id
 from replan.views.humanize import in_words, step_in_words
 from runtime.logs.terminal_text import clean
 
@@ -65,6 +66,7 @@ def _environment() -> Environment:
         "style": _style,
         "worded": in_words,
         "step_name": step_in_words,
+        "short_id": short_id,
     }
     return environment
 

@@ -157,7 +157,8 @@ async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(t
         arguments = write_tools(tmp_path, {})
         done = await replan("execute", run, *arguments[2:], exit_codes=(0, 3, 6))
         assert f'href="/runs/{done["run_id"]}"' in (await web.browser.get(f"/runs/{run}")).text
-        assert f'made from <a href="/runs/{run}"' in (await web.browser.get(f"/runs/{done['run_id']}")).text
+        page = (await web.browser.get(f"/runs/{done['run_id']}")).text
+        assert f'made from <a class="mono" title="{run}" href="/runs/{run}"' in page
 
 
 SETS = {"all": {"file": "../tools.yaml", "workspace": "../work"}}
