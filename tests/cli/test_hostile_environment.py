@@ -139,8 +139,9 @@ def test_the_crash_handler_never_crashes(replan, monkeypatch):
 
 
 def test_a_long_input_is_cut_where_it_is_quoted(replan):
-    """Otherwise a long value would hide the advice."""
-    for arguments in (("runs", "x" * 20_000), ("show", "x" * 20_000), ("runs", "--" + "y" * 20_000), ("z" * 20_000,)):
+    """Otherwise a long value would hide the advice. Its length is such that a quadratic search would take minutes."""
+    long = "x" * 120_000
+    for arguments in (("runs", long), ("show", long), ("runs", f"--{long}"), (long,)):
         result = replan(*arguments)
         assert result.exit_code != 0
         assert len(result.stderr) < 1200

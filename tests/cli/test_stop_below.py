@@ -4,10 +4,21 @@ import json
 
 import pytest
 
+from actors.simulated.author import SimulatedModel, answer
 from tests.cli.test_belief import WORKFLOW
 
 MODEL = "simulated:base?seed=3"
 BY_ROWS = "the search 'beam' cannot use the belief of policy 'belief', so the rows of the policy decide"
+
+
+@pytest.fixture(autouse=True)
+def author_without_latency(monkeypatch):
+    """Give the simulated author's replies at once: nothing here depends on how long they take."""
+
+    async def complete(self, request):
+        return answer(self._profile, self._seed, request, self.name)[0]
+
+    monkeypatch.setattr(SimulatedModel, "complete", complete)
 
 
 @pytest.fixture
