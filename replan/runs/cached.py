@@ -11,7 +11,7 @@ from actors.run.views import Near
 from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.reader import RunReader
 from runtime.core.events import Record
-from runtime.journal.port import Readable
+from runtime.journal.port import Readable, RunRow
 
 if TYPE_CHECKING:
     from actors.run.result import RunResult
@@ -65,6 +65,12 @@ class CachedReader(RunReader):
     async def read(self, run: str) -> Loaded:
         """Return a run as `RunReader.read` does; the records that were read before are not read again."""
         return (await self._read(run)).loaded
+
+    def takes_long(self, row: RunRow) -> bool:
+        """Tell whether so many records of a run are still to be read that people notice."""
+        kept = self._kept.get(row.run)
+        known = 0 if kept is None or kept.created != row.created else kept.loaded.seq
+        return row.last_seq - known > AT_ONCE_MAX
 
     async def marked(self, run: str) -> tuple[Loaded, Near[Any]]:
         """Return a run as `read` does, and what gives a state near to any of its records."""

@@ -1,7 +1,7 @@
 """Pages from templates: every value is text, escaped and without control characters."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -9,7 +9,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from actors.values.format import ago, counted, money, stamp
 from replan.runs.run_ids import short_id
@@ -35,6 +36,31 @@ def static_files() -> Mapping[str, tuple[bytes, str, str]]:
 def render(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
     """Return a page."""
     return HTMLResponse(_environment().get_template(template).render(values), status)
+
+
+PARTS = "<!-- main -->"
+"""Where the layout's own part ends, and where what a page says begins."""
+
+
+class PageInParts(Response):
+    """A page whose beginning is sent at once, and the rest when it is there."""
+
+    media_type = "text/html"
+
+    def __init__(self, beginning: Response, whole: Callable[[], Awaitable[Response]]) -> None:
+        """Take a page, of which all is sent but the end of the layout, and what returns the page that follows it."""
+        super().__init__()
+        del self.headers["content-length"]
+        self._beginning, self._whole = bytes(beginning.body), whole
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the page."""
+        del scope, receive
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        first = self._beginning.rpartition(PARTS.encode())[0]
+        await send({"type": "http.response.body", "body": first, "more_body": True})
+        rest = bytes((await self._whole()).body).partition(PARTS.encode())[2]
+        await send({"type": "http.response.body", "body": rest, "more_body": False})
 
 
 def compile_templates() -> None:

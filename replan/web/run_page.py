@@ -10,30 +10,55 @@ from actors.config.model_spec import shown_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
 from replan.runs.shown import ShownRun, read_shown
-from replan.runs.status import goes_on
+from replan.runs.status import goes_on, status_of
 from replan.service.access import Principal
 from replan.setup.command_name import program
 from replan.views.budget import budget_bars
 from replan.views.demand_rows import demand_rows
+from replan.views.errors import line_of_error
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
 from replan.views.timeline import TimelineBar
 from replan.web.record_pages import FORMS, row_number
-from replan.web.requests import page
+from replan.web.rendering import PageInParts
+from replan.web.requests import page, problem, status_of_error
 from replan.web.run_parts import RunParts
 from replan.web.runs_page import shown_row
 from replan.web.site import Site
 from replan.web.streams import cursor_at
+from runtime.core.errors import ReplanError
 from runtime.core.ledger import MICRO, Limits
 from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
 """Rows of a result, and of a tree, that a page shows."""
+LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
+"""The lists of a page that are longer than it; the address says where each begins."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of a run."""
+    """Return the page of a run; that of a long one, of which little is known yet, begins with what its row says."""
+    row = await site.engine.journal.row(request.path_params["run"])
+    for name in LISTS:
+        row_number(request, name)  # What is no number is refused before anything is sent.
+    if request.headers.get("hx-request") or not site.reader.takes_long(row):
+        return await _whole(site, request, who)
+    hosted = await site.reader.hosted(row.kind, row.format)
+    values = {"run": shown_row(row, status_of(row, hosted=hosted)), "here": "runs", "live": f"/live?run={row.run}"}
+    notice = request.query_params.get("done", "")
+    beginning = page(site, who, "run_beginning.html", {**values, "notice": notice})
+
+    async def whole() -> Response:
+        try:
+            return await _whole(site, request, who)
+        except ReplanError as error:
+            return problem(site, who, status_of_error(error), line_of_error(error))
+
+    return PageInParts(beginning, whole)
+
+
+async def _whole(site: Site, request: Request, who: Principal) -> Response:
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
     loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common

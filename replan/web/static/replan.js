@@ -18,6 +18,10 @@
   if (form) window.addEventListener("hashchange", signIn);
   if (signIn()) return;
 
+  // The page of a long run has come in two parts; the second one says all that the first one says.
+  var beginning = document.getElementById("beginning");
+  if (beginning) beginning.remove();
+
   // The timeline is as wide as its window times this; what one looks at stays where it is.
   var zoom = 1, left = 0;
 
