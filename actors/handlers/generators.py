@@ -70,6 +70,7 @@ def model_request(brief: GenerationBrief) -> ModelRequest:
         repeated=brief.prompt.repeated,
         fields={} if request.settings is None else request.settings.body,
         headers={} if request.settings is None else request.settings.extra_headers,
+        context_window=None if request.settings is None else request.settings.context_window,
         model=request.model,
         timeout_seconds=request.timeout_seconds,
         output_tokens_max=request.output_tokens_max,

@@ -16,6 +16,8 @@ def provider_advice(fault: Fault, program: str = "replan") -> str:
             return _missing(fault.status)
         case FaultKind.CONTENT_REFUSED:
             return "reword what the provider's filter may object to in the problem, or use another model"
+        case FaultKind.PROMPT_TOO_LONG:
+            return "shorten the problem and what is attached to it, or use a model with a larger context window"
         case FaultKind.BAD_REQUEST:
             return "mend what the server objects to: a prompt that is too long takes a shorter problem or another model"
         case FaultKind.UNRESOLVED_HOST:

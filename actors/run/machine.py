@@ -446,6 +446,7 @@ class RunMachine(ABC, Generic[S, E]):
             run=state.run.run_id,
             fields={} if prompt.settings is None else prompt.settings.body,
             headers={} if prompt.settings is None else prompt.settings.extra_headers,
+            context_window=None if prompt.settings is None else prompt.settings.context_window,
         )
 
     def summary(self, state: S | NotStarted) -> Summary:

@@ -37,7 +37,7 @@ PAUSE_MAX = 86_400.0
 TIMEOUT_GROWN_MAX = 3600.0
 """The longest time limit in seconds that a call gets because an earlier try of it took too long."""
 
-_WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED})
+_WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
 """Faults after which a person has to change what is asked: no try follows by itself."""
 _DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
 """Faults that another try now does not help, and that may pass: the provider is waited for at once."""

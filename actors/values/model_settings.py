@@ -100,6 +100,9 @@ class ModelSettings(Config):
         default=(), exclude_if=_not_set
     )
     """Up to four texts, each of which ends the reply."""
+    context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(default=None, exclude_if=_not_set)
+    """The most tokens that the model takes, its reply included. It is not sent: a prompt that cannot fit is not either.
+    Without it the server is asked."""
     extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_not_set)
     """Further fields of the request's body, for servers that know more; not those that the client sets itself."""
     extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_not_set)
@@ -157,7 +160,7 @@ class ModelSettings(Config):
     @property
     def body(self) -> dict[str, Any]:
         """The fields of a request's body, by their names."""
-        named = self.model_dump(mode="json", exclude={"extra_body", "extra_headers"})
+        named = self.model_dump(mode="json", exclude={"extra_body", "extra_headers", "context_window"})
         return {**named, **self.extra_body}
 
     def __bool__(self) -> bool:

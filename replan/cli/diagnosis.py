@@ -44,6 +44,7 @@ from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.journal.port import HostRow, Journal, RunFilter
 from runtime.journal.versions import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
+from runtime.models.openai import open_openai
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 
@@ -325,7 +326,15 @@ def _probe(url: str, key: str, model: str | None) -> str:
         raise OSError(
             f"{url} {answers}, but does not list the model {model!r} ({nearest(model, listed, kind='it has')})"
         )
-    return f"{answers}; it has the model {model!r}"
+    window = trio.run(_window, url, key, model)
+    return f"{answers}; it has the model {model!r}" + (f", with {window}" if window else "")
+
+
+async def _window(url: str, key: str, model: str) -> str:
+    """Return the context window of a server's model in words; empty where the server does not say it."""
+    async with open_openai(model, api_key=key, base_url=url) as opened:
+        window = await opened.context_window()
+    return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
 
 
 def _listed(content: bytes) -> frozenset[str]:

@@ -81,6 +81,8 @@ _SECRETS = Redactor()
 _RETRY_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """The error codes of OpenAI, Azure and compatible servers for a prompt that a filter rejects."""
+_TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+"""The error codes of OpenAI and of llama.cpp for a prompt that does not fit the model's context window."""
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 
@@ -106,8 +108,9 @@ def error_of(body: bytes) -> tuple[str, str]:
     if not isinstance(error, dict):
         return str(error), ""
     message = error.get("message", error.get("detail"))
-    code = error.get("code") or error.get("type")
-    return message if isinstance(message, str) else json.dumps(error), code if isinstance(code, str) else ""
+    names = (error.get("code"), error.get("type"))  # The code is a number where it repeats the status.
+    code = next((name for name in names if name and isinstance(name, str)), "")
+    return message if isinstance(message, str) else json.dumps(error), code
 
 
 def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: float, secret: str) -> Fault:
@@ -149,6 +152,8 @@ def _status_kind(status: int, code: str) -> FaultKind:
         return FaultKind.RATE_LIMITED
     if status >= 500:
         return FaultKind.SERVER_ERROR
+    if code in _TOO_LONG:
+        return FaultKind.PROMPT_TOO_LONG
     return FaultKind.CONTENT_REFUSED if code in _FILTERED else FaultKind.BAD_REQUEST
 
 

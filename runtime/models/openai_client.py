@@ -18,6 +18,15 @@ import trio
 from runtime.core.clock import Clock
 from runtime.models.base_url import OPENAI_URL
 from runtime.models.completion import STREAM_FACTOR, CompletionReader, listed_models
+from runtime.models.context_window import (
+    ASK_SECONDS,
+    ASKED_FROM_TOKENS,
+    ContextWindow,
+    learned_window,
+    least_tokens,
+    parsed,
+    too_long,
+)
 from runtime.models.faults import provider_text, status_fault, unresolved
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.probe import PROBE_SECONDS, Listed
@@ -80,6 +89,8 @@ class OpenAIModel:
         self._stream = True
         self._cache = sends_cache_fields(prompt_cache, base_url)
         self._marked = matches_marks_only(name)
+        self._window: ContextWindow | None = None
+        self._window_asked, self._asking = False, trio.Lock()
         # OpenAI's newer models refuse the old name; most compatible servers know only the old one.
         self._address = base_url
         self._limit = "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
@@ -90,14 +101,18 @@ class OpenAIModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one try; return its reply or its fault within `request.timeout_seconds`."""
+        """Send one try, unless it cannot fit; return its reply or its fault within `request.timeout_seconds`."""
         answer: Reply | Fault | None = None
         with trio.move_on_after(request.timeout_seconds):
-            answer = await self._complete(request)
+            answer = await self._too_long(request) or await self._complete(request)
         if answer is None:
             text = f"no reply within {request.timeout_seconds:g} seconds"
             answer = Fault(kind=FaultKind.TIMEOUT, message=text)
         return answer
+
+    async def context_window(self) -> ContextWindow | None:
+        """Ask the server for the context window of the model, within `ASK_SECONDS`; None where it does not say it."""
+        return await learned_window(self._address, self._name, self._asked)
 
     async def listed(self) -> Listed:
         """Ask the server which models it has, within `PROBE_SECONDS`; it costs nothing."""
@@ -109,6 +124,34 @@ class OpenAIModel:
         """Close the connections; a second call does nothing. Takes at most two seconds."""
         with trio.move_on_after(_CLOSE_SECONDS_MAX, shield=True):
             await self._client.close()
+
+    async def _too_long(self, request: ModelRequest) -> Fault | None:
+        """Return the fault for a prompt that cannot fit the context window, where somebody says how large that is.
+
+        The server is asked once, and again before it is said that a prompt is too long: it may be another one by then.
+        """
+        if request.context_window is not None:
+            return too_long(request, ContextWindow(request.context_window, "context_window"))
+        if least_tokens(request.system) + least_tokens(request.user) < ASKED_FROM_TOKENS:
+            return None
+        async with self._asking:
+            if not self._window_asked:
+                self._window, self._window_asked = await self.context_window(), True
+            elif self._window is not None and too_long(request, self._window) is not None:
+                self._window = await self.context_window()
+        return None if self._window is None else too_long(request, self._window)
+
+    async def _asked(self, url: str, body: Any) -> Any:
+        """Return the JSON that the server answers, None for anything else; it costs nothing."""
+        options: Any = {"headers": {"Accept-Encoding": "identity"}, "timeout": httpx2.Timeout(ASK_SECONDS)}
+        try:
+            if body is None:
+                response = await self._client.get(url, cast_to=httpx2.Response, options=options)
+            else:
+                response = await self._client.post(url, cast_to=httpx2.Response, body=body, options=options)
+        except (openai.OpenAIError, httpx2.HTTPError, _Rejected):
+            return None
+        return parsed(response.content)
 
     async def _listed(self) -> Listed:
         timeout = httpx2.Timeout(PROBE_SECONDS, connect=PROBE_SECONDS)

@@ -22,6 +22,7 @@ class FaultKind(StrEnum):
     AUTH = "auth"  # 401, 403, and an account without credit (402, an exhausted quota): final
     NOT_FOUND = "not_found"  # 404: final
     CONTENT_REFUSED = "content_refused"  # a 4xx whose code says that a filter rejected the prompt: final
+    PROMPT_TOO_LONG = "prompt_too_long"  # the prompt leaves no room for a reply in the model's context window: final
     BAD_REQUEST = "bad_request"  # any other 4xx: final
     SERVER_ERROR = "server_error"  # 5xx
     CUT = "cut"  # the connection broke after the request was sent
@@ -47,6 +48,7 @@ _FINAL = frozenset(
         FaultKind.AUTH,
         FaultKind.NOT_FOUND,
         FaultKind.CONTENT_REFUSED,
+        FaultKind.PROMPT_TOO_LONG,
         FaultKind.BAD_REQUEST,
     }
 )
@@ -107,6 +109,8 @@ class ModelRequest:
     """Further fields of the request's body, such as `temperature`; the client's own go first."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Further headers of the request; the client's own go first."""
+    context_window: int | None = None
+    """The most tokens that the model takes with its reply, where a person has set it; None: the server is asked."""
     model: str = ""
     """The name of the model, where a run has several; empty for the run's own."""
     repeated: tuple[int, ...] = ()

@@ -11,6 +11,7 @@ from actors.config.loader import shipped_workflows
 from actors.config.workflow import Workflow
 from replan.setup.data_files import data_root
 from tests.cli.test_bad_input import assert_refused
+from tests.support.openai_server import Answer, serve
 
 SHIPPED = shipped_workflows(data_root())
 
@@ -151,6 +152,16 @@ def test_the_doctor_connects_to_the_server_only_with_online(replan, monkeypatch,
     assert result.exit_code == code
     assert message in result.stdout
     assert "sk-test-key" not in result.output
+
+
+def test_the_doctor_says_the_context_window_of_the_model(replan, monkeypatch):
+    answers = {"/v1/models": {"data": [{"id": "qwen3:8b"}]}, "/props": {"default_generation_settings": {"n_ctx": 4096}}}
+    with serve(lambda *_: None, models=lambda headers: Answer.json(answers.get(headers[":path"], {}))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("REPLAN_MODEL", "qwen3:8b")
+        result = replan("doctor", "--online")
+    assert "it has the model 'qwen3:8b', with a context window of 4,096 tokens (/props)" in result.stdout
+    assert server.seen == []
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,8 @@ def test_all_settings_are_read_and_sent_by_the_names_of_chat_completions():
         "top_k": 40,
     }
     assert ModelSettings.model_validate_json(settings.model_dump_json()) == settings
-    assert set(ALL) == set(ModelSettings.model_fields)
+    assert set(ALL) | {"context_window"} == set(ModelSettings.model_fields)
+    assert ModelSettings(context_window=4096).body == {}, "it is for the client alone"
 
 
 def test_what_is_not_set_is_neither_sent_nor_stored():

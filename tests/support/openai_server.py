@@ -92,10 +92,10 @@ class OpenAIServer:
         models: Callable[[Mapping[str, str]], Answer] | None = None,
         port: int = 0,
     ) -> None:
-        """`models` answers `GET /models`, from the headers; without it there is no such path. A `port` of 0 is free."""
+        """`models` answers each GET, from its headers and `:path`; without it there is none. A `port` of 0 is free."""
         self._handler, self._on_event = handler, on_event
         self.models = models or (lambda _: Answer.fault(404, "no such path"))
-        self.probes = 0
+        self.probes = self.listed = 0
         self._lock = threading.Lock()
         self._seen: list[Seen] = []
         self._sockets: set[socket.socket] = set()
@@ -241,7 +241,8 @@ class _Exchange(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         owner = self.server.owner
         owner.probes += 1
-        answer = owner.models({name.lower(): value for name, value in self.headers.items()})
+        owner.listed += self.path == "/v1/models"
+        answer = owner.models({":path": self.path, **{name.lower(): value for name, value in self.headers.items()}})
         with suppress(OSError):
             self._head(answer.status, {**answer.headers, "Content-Length": str(len(answer.body))})
             self.wfile.write(answer.body)

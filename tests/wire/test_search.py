@@ -338,7 +338,7 @@ async def test_after_five_faults_in_a_row_the_provider_is_waited_for():
     async with run_against(handler, clock=FastBackOffClock()) as (result, server, events):
         assert result.succeeded
         assert [seen.step for seen in server.seen].count("g_analysis") == 6
-        assert server.probes == 1, "it is asked before the sixth try"
+        assert server.listed == 2, "it is asked for its context window, and before the sixth try"
         assert result.calls == 4, "a 503 is not charged"
         assert [event.node for event in of_kind(events, WaitRequested) if event.for_provider] == ["g_analysis/v1.a1"]
 

@@ -1,0 +1,133 @@
+"""Context windows: how many tokens a model takes, its reply included, as its server says it.
+
+A prompt that cannot fit is not sent. No tokenizer is needed for that: a token of running text, code or JSON has fewer
+than `TOKEN_BYTES` bytes on average, so the bytes give the least number of tokens. Where a prompt may fit, it is sent,
+and the server decides.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import trio
+
+from runtime.models.base_url import OPENAI_URL, is_local
+from runtime.models.port import Fault, FaultKind, ModelRequest
+
+TOKEN_BYTES = 6
+"""More bytes than a token has on average in a text without runs of white space; English prose has 4 to 5."""
+ASK_SECONDS = 2.0
+"""The longest that a server is asked for its window."""
+ASKED_FROM_TOKENS = 300
+"""The least tokens of a prompt for which a server is asked: each window has room for a shorter one."""
+_TOKENS_MAX = 10**9
+
+AskServer = Callable[[str, Any], Awaitable[Any]]
+"""Asks a server: takes a URL and a JSON body (None for GET), returns the JSON of the answer, or None for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextWindow:
+    """The context window of a model."""
+
+    tokens: int
+    """The most tokens of a prompt and its reply together."""
+    source: str
+    """Who says so: a path of the server, or a name that people know."""
+
+
+def least_tokens(text: str) -> int:
+    """Return a number of tokens that a text has at least. Runs of white space count as one character."""
+    return len(" ".join(text.split()).encode(errors="replace")) // TOKEN_BYTES
+
+
+def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
+    """Return the fault for a prompt that leaves no room for a reply; None for one that may fit."""
+    instructions, rest = least_tokens(request.system), least_tokens(request.user)
+    if instructions + rest < window.tokens:
+        return None
+    text = (
+        f"the prompt has at least {instructions + rest:,} tokens, {instructions:,} of them instructions, "
+        f"and the model takes {window.tokens:,} with the reply ({window.source})"
+    )
+    return Fault(kind=FaultKind.PROMPT_TOO_LONG, message=text)
+
+
+async def learned_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
+    """Return the context window of a server's model, within `ASK_SECONDS`; None where nobody says it.
+
+    vLLM has it in its list of models, llama.cpp in `/props`, Ollama in `/api/ps` for a model that is loaded and in
+    `/api/show`. Only servers on this machine or in a private network are asked for the last three; OpenAI is in the
+    price list.
+    """
+    if base_url == OPENAI_URL:
+        return listed_window(model)
+    with trio.move_on_after(ASK_SECONDS):
+        listed = _of_vllm(await ask(f"{base_url}/models", None), model)
+        parts = urlsplit(base_url)
+        if listed is not None or not is_local(parts.hostname or ""):
+            return listed
+        root = f"{parts.scheme}://{parts.netloc}"
+        props = _tokens(await ask(f"{root}/props", None), "default_generation_settings", "n_ctx")
+        return ContextWindow(props, "/props") if props else await _of_ollama(root, model, ask)
+    return None
+
+
+def listed_window(model: str) -> ContextWindow | None:
+    """Return the context window of a model of OpenAI, as the bundled price list has it."""
+    import genai_prices  # noqa: PLC0415 -- it takes tens of milliseconds to load
+
+    nothing = genai_prices.Usage(input_tokens=0, output_tokens=0)
+    try:
+        found = genai_prices.calc_price(nothing, model, provider_api_url=OPENAI_URL).model.context_window
+    except LookupError:
+        return None
+    return ContextWindow(found, "the price list") if found else None
+
+
+def _of_vllm(answer: Any, model: str) -> ContextWindow | None:
+    models = answer.get("data") if isinstance(answer, dict) else None
+    for each in models if isinstance(models, list) else ():
+        if isinstance(each, dict) and each.get("id") == model and (found := _tokens(each, "max_model_len")):
+            return ContextWindow(found, "/models")
+    return None
+
+
+async def _of_ollama(root: str, model: str, ask: AskServer) -> ContextWindow | None:
+    loaded = await ask(f"{root}/api/ps", None)
+    models = loaded.get("models") if isinstance(loaded, dict) else None
+    if not isinstance(models, list):
+        return None
+    for each in models:
+        named = isinstance(each, dict) and model in (each.get("name"), each.get("model"))
+        if named and (found := _tokens(each, "context_length")):
+            return ContextWindow(found, "/api/ps")
+    shown = await ask(f"{root}/api/show", {"model": model})
+    if not isinstance(shown, dict):
+        return None
+    for row in str(shown.get("parameters") or "")[:10_000].splitlines():
+        name, _, value = row.strip().partition(" ")
+        if name == "num_ctx" and value.strip().isascii() and value.strip().isdigit():
+            return ContextWindow(int(value), "/api/show")
+    facts = shown.get("model_info")
+    names = [name for name in facts if str(name).endswith(".context_length")] if isinstance(facts, dict) else []
+    found = _tokens(facts, names[0]) if names else None
+    return ContextWindow(found, "/api/show") if found else None
+
+
+def _tokens(value: Any, *path: str) -> int | None:
+    """Return the whole number at a path of keys; None where there is none, or none that a window can have."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 < value <= _TOKENS_MAX else None
+
+
+def parsed(body: bytes) -> Any:
+    """Return the JSON of a server's answer; None for anything else."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
