@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from actors.run.ids import expiry_id
 from actors.run.questions import Question
 from actors.run.state import RunState
+from actors.run.words import question_in_words
 from actors.values.answers import TEXT, expected_answer
 from actors.values.format import stamp
 from actors.values.question_form import PRIORITIES, Priority
@@ -136,21 +137,22 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
     choices or the form of the answer, and what happens without one. `numbered` says that a choice can be picked by its
     number.
     """
-    yield str(question["text"]), "bold"
+    yield question_in_words(str(question["text"])), "bold"
     if question["priority"] != "normal":
         yield f"Priority: {question['priority']}.", "bold"
-    yield str(question["about"]), "dim"
+    yield question_in_words(str(question["about"])), "dim"
     for row in shown_rows(question):
         yield f"| {row}".rstrip(), ""
     choices = question["choices"]
     for number, choice in enumerate(choices, 1):
-        yield f"{f'{number}.' if numbered else '-'} {choice['value']}: {choice['does']}", ""
+        does = question_in_words(choice["does"])
+        yield f"{f'{number}.' if numbered else '-'} {choice['value']}: {does}", ""
     schema = question["answer_schema"]
     if choices and schema == TEXT:
         yield "Or answer in your own words.", "dim"
     elif not choices and schema != TEXT:
         yield f"Answer: {expected_answer(schema)}.", "dim"
-    yield str(question["otherwise"]), "dim"
+    yield question_in_words(str(question["otherwise"])), "dim"
 
 
 def shown_rows(question: Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ A line is safe to print on a terminal: text from models and users is sanitised w
 (`runtime.logs.terminal_text`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -55,6 +55,17 @@ class LineTree:
     """The nodes below it, in the order in which they are shown."""
     key: str = ""
     """The node of the run whose prompt and reply can be shown; empty for a line that is about none."""
+
+
+def reworded(item: Line, worded: Callable[[str], str]) -> Line:
+    """Return a line whose texts are in other words."""
+    return replace(item, spans=tuple(span._replace(text=worded(span.text)) for span in item.spans))
+
+
+def reworded_tree(tree: LineTree, worded: Callable[[str], str]) -> LineTree:
+    """Return a tree whose lines are in other words."""
+    children = tuple(reworded_tree(child, worded) for child in tree.children)
+    return replace(tree, line=reworded(tree.line, worded), children=children)
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:

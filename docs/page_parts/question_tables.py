@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from actors.run.words import question_in_words
 from actors.values.answers import TEXT, expected_answer
 from actors.values.question_form import WITHOUT
 from page_parts.markdown import code
@@ -59,7 +60,8 @@ def _rows(group: Sequence[Drawn], answers: str) -> str:
     """Return the questions of a group below their `answers`, those of one text once; fields of profiles have none."""
     texts: dict[str, list[str]] = {}
     for drawn in group:
-        texts.setdefault(f"**{drawn.form.text}**{_priority(drawn)}", []).append(drawn.when.removesuffix(WANTED))
+        text = f"**{question_in_words(drawn.form.text)}**{_priority(drawn)}"
+        texts.setdefault(text, []).append(drawn.when.removesuffix(WANTED))
     rows = [f"- {'; '.join(situations)}: {text}" for text, situations in texts.items()]
     return "\n".join((f"- *Answers:* {answers}", *(f"  {row}" for row in rows)) if answers else rows)
 
@@ -94,7 +96,7 @@ def _values(drawn: Drawn) -> list[str]:
 
 
 def _otherwise(drawn: Drawn) -> str:
-    text = drawn.form.otherwise.removeprefix(WITHOUT)
+    text = question_in_words(drawn.form.otherwise).removeprefix(WITHOUT)
     return f"{text[:1].lower()}{text[1:]}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import wrap
 
+from actors.run.words import step_in_words
 from actors.values.flow import Flow, FlowEdge, FlowNode
 from runtime.logs.terminal_text import clean
 
@@ -128,8 +129,8 @@ def _rows(flow: Flow) -> list[list[FlowNode]]:
 def _box(node: FlowNode, x: int, y: int) -> Box:
     name, below = clean(node.name, one_line=True), clean(node.note or node.id, one_line=True)
     facts = [clean(text, one_line=True) for text in (node.state, node.note)]
-    title = ", ".join(filter(None, (f"{clean(node.id, one_line=True)}: {name}", *facts)))
-    same = below.replace("_", " ") == name
+    same = step_in_words(below) == name
+    title = ", ".join(filter(None, (name if same else f"{clean(node.id, one_line=True)}: {name}", *facts)))
     lines, small = _wrapped(name), () if same else _wrapped(below)
     height = 2 * MARGIN + LINE * max(2, len(lines) + len(small))
     return Box(small, lines, title, x, y, height, f"{node.state}{' contingent' * node.contingent}")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
+from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, expected_answer, options_of
 
 Form = AnswerForm | Literal["review"]
@@ -14,14 +15,21 @@ Form = AnswerForm | Literal["review"]
 
 
 def shown_form(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question with its form: `kind`, `picks`, `hint`, `version`; `picks` says what each choice does."""
+    """Return a question with its form: `kind`, `picks`, `hint`, `version`; `picks` says what each choice does.
+
+    Its texts name steps in words, as `question_parts` does.
+    """
     schema = question["answer_schema"]
     any_text = question_form(question) == "text" and "description" not in schema
     options = form_choices(question)
     hint = "" if any_text or options else expected_answer(schema)
-    does = [choice["does"] for choice in question["choices"]]
+    does = [question_in_words(choice["does"]) for choice in question["choices"]]
+    worded = {name: question_in_words(str(question[name])) for name in ("text", "about", "otherwise")}
+    worded["why"] = reason_in_words(question["why"])
+    if "node" in question:
+        worded["reviewed"] = in_words(question["node"])
     form = {"form": question_form(question), "picks": list(zip(options, does, strict=True)), "hint": hint}
-    return {**question, **form, "version": version_of(question)}
+    return {**question, **worded, **form, "version": version_of(question)}
 
 
 def version_of(question: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Records of a run and replies of its models, as lines and as plain data, whatever its kind. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from actors.run.calls import CallFailed, Replied
 from actors.run.ids import node_of
 from actors.run.kind import Kind
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
+from actors.run.words import in_words
 from actors.values.format import stamp
 from actors.values.lines import Line, StyledSpan, columns
 from runtime.core.events import Record
@@ -17,9 +18,11 @@ OUTPUT_MAX = 2_000
 """Characters of an output that the page of a run shows; the page of the call has all."""
 
 
-def record_line(kind: Kind[Any, Any], record: Record[Any], state: Any) -> Line:
+def record_line(
+    kind: Kind[Any, Any], record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
+) -> Line:
     """Return a record as one line, from the state after it: its number, its time, what happened."""
-    text = clean(kind.views.record_text(record.event, state), one_line=True)
+    text = clean(worded(kind.views.record_text(record.event, state)), one_line=True)
     named = Line((StyledSpan(text, run=record.run if record.run in text else ""),))
     return columns(f"{record.seq:>4}", stamp(record.at), named)
 
@@ -64,6 +67,11 @@ class ToolOutput:
     """Whether it did not succeed."""
     output: str
     """The output, or the reason where there is none."""
+
+    @property
+    def words(self) -> str:
+        """What the call was for, in words."""
+        return in_words(self.node)
 
     @property
     def end(self) -> str:

@@ -16,6 +16,7 @@ from actors.run.questions import (
 )
 from actors.run.tools import ToolFinished, ToolReissued, ToolRequested
 from actors.run.waits import DEADLINE, WaitEnded, WaitRequested
+from actors.run.words import in_words, step_in_words
 from actors.values.format import counted, money
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO, ZERO, Amount
@@ -49,6 +50,16 @@ class TimelineBar:
     """What is charged for it."""
     node: str = ""
     """The node of a call, which leads to its attempt; empty for the other kinds."""
+
+    @property
+    def words(self) -> str:
+        """The name in words."""
+        return in_words(self.name)
+
+    @property
+    def lane_words(self) -> str:
+        """The step or the tool in words."""
+        return step_in_words(self.lane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,7 @@ class TimelineLane:
     """The bars of a step or a tool."""
 
     name: str
-    """The step or the tool."""
+    """The step or the tool, in words."""
     text: str
     """The number of its bars, their total duration, and their cost."""
     drawn_bars: tuple[DrawnBar, ...]
@@ -223,13 +234,13 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, pric
             length = max(before.length, x + length - before.x)
             drawn_bars[-1] = DrawnBar(bar.kind, before.x, round(length, 2), "several; the table has each")
         else:
-            title = ", ".join(filter(None, (bar.kind, bar.name, row.took, bar.how, row.cost)))
+            title = ", ".join(filter(None, (bar.kind, bar.words, row.took, bar.how, row.cost)))
             drawn_bars.append(DrawnBar(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
     seconds = sum((last if row.bar.end is None else row.bar.end) - row.bar.begin for row in rows)
     used = sum((row.bar.used for row in rows), Amount())
     counts = [counted(number, kind) for kind, number in kinds.items()]
     text = ", ".join(filter(None, (*counts, _seconds(seconds), _cost(used, price_known))))
-    return TimelineLane(name, text, tuple(drawn_bars))
+    return TimelineLane(step_in_words(name), text, tuple(drawn_bars))
 
 
 def _cost(used: Amount, price_known: bool) -> str:

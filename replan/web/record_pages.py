@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from actors.run.ids import node_of, step_of
 from actors.run.rebuilt_prompt import calls_of
+from actors.run.words import in_words
 from replan.runs.cached import MARK
 from replan.runs.shown import read_shown
 from replan.service.access import Principal
@@ -62,6 +63,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     found = replies(loaded.records, node)
     findings = [each for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for each in some]
     for reply in found:
+        reply["words"] = in_words(reply["request_id"])
         reply["lines"] = annotated(reply["content"], findings if reply is found[-1] else ())
     outputs = [each for each in tool_outputs(loaded.records) if each.node == node]
     if sent is None and not found and not outputs:
@@ -75,9 +77,16 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     second = _content(replies(loaded.records, beside))
     pairs = await trio.to_thread.run_sync(side_by_side, _content(found), second) if beside else []
     values = {"run": run, "title": title, "node": node, "sent": sent, "trouble": trouble, "replies": found}
-    live = [each for each in site.engine.replies.of(run).items() if node_of(each[0]) == node]
-    values["live_replies"] = live
-    compared = {"outputs": outputs, "others": others[-200:], "beside": beside, "pairs": pairs}
+    live = site.engine.replies.of(run).items()
+    values["live_replies"] = [(in_words(name), reply) for name, reply in live if node_of(name) == node]
+    values |= {"words": in_words(node), "beside_words": in_words(beside)}
+    values["sent_words"] = "" if sent is None else in_words(sent.request_id)
+    compared = {
+        "outputs": outputs,
+        "others": [(other, in_words(other)) for other in others[-200:]],
+        "beside": beside,
+        "pairs": pairs,
+    }
     return page(site, who, "attempt.html", {**values, **compared, "here": "runs"})
 
 

@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 
 from actors.values.format import ago, counted, money, stamp
 from replan.runs.run_ids import short_id
-from replan.views.humanize import in_words, step_in_words
 from runtime.logs.terminal_text import clean
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -90,8 +89,6 @@ def _environment() -> Environment:
         "money": money,
         "stamp": stamp,
         "style": _style,
-        "worded": in_words,
-        "step_name": step_in_words,
         "short_id": short_id,
     }
     return environment

@@ -1,6 +1,7 @@
 """The page of one run: its questions, plan, checklist, budget and search, and the forms that act on it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -9,6 +10,8 @@ from starlette.responses import Response
 from actors.config.model_spec import shown_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
+from actors.run.words import in_words
+from actors.values.lines import reworded, reworded_tree
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
 from replan.service.access import Principal
@@ -99,9 +102,9 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "drawing": parts.drawing,
         "timeline": parts.timeline,
         "tree_title": views.tree_title,
-        "tree": actions,
+        "tree": replace(actions, shown=reworded_tree(actions.shown, in_words)),
         "tree_pages": _pages(run, "tree", actions),
-        "tree_lines": parts.tree.lines[:ROWS_MAX],
+        "tree_lines": [reworded(each, in_words) for each in parts.tree.lines[:ROWS_MAX]],
         "result_title": "Steps" if has_plan else "Found so far" if questions else "Result",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
@@ -119,7 +122,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     }
     rows = {
         "steps": () if parts.checklist is None else parts.checklist.items,
-        "calls": parts.calls,
+        "calls": [(node, in_words(node)) for node in parts.calls],
         "times": () if parts.timeline is None else parts.timeline.rows,
         "outputs": parts.outputs,
         "lines": lines,

@@ -1,5 +1,7 @@
 """Graphs as drawings."""
 
+import re
+
 from actors.acquisition.views import path_flow
 from actors.plans.plan_flow import plan_flow
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
@@ -82,7 +84,8 @@ def test_a_plans_steps_have_their_states_and_the_way_that_was_taken():
 
 def test_the_graph_of_an_acquisition_leads_downwards_and_only_loops_back():
     drawn = path_flow(states.state("search"), Nowhere())
-    places = {box.title.partition(":")[0]: box.y for box in draw(drawn).boxes}
+    ids = {each: node.id for node in drawn.nodes for each in (node.id, node.name)}
+    places = {ids[re.split("[:,]", box.title)[0]]: box.y for box in draw(drawn).boxes}
     assert all(places[edge.begin] < places[edge.end] for edge in drawn.edges if not edge.back)
     assert {edge.end for edge in drawn.edges if edge.back} == {"enter_iteration"}
     assert [node.id for node in drawn.nodes if node.state is NodeState.CURRENT] == ["search"]

@@ -133,7 +133,7 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan):
         run = asked["run_id"]
         page = (await web.browser.get(f"/runs/{run}")).text
         before = page.count('class="done"') + page.count('class="waiting"')
-        assert 'class="waiting"><title>ask_user: ask user, waiting' in page
+        assert 'class="waiting"><title>ask user, waiting' in page
         assert page.count('class="taken"') >= 3
         found = page.partition("Found so far</h2>")[2].partition("</section>")[0]
         assert "core.region: no value" in found
@@ -261,7 +261,7 @@ async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
         for run, text in ((filled["run_id"], GOAL), (done["run_id"], "basket")):
             page = (await web.browser.get(f"/runs/{run}")).text
-            nodes = re.findall(rf'<li><a class="mono" href="(/runs/{run}/attempts/[^"]+)"', page)
+            nodes = re.findall(rf'<li><a title="[^"]+" href="(/runs/{run}/attempts/[^"]+)"', page)
             assert nodes
             for node in nodes:
                 shown = await web.browser.get(node)

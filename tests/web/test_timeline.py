@@ -47,7 +47,7 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
         plain = await signed_in(browser, web, script=False, width=390)
         await plain.go(f"{web.address}/runs/{run}")
         shown = await plain.text()
-        for text in ("Timeline", "g_recon", "2 calls", "Each with its time and cost: 8"):
+        for text in ("Timeline", "recon", "2 calls", "Each with its time and cost: 8"):
             assert text in shown
         assert "Whole run" not in shown
         await plain.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1")

@@ -57,6 +57,7 @@ def answer(
 
 
 async def _answer(invocation: Invocation, question: str | None, text: str | None, last: bool, as_json: bool) -> int:
+    from actors.run.words import question_in_words
     from replan.cli.home import opened
     from replan.cli.reading import named_or_newest, run_named
     from replan.cli.terminal.console import print_json
@@ -77,7 +78,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
         open_count = len(await questions_of(engine, run))
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
-    follows = f". {receipt.otherwise}" if receipt.otherwise else ""
+    follows = f". {question_in_words(receipt.otherwise)}" if receipt.otherwise else ""
     report_posted(f"{full} {posted}{follows}", row, hosted=hosted, open_count=open_count)
     if as_json:
         print_json({**receipt.to_json(full), "open_questions": open_count})

@@ -98,4 +98,4 @@ class RecordPrinter:
                 print_json(record_to_json(self._kind, record), indent=None)
                 continue
             self._state = self._kind.machine.evolve(self._state, record.event)
-            print_row(record_line(self._kind, record, self._state))
+            print_row(record_line(self._kind, record, self._state, worded=str))

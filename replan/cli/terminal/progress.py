@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -13,10 +13,10 @@ from rich.segment import Segment
 
 from actors.run.calls import Replied
 from actors.run.kind import Kind
+from actors.run.words import in_words
 from actors.values.format import clock
-from actors.values.lines import LineTree, line
+from actors.values.lines import line, reworded_tree
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
-from replan.views.humanize import in_words
 from runtime.core.events import Record
 from runtime.logs.terminal_text import clean
 from runtime.models.watched import LiveReply
@@ -212,7 +212,7 @@ class LiveTree:
         views = self._kind.views
         tree = views.tree(self._title, self._state, self._records, interrupted=self._left, brief=True)
         rows = console.render_lines(
-            rich_tree(_reworded(tree.tree, self._worded)), options.update(height=None), pad=False
+            rich_tree(reworded_tree(tree.tree, self._worded)), options.update(height=None), pad=False
         )
         calls = self._in_flight.all()[:IN_FLIGHT_MAX]
         room = max(ROWS_MIN, console.height - REST - len(calls))
@@ -244,13 +244,6 @@ def _with_end(text: str, written: str, width: int) -> str:
     room = width - len(text) - 4
     end = clean(written[-width:], one_line=True)[-room:] if room >= ROOM_MIN else ""
     return clean(f"{text}: …{end}", width=width) if end else text
-
-
-def _reworded(tree: LineTree, worded: Callable[[str], str]) -> LineTree:
-    """Return a tree whose lines are in other words."""
-    spans = tuple(span._replace(text=worded(span.text)) for span in tree.line.spans)
-    children = tuple(_reworded(child, worded) for child in tree.children)
-    return replace(tree, line=replace(tree.line, spans=spans), children=children)
 
 
 def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:

@@ -1,0 +1,97 @@
+"""Texts for people with attempts, moves and steps in words in place of ids. Pure; imports nothing heavy."""
+
+import re
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_REQUEST = re.compile(r"\b([a-z][a-z0-9_]*)/v(\d+)\.a(\d+)(?:\.b(\d+))?(/c\b)?(?:\.t(\d+))?")
+_EXECUTED = re.compile(
+    r"(?:\btool:)?\b([A-Za-z0-9_][\w-]*)/r(\d+)\.(?:v(\d+)\.a|n)(\d+)(?:\.(?!t\d)([a-z_]+))?(?:\.t(\d+))?"
+)
+_NUMBERED = re.compile(r"(?:\btool:)?\b(?:trouble|planner)/n(\d+)\b")
+_WORKSPACE = re.compile(r"(?:\btool:)?\bworkspace/(start|end)\b")
+_MOVE = re.compile(
+    r"(^| )=> (local_retry|partial_replan|full_replan|clarify|give_up)(?: to ([a-z0-9_, ]+?))?"
+    r"( because of [\w.]+)?, by rule [\w-]+"
+)
+_CLEARED = re.compile(r"(?:\brevision \d+: |^)cleared ([a-z0-9_]+(?:, [a-z0-9_]+)*)(?=;|$)")
+_WEIGHED = re.compile(r"^the mistake lies in ")
+_QUOTED = re.compile(r"'g_([a-z0-9_]+)'")
+_STEP = re.compile(r"\bg_([a-z0-9_]+)\b")
+_ASKED = re.compile(r"^(question [\w-]+) \(([^()]+)\): (.*)", re.DOTALL)
+_REASON = re.compile(r"^([\w-]+): ([a-z0-9_]+)$")
+_MOVES = {
+    "local_retry": "it is tried again",
+    "partial_replan": "back to {}",
+    "full_replan": "back to {}",
+    "clarify": "you are asked",
+    "give_up": "it is given up",
+}
+
+
+def step_in_words(step: str) -> str:
+    """Return the name of a step without the prefix that ids of generating steps have."""
+    return step.removeprefix("g_").replace("_", " ")
+
+
+def in_words(text: str) -> str:
+    """Return a line about an event with attempts, moves and steps in words; ids in other texts of people stay."""
+    asked = _ASKED.fullmatch(text)
+    if asked is not None:
+        return f"{asked[1]} ({reason_in_words(asked[2])}): {question_in_words(asked[3])}"
+    text = _MOVE.sub(_move, text)
+    text = _CLEARED.sub(lambda match: f"done again: {_steps(match[1])}", text)
+    if _WEIGHED.match(text):
+        text = _STEP.sub(lambda match: step_in_words(match[1]), text)
+    if "/" not in text:
+        return text
+    text = _REQUEST.sub(_attempt, text)
+    text = _EXECUTED.sub(_executed, text)
+    text = _NUMBERED.sub(lambda match: f"trouble {match[1]}", text)
+    return _WORKSPACE.sub(lambda match: f"the workspace at the {match[1]}", text)
+
+
+def question_in_words(text: str) -> str:
+    """Return a text of a question with the steps that it names in words."""
+    return in_words(_QUOTED.sub(lambda match: f"'{step_in_words(match[1])}'", text))
+
+
+def reason_in_words(why: str) -> str:
+    """Return who asks a question and by which rule, in words; mostly it is `STEP: RULE`."""
+    return in_words(_REASON.sub(lambda match: f"{step_in_words(match[1])}: {match[2].replace('_', ' ')}", why))
+
+
+def _steps(names: str) -> str:
+    return ", ".join(step_in_words(name) for name in names.split(", "))
+
+
+def _move(match: re.Match[str]) -> str:
+    before, level, targets, cause = match.groups()
+    return f"{': ' if before else ''}{_MOVES[level].format(_steps(targets or ''))}{cause or ''}"
+
+
+def _attempt(match: re.Match[str]) -> str:
+    step, visit, attempt, branch, classified, number = match.groups()
+    parts = [step_in_words(step)]
+    parts += [f"branch {branch}"] if branch else []
+    parts += [f"visit {visit}"] if visit != "1" else []
+    parts.append(_counted(attempt))
+    parts += ["its cause"] if classified else []
+    parts += [f"try {number}"] if number else []
+    return ", ".join(parts)
+
+
+def _executed(match: re.Match[str]) -> str:
+    step, revision, visit, attempt, phase, number = match.groups()
+    parts = [step_in_words(step)]
+    parts += [f"revision {revision}"] if revision != "1" else []
+    parts += [f"visit {visit}"] if visit not in (None, "1") else []
+    parts.append(_counted(attempt))
+    parts += [phase.replace("_", " ")] if phase else []
+    parts += [f"try {number}"] if number else []
+    return ", ".join(parts)
+
+
+def _counted(attempt: str) -> str:
+    count = int(attempt)
+    ordinal = _ORDINALS[count - 1] if 0 < count <= len(_ORDINALS) else f"{count}th"
+    return f"{ordinal} attempt" if count <= 20 else f"attempt {count}"
