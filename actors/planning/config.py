@@ -224,7 +224,8 @@ class RunConfig(Value):
     @cached_property
     def classifier(self) -> PromptTemplate:
         """The prompt that asks a model for the cause of a rejection."""
-        return PromptTemplate(self.prompts.entries[CLASSIFIER], self.prompts)
+        entry = self.prompts.entries[CLASSIFIER].shown(compact=self.classifier_settings.compact)
+        return PromptTemplate(entry, self.prompts)
 
     @cached_property
     def classifier_settings(self) -> ModelSettings:
@@ -246,17 +247,18 @@ class RunConfig(Value):
     def _step(self, step: str, order: Sequence[str]) -> StepConfig:
         workflow, pair = self.workflow, self.workflow.action_pairs[step]
         guard, own = workflow.effective_guard(step), self.step_models.get(step)
+        settings = self.model_settings.get(step) or ModelSettings()
         return StepConfig(
             role=self.roles[step],
             guard=guard if isinstance(guard, str) else guard.kind,
             prompt=None
             if workflow.is_deterministic(step)
-            else PromptTemplate(entry_for(self.prompts, workflow, step), self.prompts),
+            else PromptTemplate(entry_for(self.prompts, workflow, step).shown(compact=settings.compact), self.prompts),
             child=None if pair.child is None else self.children[pair.child],
             requires=tuple(upper for upper in order if upper in pair.requires),
             timeout_seconds=workflow.timeout_seconds_of(step),
             output_tokens_max=workflow.output_tokens_max_of(step),
-            settings=self.model_settings.get(step) or ModelSettings(),
+            settings=settings,
             model="" if own is None else own.model,
             price=self.price if own is None else own.price,
         )

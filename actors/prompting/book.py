@@ -46,8 +46,19 @@ Numbered = Annotated[Text, _slot("number")]
 Marked = Annotated[Text, _slot("mark")]
 
 
+class ShorterTexts(Config):
+    """Texts of an entry that are shorter, for a model with a small context window."""
+
+    role: Text | None = None
+    """The start of the system part; null takes the entry's."""
+    constraints: Text | None = None
+    """The rules for an answer; null takes the entry's."""
+    task: Text | None = None
+    """The task; null takes the entry's."""
+
+
 class PromptEntry(Config):
-    """The texts of one prompt. All are required. The wrappers have one slot each; all other braces are literal."""
+    """The texts of one prompt. The wrappers have one slot each; all other braces are literal."""
 
     role: Text
     """The start of the system part: the model's role."""
@@ -59,6 +70,14 @@ class PromptEntry(Config):
     """The text around one rejection of this step's own artifact, which replaces `{feedback}`."""
     escalation_feedback_wrapper: Wrapper
     """The text around one later failure that this step caused, which replaces `{feedback}`."""
+    compact: ShorterTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
+    """The texts that take their place with the setting `compact`; null for an entry that is short enough."""
+
+    def shown(self, *, compact: bool) -> "PromptEntry":
+        """Return the entry that prompts are rendered from: this one, or with its shorter texts."""
+        if not compact or self.compact is None:
+            return self
+        return self.model_copy(update=self.compact.model_dump(exclude_none=True))
 
 
 class Sections(Config):

@@ -17,7 +17,7 @@ def provider_advice(fault: Fault, program: str = "replan") -> str:
         case FaultKind.CONTENT_REFUSED:
             return "reword what the provider's filter may object to in the problem, or use another model"
         case FaultKind.PROMPT_TOO_LONG:
-            return "shorten the problem and what is attached to it, or use a model with a larger context window"
+            return "shorten the problem, take shorter prompts (`--compact`), or use a model with a larger window"
         case FaultKind.BAD_REQUEST:
             return "mend what the server objects to: a prompt that is too long takes a shorter problem or another model"
         case FaultKind.UNRESOLVED_HOST:

@@ -147,6 +147,16 @@ class RunLimits(TypedDict, total=False):
             "model_settings",
         ),
     ]
+    compact: Annotated[
+        bool,
+        LimitSpec(
+            "Use shorter prompts, for a model with a small context window.",
+            "Use shorter prompts",
+            "switch",
+            1,
+            "model_settings",
+        ),
+    ]
 
 
 LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
@@ -182,7 +192,10 @@ def split_limits(values: dict[str, Any]) -> RunLimits:
 
 
 def checked_limits(limits: RunLimits) -> RunLimits:
-    """Return the limits that are set, times as seconds. Raises `UsageProblem`, whose place is the limit."""
+    """Return the limits that are set, times as seconds, and `compact` as the setting that it is.
+
+    Raises `UsageProblem`, whose place is the limit.
+    """
     values: dict[str, Any] = {}
     for name, value in limits.items():
         if value is None or value is False:
@@ -203,6 +216,8 @@ def checked_limits(limits: RunLimits) -> RunLimits:
         values[name] = read
     if values.keys() >= {"keep_trying", "stop_below"}:
         raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
+    if values.pop("compact", False):  # A setting of calls with a switch of its own.
+        values["model_settings"] = {"compact": True} | values.get("model_settings", {})
     return cast("RunLimits", values)
 
 

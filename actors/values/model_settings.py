@@ -5,6 +5,7 @@ the provider's own default holds. They are pinned with a run, so they must hold 
 """
 
 import json
+import operator
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -30,6 +31,8 @@ UNKNOWN = "unknown setting"
 """How the error for an unknown setting begins."""
 EXTRAS = frozenset({"extra_body", "extra_headers"})
 """The settings whose values are mappings with names of the user's own choice: fields of a body, and headers."""
+OWN = frozenset({"context_window", "compact"})
+"""The settings that are for this program, and not sent."""
 EXTRA_BYTES_MAX = 16_000
 """The most bytes of `extra_body`, written as JSON."""
 NAME_SHOWN_MAX = 80
@@ -103,6 +106,8 @@ class ModelSettings(Config):
     context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(default=None, exclude_if=_not_set)
     """The most tokens that the model takes, its reply included. It is not sent: a prompt that cannot fit is not either.
     Without it the server is asked."""
+    compact: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=operator.not_)
+    """Whether the shorter texts of prompts are used, for a model with a small context window. It is not sent."""
     extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_not_set)
     """Further fields of the request's body, for servers that know more; not those that the client sets itself."""
     extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_not_set)
@@ -160,7 +165,7 @@ class ModelSettings(Config):
     @property
     def body(self) -> dict[str, Any]:
         """The fields of a request's body, by their names."""
-        named = self.model_dump(mode="json", exclude={"extra_body", "extra_headers", "context_window"})
+        named = self.model_dump(mode="json", exclude={*EXTRAS, *OWN})
         return {**named, **self.extra_body}
 
     def __bool__(self) -> bool:

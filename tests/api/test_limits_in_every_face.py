@@ -1,6 +1,7 @@
 """Each limit of a run has one name in every face, and every face that starts a run takes all of them."""
 
 import inspect
+import json
 import os
 import re
 
@@ -42,6 +43,7 @@ VALUES = {
     "keep_trying": True,
     "output_tokens_max": 777,
     "timeout": "45s",
+    "compact": True,
 }
 HELD = {
     "max_calls": ("calls", 7),
@@ -118,7 +120,7 @@ def test_a_limit_that_is_given_holds_in_a_run_of_every_kind(tmp_path, kind, name
     request, usual = prepared(kind, tmp_path, {name: VALUES[name]}), prepared(kind, tmp_path, {})
     if name not in HELD:
         written = (request.config if kind == "execution" else request.pinned).model_dump_json()
-        assert str(seconds_of(VALUES[name])) in written
+        assert json.dumps(seconds_of(VALUES[name])) in written
         return
     field, value = HELD[name]
     held = getattr(request.limits, field)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.conftest import run_id
+from tests.cli.conftest import SCRIPT, run_id
 from tests.cli.samples import ANALYSIS, PLAN
 from tests.support.openai_server import Answer, by_step, serve
 
@@ -218,3 +218,14 @@ def test_the_worst_case_in_money_takes_each_steps_own_price(replan, workflow):
     assert json.loads(replan("workflow", "cost", workflow, "--json").stdout)["cost_usd_max"] >= cost["cost_usd_max"]
     workflow.write_text(WORKFLOW.replace("cheap", "unknown-to-all"))
     assert json.loads(replan("workflow", "cost", workflow, "--json").stdout)["cost_usd_max"] is None
+
+
+def test_a_run_takes_shorter_prompts_from_the_start_or_once_it_is_resumed(replan, problem, scripted):
+    done = replan("run", problem, "-m", scripted(SCRIPT), "--compact", "--json")
+    run = json.loads(done.stdout)["run_id"]
+    short = replan("show", run, "--prompt", "g_plan/v1.a1").stdout
+    done = replan("run", problem, "-m", scripted(SCRIPT), "--max-calls", "3", "--json")
+    run = json.loads(done.stdout)["run_id"]
+    assert replan("resume", run, "--max-calls", "9", "--compact").exit_code == 0
+    assert replan("show", run, "--prompt", "g_plan/v1.a1").stdout == short
+    assert len(short) < 8_000

@@ -24,7 +24,7 @@ STEPS = {
     FaultKind.TIMEOUT: "model_timeout_seconds",
     FaultKind.NO_API: "correct OPENAI_BASE_URL",
     FaultKind.BAD_REPLY: "set OPENAI_BASE_URL to an OpenAI-compatible server",
-    FaultKind.PROMPT_TOO_LONG: "use a model with a larger context window",
+    FaultKind.PROMPT_TOO_LONG: "use a model with a larger window",
     FaultKind.TOO_LARGE: "output_tokens_max",
 }
 
@@ -66,7 +66,7 @@ def test_the_result_of_an_exhausted_daily_budget_has_advice(replan, home, proble
         (404, "model_not_found", "correct the model's name (-m or REPLAN_MODEL), or OPENAI_BASE_URL"),
         (307, "", "set OPENAI_BASE_URL to where the server redirects"),
         (400, "content_filter", "reword what the provider's filter may object to"),
-        (400, "context_length_exceeded", "shorten the problem and what is attached to it"),
+        (400, "context_length_exceeded", "shorten the problem, take shorter prompts (`--compact`)"),
         (429, "insufficient_quota", "add credit to the account"),
         (429, "", "wait until the provider takes requests again"),
         (503, "", "the trouble is the provider's"),

@@ -29,7 +29,7 @@ from actors.planning.replanning import UNSUCCESSFUL
 from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import Agreement, BacktrackLevel, BeliefTable, Person, Policy, Row
-from actors.prompting.book import PromptBook, PromptEntry, Sections
+from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterTexts
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
@@ -86,6 +86,7 @@ VALUES = {
     MistakePlace: "weighed place",
     Option: "weighed move",
     Sections: "prompt sections",
+    ShorterTexts: "shorter prompt texts",
     Usage: "usage",
     Verdict: "verdict",
     Workflow: "workflow",

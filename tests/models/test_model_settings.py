@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.values.model_settings import KEY, ModelSettings, checked_settings, words_of
+from actors.values.model_settings import KEY, OWN, ModelSettings, checked_settings, words_of
 from runtime.core.errors import UsageProblem
 from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
@@ -40,8 +40,8 @@ def test_all_settings_are_read_and_sent_by_the_names_of_chat_completions():
         "top_k": 40,
     }
     assert ModelSettings.model_validate_json(settings.model_dump_json()) == settings
-    assert set(ALL) | {"context_window"} == set(ModelSettings.model_fields)
-    assert ModelSettings(context_window=4096).body == {}, "it is for the client alone"
+    assert set(ALL) | OWN == set(ModelSettings.model_fields)
+    assert ModelSettings(context_window=4096, compact=True).body == {}, "they are for this program"
 
 
 def test_what_is_not_set_is_neither_sent_nor_stored():
