@@ -251,3 +251,17 @@ def test_the_time_of_an_event_is_the_record_s_in_one_format(replan, waiting):
     """Also of events that say themselves when they happened."""
     events = json.loads(replan("show", waiting, "--events", "--json").stdout)["events"]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", event["at"]) for event in events)
+
+
+def test_a_page_of_waiting_runs_counts_only_those_that_still_wait(replan, problem, scripted):
+    """One whose question was answered, and that nobody has taken up since, waits no more and takes no place."""
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    runs = [
+        json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"] for _ in range(3)
+    ]
+    assert replan("answer", f"{runs[2]}/q1", "3.12").exit_code == 0
+    assert replan("answer", f"{runs[1]}/q1", "3.12").exit_code == 0
+    waiting = ("runs", "--waiting", "--limit", "1", "--json")
+    assert [row["run_id"] for row in json.loads(replan(*waiting).stdout)["runs"]] == [runs[0]]
+    assert json.loads(replan(*waiting, "--page", "2").stdout)["runs"] == []
+    assert len(json.loads(replan("runs", "--limit", "2", "--json").stdout)["runs"]) == 2

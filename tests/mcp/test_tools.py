@@ -91,6 +91,43 @@ async def test_resources_show_what_may_be_chosen_the_runs_the_plan_and_the_searc
                 await client.read_resource(wrong)
 
 
+async def test_the_list_of_runs_takes_conditions_an_order_and_pages(tmp_path, monkeypatch):
+    """As the HTTP API does: all conditions hold together, and a value that no run can have is refused with its name."""
+    monkeypatch.setattr("replan.mcp.resources.ROWS_MAX", 2)
+    async with served(tmp_path, monkeypatch) as home, home.client() as client:
+        runs = {}
+        for name, model in (("Alpha", "plans"), ("Beta", "asks"), ("Gamma", "plans")):
+            problem = f"# {name} breaks\n\nThe login fails.\n"
+            runs[name] = (await called(client, "plan", problem=problem, model=model))["run_id"]
+            await at_rest(client, runs[name])
+
+        async def listed(query):
+            [content] = (await client.read_resource(f"replan://runs{query}")).contents
+            page = json.loads(content.text)
+            return [row["title"].split()[0] for row in page["runs"]], page["more"]
+
+        assert await listed("") == (["Gamma", "Beta"], True)
+        assert await listed("?page=1") == (["Alpha"], False)
+        assert await listed("?page=9") == ([], False)
+        assert await listed("?status=waiting") == (["Beta"], False)
+        assert await listed("?q=ALPHA") == (["Alpha"], False)
+        assert await listed("?q=breaks&status=finished&kind=planning") == (["Gamma", "Alpha"], False)
+        assert await listed("?kind=execution") == ([], False)
+        assert await listed("?cost=0.5") == ([], False)
+        assert (await listed("?sort=changed&status=finished"))[0] == ["Gamma", "Alpha"]
+        refusals = {
+            "?status=happy": "status: there is no such status (running, waiting, parked, finished, moved)",
+            "?kind=none": "kind: there is no such kind",
+            "?sort=colour": "sort: there is no such sort (newest, changed, calls, cost)",
+            "?cost=-1": "cost: this is not an amount in dollars (a number such as 0.05)",
+            "?page=x": "page: this is not the number of a page (0 for the first)",
+            "?colour=red": "colour: there is no such condition (status, q, kind, cost, sort, page)",
+        }
+        for query, text in refusals.items():
+            with pytest.raises(MCPError, match=re.escape(text)):
+                await client.read_resource(f"replan://runs{query}")
+
+
 async def test_scopes_of_tokens_hold_for_tools(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch) as home:
         async with home.client("control") as client:

@@ -39,6 +39,7 @@ def runs(
     from actors.values.lines import line
     from replan.cli.reading import reading
     from replan.cli.terminal.console import print_json, print_row, print_table
+    from replan.runs.reader import RowQuery
     from replan.runs.run_ids import ALL
     from replan.views.rows import head_line, row_line, row_to_json
     from runtime.journal.port import RunFilter
@@ -46,7 +47,8 @@ def runs(
     before = None if older_than is None else time.time() - older_than
     most, begin = limit or ALL.limit, ((page or 1) - 1) * (limit or 0)
     which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=most, begin=begin)
-    rows = reading(invocation, lambda reader: reader.rows(which))
+    # A page of waiting runs is one of those that still wait after the answers that nobody has taken yet.
+    rows, _ = reading(invocation, lambda reader: reader.row_page(which, RowQuery()))
     if as_json:
         print_json({"runs": [row_to_json(row, status) for row, status in rows]})
         return Exit.OK
