@@ -1,4 +1,4 @@
-"""Base URLs: which addresses a prompt may be sent to, checked before anything is sent."""
+"""Base URLs and keys: which addresses a prompt may be sent to, checked before anything is sent."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
@@ -65,6 +65,14 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
             hint="use https, localhost, or a private address in digits such as 192.168.1.5",
         )
     return _normal(parts)
+
+
+def checked_key(text: str, *, place: str) -> str:
+    """Return a key of an API without blanks around it. Raises `UsageProblem` for what no key can be."""
+    key = text.strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageProblem("holds characters that no key has", place=place, hint="copy the key again")
+    return key
 
 
 def is_name(host: str) -> bool:

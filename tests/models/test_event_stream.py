@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.core.ledger import Usage
-from runtime.models.completion import EVENTS_MAX, STREAM_FACTOR, CompletionReader
+from runtime.models.answer_reader import EVENTS_MAX, STREAM_FACTOR
+from runtime.models.completion import CompletionReader
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import BYTES_MAX
 from tests.support.answers import USAGE, Answer, chunk
@@ -21,11 +22,11 @@ SECRET = "sk-secret-0123456789abcdef"
 
 def read(body, *, at=(), bytes_max=BYTES_MAX, secret=""):
     """Return the reply or fault for a body that is split at some places, and the reader."""
-    reader = CompletionReader(bytes_max=bytes_max)
+    reader = CompletionReader(asked="asked-model", mode="text", secret=secret, bytes_max=bytes_max)
     places = [0, *sorted(at), len(body)]
     for first, last in pairwise(places):
         reader.feed(body[first:last])
-    return reader.result(asked="asked-model", mode="text", secret=secret), reader
+    return reader.result(), reader
 
 
 def stream(*events):
@@ -263,19 +264,19 @@ def test_white_space_before_a_body_is_read_once():
 
 def test_a_stream_in_tiny_pieces_ends_at_a_limit():
     """A piece costs ten microseconds on its way, whatever it holds."""
-    reader = CompletionReader(bytes_max=BYTES_MAX)
+    reader = CompletionReader(asked="m", mode="text", bytes_max=BYTES_MAX)
     for _ in range(2 * EVENTS_MAX + 1):
         reader.feed(b":")
-    fault = reader.result(asked="m", mode="text")
+    fault = reader.result()
     assert isinstance(fault, Fault)
     assert (fault.kind, reader.done) == (FaultKind.TOO_LARGE, True)
 
 
 def test_a_reply_that_may_have_more_tokens_may_have_more_events():
     """Most servers send an event for each token."""
-    reader = CompletionReader(bytes_max=BYTES_MAX, tokens_max=EVENTS_MAX)
+    reader = CompletionReader(asked="m", mode="text", bytes_max=BYTES_MAX, tokens_max=EVENTS_MAX)
     reader.feed(stream(*[chunk({"content": "x"})] * (EVENTS_MAX + 1), chunk({}, "stop"), "[DONE]"))
-    reply = reader.result(asked="m", mode="text")
+    reply = reader.result()
     assert isinstance(reply, Reply)
     assert len(reply.text) == EVENTS_MAX + 1
 

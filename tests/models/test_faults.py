@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.models.completion import read_completion
 from runtime.models.faults import MESSAGE_MAX, error_of, provider_text, retry_after, status_fault, unresolved
 from runtime.models.port import Fault, FaultKind, Reply
+from tests.models.whole import read_completion
 
 KEY = "sk-secret-0123456789"
 MARCH = "Sun, 15 Mar 2026 12:00:00 GMT"
@@ -72,7 +72,7 @@ def test_every_status_has_a_kind(status, body):
 @given(st.binary(max_size=200))
 def test_any_body_is_read(body):
     """A body is a reply or a fault."""
-    assert isinstance(read_completion(body, asked="m", mode="text"), Reply | Fault)
+    assert isinstance(read_completion(body), Reply | Fault)
 
 
 def test_final_faults_are_refunded():

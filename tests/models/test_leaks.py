@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 import trio
 
-from runtime.models.completion import read_completion
 from runtime.models.faults import MESSAGE_MAX, provider_text, without_key
 from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import ReplyCode, Unreadable, read_reply
 from tests.contracts.model import request
+from tests.models.whole import read_completion
 
 KEY = "sk-secret-0123456789abcdef"
 PART = KEY[4:18]
@@ -85,7 +85,7 @@ async def test_a_key_that_a_server_echoes_is_in_no_reply_and_no_fault(raw):
 
 def test_a_short_placeholder_key_is_not_removed_from_replies():
     """Servers on the user's own machine take any key."""
-    reply = read_completion(body("ask ollama, or test"), asked="m", mode="text", secret="ollama")
+    reply = read_completion(body("ask ollama, or test"), secret="ollama")
     assert isinstance(reply, Reply)
     assert reply.text == "ask ollama, or test"
 
@@ -114,7 +114,7 @@ def test_other_secrets_in_a_fault_are_removed_by_their_form():
 def test_a_lone_surrogate_is_a_reply_that_is_rejected_with_feedback(raw):
     """It can be stored, and the author is told what was wrong."""
     whole = b'{"choices": [{"message": {"content": ' + raw + b'}, "finish_reason": "stop"}], "model": "m"}'
-    reply = read_completion(whole, asked="m", mode="text")
+    reply = read_completion(whole)
     assert isinstance(reply, Reply)
     reply.text.encode()
     unreadable = read_reply('{"text": "' + reply.text + '"}')
@@ -124,7 +124,7 @@ def test_a_lone_surrogate_is_a_reply_that_is_rejected_with_feedback(raw):
 
 def test_a_body_that_is_no_completion_stays_a_fault():
     """Only the text is repaired."""
-    fault = read_completion(rb'{"error": "\ud800"}', asked="m", mode="text")
+    fault = read_completion(rb'{"error": "\ud800"}')
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.BAD_REPLY
     fault.message.encode()

@@ -78,7 +78,7 @@ async def test_a_slow_stream_is_waited_for():
 
 async def test_a_call_with_a_longer_time_limit_may_be_silent_for_longer(monkeypatch):
     """A slow server, or one that was too slow before, gets half of the call's limit between two pieces."""
-    monkeypatch.setattr("runtime.models.openai_client.STALL_SECONDS", 0.05)
+    monkeypatch.setattr("runtime.models.http_model.STALL_SECONDS", 0.05)
     async with wired(Answer.stream(TEXT, pieces=2, gap_seconds=0.3)) as (_, model):
         assert isinstance(await model.complete(request(timeout_seconds=60.0)), Reply)
     silent = Answer.stream(TEXT, finish_reason=None, usage=None, done=False, then="hang")

@@ -1,0 +1,238 @@
+"""Reading the body of a 200: a stream of server-sent events, or one value in JSON. What the events say is another's."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from runtime.core.ledger import Usage
+from runtime.models.faults import PART_MIN, error_of, provider_text, stream_fault, without_key
+from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
+from runtime.models.replies import has_more_values
+
+VALUES_MAX = 100_000
+"""The most JSON values of an answer, or of an event of a stream; what is in the reply's text does not count."""
+STREAM_FACTOR = 8
+"""How many times larger than a reply its event stream may be: each event repeats the frame around a few characters."""
+
+EVENTS_MAX = 64_000
+"""The most events of a stream that are read, unless its reply may have more than half as many tokens."""
+LINES_MAX = 1_000_000
+"""The most lines of a stream, comments and empty lines included."""
+
+_ENDED_EARLY = frozenset({"length", "content_filter"})
+_HEAD_BYTES = 4096
+_FIRST_BYTES = b"deir:"
+"""What the lines of an event stream begin with: `data`, `event`, `id`, `retry`, or the colon of a comment."""
+
+
+class AnswerReader(ABC):
+    """Reads one answer. `feed` it the body in pieces of any size; `result` gives the reply or the fault.
+
+    Linear in the body. Whether the body is an event stream is told by how it begins, since servers mislabel it. A
+    subclass takes the events of one provider's interface, and reads an answer that is not streamed.
+    """
+
+    called: ClassVar[str]
+    """The words for an answer of the interface, such as `chat completion`."""
+
+    def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
+        """Take the model's name and the mode of the request, the key, and the limits of the reply.
+
+        The limits are the largest text of a reply in characters and in tokens; the caller caps the bytes of the body.
+        The key is removed from texts; from the model's own words, if it has `PART_MIN` characters: a shorter one is a
+        placeholder.
+        """
+        self._asked, self._mode, self._secret = asked, mode, secret
+        self._bytes_max = bytes_max
+        self._events_max = max(EVENTS_MAX, 2 * tokens_max)  # Most servers send an event for each token.
+        self._whole: list[bytes] = []
+        self._head = b""
+        self._rest: list[bytes] = []
+        self._data: list[bytes] = []
+        self._size = self._pieces = self._lines = self._events = 0
+        self._over = ""
+        self._model = ""
+        self._reason = ""
+        self._error: Any = None
+        self._broken = ""
+        self._begun = False
+        self.streamed: bool | None = None
+        """Whether the body is an event stream; None until its first byte that is no white space."""
+        self.characters = 0
+        """Characters that the model has written so far, its reasoning included; 0 where the answer is not streamed."""
+        self.done = False
+        """Whether nothing more is read: the stream has said that it ends, or it has passed a limit."""
+
+    @abstractmethod
+    def _take(self, event: Mapping[str, Any]) -> None:
+        """Take an event of the stream that is not an error."""
+
+    @abstractmethod
+    def _texts(self) -> Sequence[list[str]]:
+        """Return the pieces of the texts so far. The first text that is not empty is the reply."""
+
+    @abstractmethod
+    def _reported(self) -> Usage | None:
+        """Return the usage that the stream has reported; None where it is missing or makes no sense."""
+
+    @abstractmethod
+    def _read(self, body: bytes) -> Reply | Fault:
+        """Return what a body says that is not a stream. Raises `ValueError` for one that is not of the interface."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next piece of the body."""
+        if self.streamed is None:
+            data = data.removeprefix(b"\xef\xbb\xbf").lstrip()  # White space before the body has no meaning.
+            if not data:
+                return
+            self._head, self.streamed = data[:_HEAD_BYTES], data[0] in _FIRST_BYTES
+        if not self.streamed:
+            self._whole.append(data)
+            return
+        self._pieces += 1
+        if self._pieces > 2 * self._events_max:
+            self._end_at(f"more than {2 * self._events_max:,} pieces")
+        elif not self.done:
+            self._rest.append(data)
+        if self._rest and b"\n" in data:  # A long line is joined once, when its end has come.
+            *lines, rest = b"".join(self._rest).split(b"\n")
+            self._rest = [rest]
+            for line in lines:
+                self._line(line.removesuffix(b"\r").removeprefix(b"\xef\xbb\xbf"))
+                if self.done:
+                    break
+            self._lines += len(lines)
+            if self._lines > LINES_MAX and not self.done:
+                self._end_at(f"more than {LINES_MAX:,} lines")
+
+    def written(self) -> str:
+        """Return the last `HEARD_MAX` characters of the reply's text so far, without its reasoning and the key."""
+        pieces = next(filter(None, self._texts()), [])
+        end, size = len(pieces), 0
+        while end and size < HEARD_MAX:
+            end -= 1
+            size += len(pieces[end])
+        return without_key(joined(pieces[end:]), self._secret if len(self._secret) >= PART_MIN else "")[-HEARD_MAX:]
+
+    def result(self) -> Reply | Fault:
+        """Return what the whole body says, once it has ended.
+
+        A body that is no answer is `TOO_LARGE` above `VALUES_MAX`, `NO_API` for a web page, else `BAD_REPLY`.
+        """
+        if not self.streamed:
+            return self._whole_answer(b"".join(self._whole))
+        self._line(b"".join(self._rest))
+        if self._data:
+            self._event(b"\n".join(self._data))  # Half an event is what is left of a cut connection.
+        if self._over:
+            return Fault(kind=FaultKind.TOO_LARGE, message=f"the stream has {self._over}", status=200)
+        if self._error is not None:
+            return stream_fault(self._error, begun=self.characters > 0, secret=self._secret)
+        if self._broken:
+            return Fault(kind=FaultKind.BAD_REPLY, message=self._broken, status=200)
+        if self._size > self._bytes_max:
+            text = f"the reply is larger than {self._bytes_max} characters"
+            return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
+        if not self._begun:
+            text_of_body = provider_text(self._head.decode("utf-8", "replace"), self._secret) or "nothing"
+            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no {self.called}: {text_of_body}", status=200)
+        if not self._reason and not self.done:
+            text = f"the stream ended after {self.characters:,} characters, before the reply did"
+            return Fault(kind=FaultKind.CUT, message=text, status=200)
+        texts = [joined(pieces) if pieces else None for pieces in self._texts()]
+        return self._completed(texts, reason=self._reason, usage=self._reported(), model=joined([self._model]))
+
+    def _whole_answer(self, body: bytes) -> Reply | Fault:
+        """Return the reply in a body that is not a stream, or a fault."""
+        if has_more_values(body, VALUES_MAX):
+            text = f"the answer has more than {VALUES_MAX:,} values"
+            return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
+        try:
+            return self._read(body)
+        except ValueError:
+            text_of_body = provider_text(error_of(body)[0], self._secret) or "nothing"
+            if body.lstrip()[:1] == b"<":  # No model writes the frame of an answer, so none was asked.
+                return Fault(kind=FaultKind.NO_API, message=f"a web page: {text_of_body}", status=200)
+            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no {self.called}: {text_of_body}", status=200)
+
+    def _completed(self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str) -> Reply | Fault:
+        """Return the reply that an answer's parts are, as the server sent them.
+
+        Its text is the first that is not empty, else the first that is there. Without a text it is empty where it was
+        paid for: the model was stopped by the token limit or a filter, or the server reports usage. Else it is a fault.
+        """
+        reason = reason or "stop"
+        there = [text for text in texts if text is not None]
+        text = next(filter(None, there), there[0] if there else None)
+        if text is None and reason not in _ENDED_EARLY and usage is None:
+            return Fault(kind=FaultKind.BAD_REPLY, message=f"a {self.called} without content", status=200)
+        return Reply(
+            text=without_key(text or "", self._secret if len(self._secret) >= PART_MIN else ""),
+            usage=usage,
+            model=provider_text(model, self._secret) or self._asked,
+            finish_reason=provider_text(reason, self._secret),
+            mode=self._mode,
+        )
+
+    def _grow(self, pieces: list[str], piece: str) -> None:
+        """Add a piece to a text of the reply; what is beyond the limit is counted and not kept."""
+        self.characters += len(piece)
+        self._size += len(piece)
+        if self._size <= self._bytes_max:
+            pieces.append(piece)
+
+    def _line(self, line: bytes) -> None:
+        """Take a line of the stream. An empty one ends an event, and so does data that is whole by itself."""
+        if line.startswith(b"data:"):
+            self._data.append(line[5:].strip())
+            if len(self._data) == 1 and self._event(self._data[0]):
+                self._data = []
+        elif not line and self._data:
+            if not self._event(b"\n".join(self._data)):
+                self._broken = self._broken or "an event of the stream is not JSON"
+            self._data = []
+
+    def _event(self, data: bytes) -> bool:
+        """Take an event's data; return whether it is one. What follows the end of the stream is ignored."""
+        if self.done or not data:
+            return True
+        if data == b"[DONE]":
+            self.done = True
+            return True
+        self._events += 1
+        if self._events > self._events_max:
+            self._end_at(f"more than {self._events_max:,} events")
+            return True
+        if has_more_values(data, VALUES_MAX):
+            self._end_at(f"an event of more than {VALUES_MAX:,} values")
+            return True
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError):
+            return False
+        if isinstance(event, dict) and event.get("error"):
+            self._error, self.done = event["error"], True
+        elif isinstance(event, dict):
+            self._take(event)
+        return True
+
+    def _end_at(self, limit: str) -> None:
+        """Read nothing more, since the stream has passed a limit."""
+        self._over, self.done, self._rest, self._data = limit, True, [], []
+
+
+def escaped(text: str) -> str:
+    """Return a text with each lone surrogate as its escape, which can be stored and says what was there."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def joined(pieces: Iterable[str]) -> str:
+    """Return the text of some pieces; a character beyond the basic plane may have been cut in two halves.
+
+    A half without its other half becomes its escape, as in an answer that is not streamed.
+    """
+    text = "".join(pieces)
+    if text.isascii():
+        return text
+    return escaped(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass"))

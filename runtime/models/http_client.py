@@ -1,0 +1,108 @@
+"""The HTTP client of a provider's SDK: its limits, proxies and checks. Every answer has a cap before it is read."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+import httpx2
+
+from runtime.core.errors import UsageProblem
+from runtime.models.answer_reader import STREAM_FACTOR
+from runtime.models.base_url import is_loopback, is_name
+from runtime.models.port import Fault, FaultKind
+
+_PIECES_MAX = 20_000  # Of an answer that is not streamed. Chunks of one byte cost ten microseconds each.
+
+Client = TypeVar("Client")
+
+
+def open_client(
+    make: Callable[[httpx2.AsyncClient], Client], *, refused: type[Exception], base_url: str, reply_bytes_max: int
+) -> Client:
+    """Return what `make` makes of an HTTP client, or raises `refused`.
+
+    Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
+    and oversized answers are not read.
+
+    Raises:
+        UsageProblem: for a proxy or a certificate of the environment that is not valid.
+    """
+    _check_proxies()
+    try:
+        http = httpx2.AsyncClient(
+            event_hooks={"response": [_CappedAnswers(reply_bytes_max)]},
+            follow_redirects=False,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+            trust_env=not is_loopback(urlsplit(base_url).hostname or ""),
+        )
+        return make(http)
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL, refused) as error:
+        # An address is not quoted, nor a part of it: it may hold a password.
+        is_local = isinstance(error, OSError | ImportError)
+        text = " ".join(str(error).split()) if is_local else "an address in the environment is not valid"
+        hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
+        raise UsageProblem(f"the HTTP client cannot be set up: {text}", place="environment", hint=hint) from None
+
+
+def _check_proxies() -> None:
+    """Raise `UsageProblem` for a proxy whose host cannot be a name, which would otherwise fail in each call."""
+    for scheme, address in getproxies().items():
+        try:
+            valid = scheme == "no" or is_name(urlsplit(address).hostname or "")
+        except ValueError:
+            valid = False
+        if not valid:
+            raise UsageProblem(
+                "the proxy's address is not valid", place=f"{scheme.upper()}_PROXY", hint="such as http://proxy:3128"
+            )
+
+
+class RejectedAnswer(Exception):
+    """Carries a fault out of the client's reading, up to `runtime.models.http_model`."""
+
+    def __init__(self, kind: FaultKind, message: str, status: int, content_type: str = "") -> None:
+        """Take the parts of the fault, and the type of what came."""
+        self.fault = Fault(kind=kind, message=message, status=status)
+        self.content_type = content_type
+        super().__init__(message)
+
+
+class _CappedAnswers:
+    """A response hook that stops reading at a cap of bytes and pieces. It sees every answer before its body is read."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+
+    async def __call__(self, response: httpx2.Response) -> None:
+        """Cap the body of a response."""
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            # A few kilobytes can expand to gigabytes; plain text was asked for.
+            kind = response.headers.get("content-type", "")
+            raise RejectedAnswer(FaultKind.BAD_REPLY, "what is compressed, unasked", response.status_code, kind)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        factor = STREAM_FACTOR if streamed and response.status_code == 200 else 1
+        pieces_max = _PIECES_MAX if factor == 1 else self._bytes_max  # `AnswerReader` counts those of a stream.
+        response.stream = _Capped(response.stream, factor * self._bytes_max, pieces_max, response.status_code)
+
+
+class _Capped(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, bytes_max: int, pieces_max: int, status: int) -> None:
+        self._inner, self._bytes_max, self._pieces_max, self._status = inner, bytes_max, pieces_max, status
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        bytes_left, pieces_left = self._bytes_max, self._pieces_max
+        async for chunk in self._inner:
+            bytes_left -= len(chunk)
+            pieces_left -= 1
+            if bytes_left < 0 or pieces_left < 0:
+                await self.aclose()  # An error's body is read by the client, which would leave it open.
+                text = f"the answer is larger than {self._bytes_max} bytes"
+                if bytes_left >= 0:
+                    text = f"the answer has more than {self._pieces_max:,} pieces"
+                raise RejectedAnswer(FaultKind.TOO_LARGE, text, self._status)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -1,0 +1,335 @@
+"""A model behind a provider's HTTP interface: one request, sent with the provider's SDK, gives a reply or a fault.
+
+What all providers have in common is here: limits of time and size, faults, streams, and asking again at once for less
+where a server refuses a way to ask. A subclass says what a request's body is and how an answer is read.
+
+The SDK sends without its retries: a try that was not reserved must not be sent. Importing this module loads the HTTP
+client (0.4 s).
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import httpx2
+import trio
+
+from runtime.core.clock import Clock
+from runtime.models.answer_reader import AnswerReader
+from runtime.models.completion import listed_models
+from runtime.models.context_window import (
+    ASK_SECONDS,
+    ASKED_FROM_TOKENS,
+    ContextWindow,
+    least_tokens,
+    parsed,
+    too_long,
+)
+from runtime.models.faults import provider_text, status_fault, unresolved
+from runtime.models.http_client import RejectedAnswer
+from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
+from runtime.models.probe import PROBE_SECONDS, Listed
+
+CONNECT_SECONDS_MAX = 10.0
+"""The longest that a server may take to accept a connection. Nothing is sent by then, so it counts as a refusal."""
+
+STALL_SECONDS = 60.0
+"""The longest silence in a stream, once the model has written something; before that, it may think.
+
+A call that may take more than twice as long may be silent for half of its time limit: a slow server writes slowly.
+"""
+
+_CLOSE_SECONDS_MAX = 2.0
+_CONTENT_TYPE_MAX = 40
+_NO_PATH = frozenset({404, 405})
+_AFTER_END_SECONDS_MAX = 0.25
+_REFUSALS = frozenset({400, 422})
+_REFUSALS_OF_STREAM = frozenset({400, 405, 415, 422, 501})
+_WORD = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """The parts of a provider's SDK that are used. The SDKs of OpenAI and of Anthropic have the same."""
+
+    client: Any
+    """Its asynchronous client, which makes no retries."""
+    status_error: type[Any]
+    """What it raises for an answer that is not 2xx."""
+    connection_error: type[Any]
+    """What it raises where no answer comes; the cause is the HTTP client's own exception."""
+    error: type[Exception]
+    """What all its exceptions are."""
+    stream_class: type[Any]
+    """What it returns for a request of a stream: the answer's head, with a body that is not read yet."""
+
+
+class HttpModel(ABC):
+    """A model behind the HTTP interface of a provider.
+
+    A request is sent in the strongest of the interface's `modes`: how structure is asked for. If the server refuses
+    that (400 or 422, in words about it), the same call asks again at once in the next weaker one. A refusal costs
+    nothing, so this is still one try, and this object remembers the mode that worked.
+
+    Replies are asked for as a stream, so that a dead connection is told from a slow model. A server that refuses that,
+    in words about streams, is asked at once without, and from then on; so is one whose stream reports no usage, since
+    a call without usage is charged at its reservation. A JSON answer to a request for a stream is taken as it is.
+
+    A server that refuses the fields about the prompt cache by name is asked at once without, and from then on.
+    """
+
+    modes: ClassVar[tuple[str, ...]]
+    """How structure is asked for, the strongest first; the last is `text`."""
+    refusals_of_mode: ClassVar[tuple[str, ...]]
+    """What a refusal of a mode mentions, in lower case."""
+    refusal_of_cache: ClassVar[str]
+    """What a refusal of the fields about the prompt cache mentions, in lower case."""
+    path: ClassVar[str]
+    """The path of a request."""
+    path_of_models: ClassVar[str]
+    """The path of the list of models."""
+    sent_names: ClassVar[Mapping[str, str]] = {}
+    """What settings are called in a request, where that is not the setting's name."""
+
+    def __init__(
+        self,
+        name: str,
+        sdk: Sdk,
+        *,
+        base_url: str,
+        secret: str,
+        clock: Clock,
+        reply_bytes_max: int,
+        stall_seconds: float | None,
+        cache: bool,
+    ) -> None:
+        """Take the model's name and how it is asked. `cache` says whether the server is told of prompts that repeat."""
+        self._name, self._sdk, self._secret, self._clock = name, sdk, secret, clock
+        self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
+        self._address, self._cache = base_url, cache
+        self._mode = self.modes[0]
+        self._stream = True
+        self._window: ContextWindow | None = None
+        self._window_asked, self._asking = False, trio.Lock()
+
+    @abstractmethod
+    async def context_window(self) -> ContextWindow | None:
+        """Return the context window of the model, within `ASK_SECONDS`; None where nobody says it."""
+
+    @abstractmethod
+    def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
+        """Return the body of a request."""
+
+    @abstractmethod
+    def _reader(self, mode: str, tokens_max: int) -> AnswerReader:
+        """Return a reader for the answer to a request in a mode, whose reply may have so many tokens."""
+
+    def _first_mode(self, request: ModelRequest) -> str:
+        """Return the mode in which a request is sent first."""
+        return self._mode if request.schema is not None else "text"
+
+    @property
+    def name(self) -> str:
+        """The model's name, as the server knows it."""
+        return self._name
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Send one try, unless it cannot fit; return its reply or its fault within `request.timeout_seconds`."""
+        answer: Reply | Fault | None = None
+        with trio.move_on_after(request.timeout_seconds):
+            answer = await self._too_long(request) or await self._complete(request)
+        if answer is None:
+            text = f"no reply within {request.timeout_seconds:g} seconds"
+            answer = Fault(kind=FaultKind.TIMEOUT, message=text)
+        return answer
+
+    async def listed(self) -> Listed:
+        """Ask the server which models it has, within `PROBE_SECONDS`; it costs nothing."""
+        with trio.move_on_after(PROBE_SECONDS):
+            return await self._listed()
+        return Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
+
+    async def aclose(self) -> None:
+        """Close the connections; a second call does nothing. Takes at most two seconds."""
+        with trio.move_on_after(_CLOSE_SECONDS_MAX, shield=True):
+            await self._sdk.client.close()
+
+    async def _too_long(self, request: ModelRequest) -> Fault | None:
+        """Return the fault for a prompt that cannot fit the context window, where somebody says how large that is.
+
+        The server is asked once, and again before it is said that a prompt is too long: it may be another one by then.
+        """
+        if request.context_window is not None:
+            return too_long(request, ContextWindow(request.context_window, "context_window"))
+        if least_tokens(request.system) + least_tokens(request.user) < ASKED_FROM_TOKENS:
+            return None
+        async with self._asking:
+            if not self._window_asked:
+                self._window, self._window_asked = await self.context_window(), True
+            elif self._window is not None and too_long(request, self._window) is not None:
+                self._window = await self.context_window()
+        return None if self._window is None else too_long(request, self._window)
+
+    async def _asked(self, url: str, body: Any) -> Any:
+        """Return the JSON that the server answers, None for anything else; it costs nothing."""
+        options: Any = {"headers": {"Accept-Encoding": "identity"}, "timeout": httpx2.Timeout(ASK_SECONDS)}
+        try:
+            if body is None:
+                response = await self._sdk.client.get(url, cast_to=httpx2.Response, options=options)
+            else:
+                response = await self._sdk.client.post(url, cast_to=httpx2.Response, body=body, options=options)
+        except (self._sdk.error, httpx2.HTTPError, RejectedAnswer):
+            return None
+        return parsed(response.content)
+
+    async def _listed(self) -> Listed:
+        timeout = httpx2.Timeout(PROBE_SECONDS, connect=PROBE_SECONDS)
+        headers = {"Accept-Encoding": "identity"}
+        try:
+            response = await self._sdk.client.get(
+                self.path_of_models, cast_to=httpx2.Response, options={"headers": headers, "timeout": timeout}
+            )
+        except self._sdk.status_error as error:
+            status, headers_of = error.status_code, error.response.headers
+            fault = status_fault(status, headers_of, error.response.content, now=self._clock.now(), secret=self._secret)
+            # Not every server has the path: a 404, a 405 or another complaint about it says that it is there.
+            return frozenset() if status in _NO_PATH or fault.kind is FaultKind.BAD_REQUEST else fault
+        except self._sdk.connection_error as error:
+            return _connection_fault(error.__cause__ or error, self._secret)
+        except RejectedAnswer as rejected:
+            return rejected.fault
+        return listed_models(response.content)
+
+    async def _complete(self, request: ModelRequest) -> Reply | Fault:
+        mode = first = self._first_mode(request)
+        stream, cache = self._stream, self._cache
+        while True:
+            answer = await self._send(request, self._body(request, mode, stream=stream, cache=cache), mode)
+            if cache and _refuses(answer, _REFUSALS, (self.refusal_of_cache,)):
+                cache = False
+            elif stream and _refuses(answer, _REFUSALS_OF_STREAM, ("stream",)):
+                stream = False
+            elif mode != "text" and _refuses(answer, _REFUSALS, self.refusals_of_mode):
+                mode = self.modes[self.modes.index(mode) + 1]
+            else:
+                break
+        if isinstance(answer, Reply):
+            self._stream, self._cache = self._stream and stream, self._cache and cache
+            if mode != first:
+                self._mode = max(self._mode, mode, key=self.modes.index)  # another call may have fallen back further
+        return self._naming_settings(answer, request)
+
+    async def _send(self, request: ModelRequest, body: dict[str, Any], mode: str) -> Reply | Fault:
+        try:
+            opened = await self._sdk.client.post(
+                self.path,
+                cast_to=object,
+                body=body,
+                options={
+                    "headers": {
+                        **request.headers,
+                        "X-Client-Request-Id": request.client_request_id,
+                        "Accept-Encoding": "identity",
+                    },
+                    "timeout": httpx2.Timeout(
+                        request.timeout_seconds, connect=min(CONNECT_SECONDS_MAX, request.timeout_seconds)
+                    ),
+                },
+                # The client leaves the body to `_read`, whether it turns out to be a stream or not.
+                stream=True,
+                stream_cls=self._sdk.stream_class,
+            )
+            async with opened:
+                return await self._read(opened.response, request, mode)
+        except self._sdk.status_error as error:
+            headers, text = error.response.headers, error.response.content
+            return status_fault(error.status_code, headers, text, now=self._clock.now(), secret=self._secret)
+        except self._sdk.connection_error as error:
+            return _connection_fault(error.__cause__ or error, self._secret)
+        except httpx2.HTTPError as error:
+            return _connection_fault(error, self._secret)
+        except RejectedAnswer as rejected:
+            return self._with_address(rejected.fault, rejected.content_type)
+        except UnicodeEncodeError:
+            return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
+
+    async def _read(self, response: httpx2.Response, request: ModelRequest, mode: str) -> Reply | Fault:
+        """Read the body of a 200. A silence is a fault only after the model has written something."""
+        reader = self._reader(mode, request.output_tokens_max)
+        ended, stall = False, self._stall_seconds
+        if stall is None:
+            stall = max(STALL_SECONDS, request.timeout_seconds / 2)
+        with trio.CancelScope() as silence:
+            async with aclosing(response.aiter_raw()) as pieces:
+                try:
+                    async for piece in pieces:
+                        before = reader.characters
+                        reader.feed(piece)
+                        if reader.characters > before and request.heard is not None:
+                            request.heard(reader.characters, reader.written)
+                        if reader.done and not ended:
+                            # Only what is read to its end leaves a connection that can be used again.
+                            ended, silence.deadline = True, trio.current_time() + _AFTER_END_SECONDS_MAX
+                        elif reader.characters and not ended:
+                            silence.deadline = trio.current_time() + stall
+                except (httpx2.HTTPError, RejectedAnswer):
+                    if not reader.done:
+                        raise
+        if silence.cancelled_caught and not reader.done:
+            text = f"nothing came for {stall:g} s after {reader.characters:,} characters"
+            return Fault(kind=FaultKind.TIMEOUT, message=text)
+        answer = reader.result()
+        if isinstance(answer, Fault):
+            return self._with_address(answer, response.headers.get("content-type", ""))
+        if reader.streamed and answer.usage is None:
+            self._stream = False
+        return answer
+
+    def _with_address(self, fault: Fault, content_type: str) -> Fault:
+        """Return a fault, with the address and the type of what came where that is no answer of the interface."""
+        if fault.kind not in NO_COMPLETION:
+            return fault
+        came = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
+        text = f"{self._address} answers {fault.message} ({came}); is this the API's address?"
+        return fault.model_copy(update={"message": text})
+
+    def _naming_settings(self, answer: Reply | Fault, request: ModelRequest) -> Reply | Fault:
+        """Return an answer; with a refusal of a field or header that a person has set, the name to leave out."""
+        if not isinstance(answer, Fault) or answer.kind is not FaultKind.BAD_REQUEST:
+            return answer
+        words = set(_WORD.findall(answer.message.lower()))
+        names = (*request.fields, *request.headers)
+        refused = [name for name in names if words & {name.lower(), self.sent_names.get(name, name).lower()}]
+        if not refused:
+            return answer
+        text = f"{answer.message} (leave out the setting {', '.join(refused)})"
+        return answer.model_copy(update={"message": text})
+
+
+def _refuses(answer: Reply | Fault, statuses: Collection[int], words: Collection[str]) -> bool:
+    """Tell whether a server refuses one way to ask: with one of these statuses, in one of these words."""
+    if not isinstance(answer, Fault) or answer.status not in statuses:
+        return False
+    text = answer.message.lower()
+    return any(word in text for word in words)
+
+
+def _connection_fault(cause: BaseException, secret: str) -> Fault:
+    """Return the fault for a connection that failed, which depends on whether the request can have been sent."""
+    text = provider_text(str(cause), secret) or type(cause).__name__
+    if isinstance(cause, httpx2.ConnectError):
+        if unresolved(cause):
+            return Fault(kind=FaultKind.UNRESOLVED_HOST, message=f"the server's name does not resolve: {text}")
+        return Fault(kind=FaultKind.REFUSED_CONNECTION, message=f"no connection: {text}")
+    if isinstance(cause, httpx2.ProxyError):
+        return Fault(kind=FaultKind.REFUSED_CONNECTION, message=f"no connection through the proxy: {text}")
+    if isinstance(cause, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
+        return Fault(kind=FaultKind.BAD_REQUEST, message=f"the request cannot be sent: {text}")
+    if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return Fault(kind=FaultKind.REFUSED_CONNECTION, message="the server did not accept the connection in time")
+    if isinstance(cause, httpx2.TimeoutException):
+        return Fault(kind=FaultKind.TIMEOUT, message="the server went silent")
+    return Fault(kind=FaultKind.CUT, message=f"the connection broke: {text}")
