@@ -162,6 +162,8 @@ class Question:
     """`asked` while it is open; every other status is closed."""
     answer: str = ""
     """The answer, normalized by the question's schema; empty where there is none."""
+    told_at: float = 0.0
+    """The time at which a person answered or declined it, in UTC seconds since 1970; 0 where nobody has."""
 
     @property
     def open(self) -> bool:
@@ -175,7 +177,8 @@ class Question:
     def moved(self, event: Event) -> "Question":
         """Return the question after an event that changes its status."""
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
-        return replace(self, status=MOVES[self.status, event.kind], answer=answer)
+        told_at = event.at if isinstance(event, ClarificationAnswered | ClarificationDeclined) else self.told_at
+        return replace(self, status=MOVES[self.status, event.kind], answer=answer, told_at=told_at)
 
 
 Questions = Mapping[str, Question]

@@ -76,12 +76,12 @@ class TimelineRow:
     @property
     def after(self) -> str:
         """How long after the beginning of the run it began."""
-        return _seconds(self.bar.begin - self.run_begin)
+        return seconds_text(self.bar.begin - self.run_begin)
 
     @property
     def took(self) -> str:
         """How long it took, or `under way`."""
-        return "under way" if self.bar.end is None else _seconds(self.bar.end - self.bar.begin)
+        return "under way" if self.bar.end is None else seconds_text(self.bar.end - self.bar.begin)
 
     @property
     def cost(self) -> str:
@@ -139,7 +139,7 @@ def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, pr
     for row in rows:
         lanes.setdefault(row.bar.lane, []).append(row)
     drawn = [_lane(name, of, begin, last, price_known=price_known) for name, of in list(lanes.items())[:LANES_MAX]]
-    ticks = tuple(_seconds((last - begin) * part) for part in (0.0, 0.5, 1.0))
+    ticks = tuple(seconds_text((last - begin) * part) for part in (0.0, 0.5, 1.0))
     return Timeline(tuple(drawn), max(0, len(lanes) - LANES_MAX), rows, ticks)
 
 
@@ -239,7 +239,7 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, pric
     seconds = sum((last if row.bar.end is None else row.bar.end) - row.bar.begin for row in rows)
     used = sum((row.bar.used for row in rows), Amount())
     counts = [counted(number, kind) for kind, number in kinds.items()]
-    text = ", ".join(filter(None, (*counts, _seconds(seconds), _cost(used, price_known))))
+    text = ", ".join(filter(None, (*counts, seconds_text(seconds), _cost(used, price_known))))
     return TimelineLane(step_in_words(name), text, tuple(drawn_bars))
 
 
@@ -250,7 +250,7 @@ def _cost(used: Amount, price_known: bool) -> str:
     return ", ".join(parts)
 
 
-def _seconds(seconds: float) -> str:
+def seconds_text(seconds: float) -> str:
     """Return a duration with as many digits as people read."""
     if seconds < 1:
         return f"{max(0, round(1000 * seconds))} ms"

@@ -11,6 +11,7 @@ from actors.config.model_spec import shown_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
 from actors.run.words import in_words
+from actors.values.format import counted, money
 from actors.values.lines import reworded, reworded_tree
 from replan.runs.shown import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
@@ -22,7 +23,8 @@ from replan.views.errors import line_of_error
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
-from replan.views.timeline import TimelineBar
+from replan.views.said import said
+from replan.views.timeline import TimelineBar, seconds_text
 from replan.web.record_pages import FORMS, row_number
 from replan.web.rendering import PageInParts
 from replan.web.requests import page, problem, status_of_error
@@ -36,6 +38,8 @@ from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
 """Rows of a result, and of a tree, that a page shows."""
+SAID_MAX = 200
+"""Messages and answers that a page shows, the newest ones."""
 LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
 """The lists of a page that are longer than it; the address says where each begins."""
 
@@ -77,11 +81,14 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     asked = views.asked(loaded.state) if loaded.started else AskedFor()
     model = loaded.kind.model(loaded.state) if loaded.started else None
     facts = [*asked.facts, *([("model", shown_model(model))] if model else [])]
+    if common is not None:
+        facts.append(("limits", _limits_text(common.ledger.limits)))
     if over:
-        facts.append(("took", duration_text(max(0.0, round(shown.row.updated - shown.row.created)))))
+        facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
     values = {
         "asked": asked.text,
         "asked_facts": facts,
+        "messages": [] if common is None else said(loaded.kind.run_state(loaded.state) or common, common)[-SAID_MAX:],
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
         "kind": loaded.kind.name,
@@ -163,6 +170,15 @@ def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
             shown = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}"
         rows.append((name, spec, shown))
     return rows
+
+
+def _limits_text(limits: Limits) -> str:
+    """Return the limits of a run that are set, in words, without the deadline."""
+    parts = [counted(limits.calls, "call")]
+    parts += [counted(limits.tokens, "token")] if limits.tokens else []
+    parts += [money(limits.micro_usd / MICRO)] if limits.micro_usd else []
+    parts += [f"{duration_text(limits.active_seconds)} of work"] if limits.active_seconds else []
+    return ", ".join(parts)
 
 
 def _again(run: str, kind: str, *, executes: bool) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from urllib.parse import unquote
 
 import trio
@@ -223,3 +224,35 @@ async def test_unknown_runs_and_questions_are_not_found(tmp_path):
         except RunNotFound:
             return
         raise AssertionError
+
+
+async def test_the_page_begins_with_what_was_asked_said_and_answered_in_order_and_with_the_limits(tmp_path):
+    """Also before the run has read it; a declined question is said, too."""
+    async with served(tmp_path, hosts=False) as web:
+        run = await web.start("asks", limits={"max_calls": 12, "max_tokens": 90_000, "active_time": "1h"})
+        await web.engine.resume(run)
+        await web.engine.tell(run, "It is urgent")
+        await web.engine.answer(f"{run}/q1", "3.12", via="web")
+        await web.engine.tell(run, "It must run on Linux", "requirement")
+        wanted = [
+            "then you said (note): It is urgent",
+            "then, asked “The model asks, about the step 'analysis': Which version is it?”, you answered: 3.12",
+            "then you said (requirement): It must run on Linux",
+        ]
+        assert await _said(web, run) == [f"{text} (not yet seen)" for text in wanted]
+        await web.engine.resume(run)
+        assert await _said(web, run) == wanted
+        page = (await web.browser.get(f"/runs/{run}")).text
+        assert "12 calls, 90,000 tokens, 1h of work" in page
+        assert re.search(r'took <span class="mono">[\d.]+ m?s<', page)
+
+        declined = await web.start("asks")
+        await web.engine.resume(declined)
+        await web.engine.decline(f"{declined}/q1", via="web")
+        assert (await _said(web, declined))[0].endswith("you declined to answer (not yet seen)")
+
+
+async def _said(web, run):
+    page = unescape((await web.browser.get(f"/runs/{run}")).text)
+    said = page.partition('id="said">')[2].partition("</ol>")[0]
+    return [re.sub(r"<[^>]+>", "", each) for each in re.findall(r"<li>(.*?)</li>", said)]
