@@ -7,10 +7,11 @@ next day of the daily budget, or for the model's provider.
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import field_serializer
+from pydantic import Field, field_serializer
 
 from actors.run.ending import RunFinished, exhausted
 from actors.run.ids import call_of
+from actors.run.texts import StorableText
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit, Limits
@@ -36,12 +37,15 @@ class Started(TimedEvent):
     A kind has a subclass with all that later decisions depend on.
     """
 
+    added_fields: ClassVar[tuple[str, ...]] = ("by",)
     run: str
     """The run's id."""
     limits: Limits
     """The limits and the deadline."""
     child: bool = False
     """Whether it is a step of another run."""
+    by: StorableText = Field(default="", exclude_if=lambda by: not by)
+    """Who started it: `cli`, `python`, or the client of a server; empty where nobody has said."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:

@@ -44,7 +44,7 @@ async def aadmit(
         async with open_home(
             registry=plugins, kinds=kinds, clock=clock, environment=environment, config=config
         ) as engine:
-            return await replace(engine, placement=placement).admit(prepared)
+            return await replace(engine, placement=placement, by="python").admit(prepared)
 
     return await in_any_loop(work)
 

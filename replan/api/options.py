@@ -106,10 +106,12 @@ class Driving:
         if isinstance(self.home, Memory):
             clock, kinds = SystemClock(), Kinds()
             async with open_journal("memory:", kinds.codecs, clock) as journal:
-                yield Engine(journal=journal, registry=known, clock=clock, kinds=kinds, placement=self.placement)
+                yield Engine(
+                    journal=journal, registry=known, clock=clock, kinds=kinds, placement=self.placement, by="python"
+                )
             return
         async with open_home(registry=known, environment=self.environment) as engine:
-            yield replace(engine, placement=self.placement)
+            yield replace(engine, placement=self.placement, by="python")
 
 
 def driving(

@@ -43,7 +43,7 @@ async def opened(
         kept = home.journal.exists() or (database_url() is not None and home.folder.exists())
         with logging_to(invocation) if kept and is_writable(home) else nullcontext():
             async with exporting(engine, os.environ, notice) if drives else nullcontext():
-                yield replace(engine, placement=placement)
+                yield replace(engine, placement=placement, by="cli")
 
 
 @asynccontextmanager

@@ -89,6 +89,8 @@ class Engine(RunReader):
     """The length of leases; None for the usual one."""
     placement: Placement = ORDINARY
     """Whom new runs are accounted to, and their priority."""
+    by: str = ""
+    """Who starts new runs, as `actors.run.waits.Started` has it."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -106,7 +108,7 @@ class Engine(RunReader):
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        first = prepared.first(name, self.clock.now())
+        first = self._first(prepared, name)
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
         await admit(kind.machine, self.journal, name, admission, first)
         self.wakeup.wake()
@@ -120,7 +122,7 @@ class Engine(RunReader):
         It is admitted in the transaction of its first records. Raises as `admit` does.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        first = prepared.first(name, self.clock.now())
+        first = self._first(prepared, name)
         state = started(kind, first)
         async with self.models_of(kind, state, {}) as model:
             admission = Admission(prepared.title, kind.name, kind.format, self.placement)
@@ -159,6 +161,11 @@ class Engine(RunReader):
         async with self.models_of(kind, state, loaded.replies) as model:
             result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
+
+    def _first(self, prepared: PreparedRun, run: str) -> Any:
+        """Return the first event of a new run, which says who starts it."""
+        first = prepared.first(run, self.clock.now())
+        return first.model_copy(update={"by": self.by}) if self.by else first
 
     async def answer(self, question: str, text: str, *, via: Via = "") -> AnswerReceipt:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns. `via` is how it came.

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from actors.run.kind import PreparedRun
@@ -43,7 +44,7 @@ async def start_prepared(
         await _check_room(service, who)
         await _check_busy(service, who)
         await service.change(partial(_noted, client=who.client, start=Start(run=name, at=service.now(), order=mark)))
-        return await service.engine.admit(prepared, run=name)
+        return await replace(service.engine, by=who.client).admit(prepared, run=name)
 
 
 async def start_once(

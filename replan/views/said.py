@@ -1,4 +1,4 @@
-"""What people have said to a run, in order: messages, answers, and questions that they have declined. Pure."""
+"""Who has started a run, and what people have said to it, in order: messages, answers, and declined questions. Pure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,3 +33,21 @@ def said(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
         elif question.status is Status.DECLINED:
             found.append((question.told_at, Said("declined", "", text, seen=seen)))
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+
+def starter(by: str) -> str:
+    """Return who has started a run in words, from what its first event says; empty where that says nobody."""
+    kind, _, name = by.partition(":")
+    match kind:
+        case "cli":
+            return "the command line"
+        case "python":
+            return "a Python program"
+        case "browser":
+            return "the web page"
+        case "mcp":
+            return "an MCP client"
+        case "token":
+            return f"the program with the token {name}"
+        case _:
+            return name or by

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from actors.config.model_spec import shown_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
+from actors.run.waits import Started
 from actors.run.words import in_words
 from actors.values.format import counted, money
 from actors.values.lines import reworded, reworded_tree
@@ -23,7 +24,7 @@ from replan.views.errors import line_of_error
 from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
-from replan.views.said import said
+from replan.views.said import said, starter
 from replan.views.timeline import TimelineBar, seconds_text
 from replan.web.record_pages import FORMS, row_number
 from replan.web.rendering import PageInParts
@@ -78,17 +79,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     interrupted, over = shown.status == "parked", shown.status == "finished"
     begun = parts.flow is not None
     has_plan = begun and "plan" in views.documents
-    asked = views.asked(loaded.state) if loaded.started else AskedFor()
-    model = loaded.kind.model(loaded.state) if loaded.started else None
-    facts = [*asked.facts, *([("model", shown_model(model))] if model else [])]
-    if common is not None:
-        facts.append(("limits", _limits_text(common.ledger.limits)))
-    if over:
-        facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
     values = {
-        "asked": asked.text,
-        "asked_facts": facts,
-        "messages": [] if common is None else said(loaded.kind.run_state(loaded.state) or common, common)[-SAID_MAX:],
         "run": shown_row(shown.row, shown.status),
         "result": shown.result,
         "kind": loaded.kind.name,
@@ -134,7 +125,24 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "outputs": parts.outputs,
         "lines": lines,
     }
-    return page(site, who, "run.html", values | _paged(request, rows))
+    return page(site, who, "run.html", values | _asked(shown) | _paged(request, rows))
+
+
+def _asked(shown: ShownRun) -> dict[str, Any]:
+    """Return what the page begins with: what the run was asked for, with what, by whom, and what was said to it."""
+    loaded, common = shown.loaded, shown.common
+    asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
+    model = loaded.kind.model(loaded.state) if loaded.started else None
+    facts = [*asked.facts, *([("model", shown_model(model))] if model else [])]
+    started = loaded.records[0].event if loaded.records else None
+    if isinstance(started, Started) and started.by:
+        facts.append(("started by", starter(started.by)))
+    if common is not None:
+        facts.append(("limits", _limits_text(common.ledger.limits)))
+    if shown.status == "finished":
+        facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
+    told = [] if common is None else said(loaded.kind.run_state(loaded.state) or common, common)
+    return {"asked": asked.text, "asked_facts": facts, "messages": told[-SAID_MAX:]}
 
 
 def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:

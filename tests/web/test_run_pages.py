@@ -9,7 +9,7 @@ import trio
 
 from runtime.core.errors import RunNotFound
 from runtime.journal.port import RunFilter
-from tests.cli.samples import BACKTRACKS, PLAN
+from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
 from tests.web.world import PLANS, served
 
 LOOPS = {**PLANS, "g_plan": ["no JSON"] * 40}
@@ -256,3 +256,20 @@ async def _said(web, run):
     page = unescape((await web.browser.get(f"/runs/{run}")).text)
     said = page.partition('id="said">')[2].partition("</ol>")[0]
     return [re.sub(r"<[^>]+>", "", each) for each in re.findall(r"<li>(.*?)</li>", said)]
+
+
+async def test_the_page_says_who_started_the_run(tmp_path):
+    """The page itself, a program by its token; of a run of which nobody has said so, nothing."""
+    async with served(tmp_path) as web:
+        posted = await web.post("/runs", {"problem": PROBLEM, "model": "plans", "workflow": "search"})
+        assert (
+            'started by <span class="mono">the web page</span>'
+            in (await web.browser.get(posted.headers["location"])).text
+        )
+        order = {"problem": PROBLEM, "model": "plans"}
+        answer = await web.client.post(
+            "/api/runs", json=order, headers={**web.token(name="ci"), "idempotency-key": "k"}
+        )
+        page = (await web.browser.get(f"/runs/{answer.json()['run_id']}")).text
+        assert 'started by <span class="mono">the program with the token ci</span>' in page
+        assert "started by" not in (await web.browser.get(f"/runs/{await web.start('plans')}")).text
