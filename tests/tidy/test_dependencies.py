@@ -77,11 +77,18 @@ def test_each_import_of_tests_and_documentation_is_a_stated_dependency():
     project = PROJECT["project"]
     lists = [*project["optional-dependencies"].values(), project["dependencies"], PROJECT["dependency-groups"]["dev"]]
     stated = names_of(requirement for one in lists for requirement in one)
-    locked = (ROOT / ".ci" / "site.lock").read_text(encoding="utf-8")
-    with_site = stated | names_of(re.findall(r"^[\w.-]+==", locked, re.MULTILINE))
     scripts = [*TESTS, *modules("docs/**/*.py")]
-    found = {each: with_site if each.name == "docs/site_hooks.py" else stated for each in scripts}
+    found = {each: stated | locked_for(each.name) for each in scripts}
     report({problem: None for module, names in found.items() for problem in not_stated(module, names)})
+
+
+def locked_for(name):
+    """Return the distributions of the lock of a script's own environment; none for a script without one."""
+    locks = {"docs/site_hooks.py": "site.lock", "tests/real/serve_model.py": "model.lock"}
+    if name not in locks:
+        return frozenset()
+    text = (ROOT / ".ci" / locks[name]).read_text(encoding="utf-8")
+    return names_of(re.findall(r"^[\w.-]+==", text, re.MULTILINE))
 
 
 def test_each_extra_has_modules_and_each_distribution_of_another_name_is_imported():
