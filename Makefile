@@ -88,7 +88,7 @@ serve-model: build/model/.ready ## serve that model on this machine, until Ctrl-
 	@build/model/bin/python tests/real/serve_model.py
 
 real: $(READY) build/model/.ready ## run the tests against that model, also the slow ones
-	@$(WRITING) REPLAN_REQUIRE_MODEL=1 $(BIN)/python -m pytest --numprocesses 0 tests/real tests/real/slow.py
+	@$(WRITING) REPLAN_REQUIRE_MODEL=1 $(BIN)/python -m pytest --numprocesses 0 -o python_files='test_*.py slow.py' tests/real
 
 build/model/.ready: .ci/model.lock
 	@$(PYTHON) -m venv build/model

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
 import trio
@@ -19,8 +20,8 @@ from tests.real.serve_model import NAME
 from tests.real.test_client import asked
 
 PROBLEM = "`parse_date()` in `dates.py` raises ValueError for 2024-02-30. It should return None. Python 3.9 must work."
-ENDS = {0, 3, 5}
-"""A plan, none that is right, or no calls left."""
+ENDS = {0, 3, 4, 5, 6}
+"""A plan, none that is right, parked since replies are cut off again and again, no calls left, or a question."""
 
 
 def replan(real, folder, *words, **more):
@@ -36,6 +37,11 @@ def done(process, seconds=240):
     out, err = process.communicate(timeout=seconds)
     assert "Traceback" not in err
     return process.returncode, out
+
+
+def events_of(real, folder, run):
+    """Return the events of a run."""
+    return json.loads(done(replan(real, folder, "show", run, "--events", "--json"))[1])["events"]
 
 
 @pytest.fixture
@@ -54,8 +60,7 @@ def test_a_run_ends_in_an_orderly_way_and_its_tokens_are_those_that_the_server_c
     result = json.loads(out)
     assert code in ENDS
     assert result["calls"] <= 4
-    _, out = done(replan(real, tmp_path, "show", result["run_id"], "--events", "--json"))
-    events = json.loads(out)["events"]
+    events = events_of(real, tmp_path, result["run_id"])
     replies = [event for event in events if event["kind"] == "artifact_produced"]
     assert replies
     assert all(event["usage"]["output_tokens"] <= 301 for event in replies)
@@ -72,15 +77,16 @@ def test_a_run_that_is_killed_in_mid_generation_goes_on_and_counts_the_lost_call
     time.sleep(0.5)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60  # llama.cpp looks for its client when it writes a token, and not while it reads.
     while real.working():
         assert time.monotonic() < until, "the server still writes for nobody"
         time.sleep(0.05)
     code, out = done(replan(real, tmp_path, "resume", "--last", "--json"))
     assert code in ENDS
     result = json.loads(out)
-    assert result["calls"] <= 4
-    assert result["unknown"]["calls"] >= 1, "what the killed program had asked for is charged as unknown"
+    kinds = Counter(event["kind"] for event in events_of(real, tmp_path, result["run_id"]))
+    assert kinds["request_reissued"] >= 1, "what the killed program had asked for is asked for again"
+    assert result["calls"] == kinds["artifact_produced"] + kinds["request_reissued"] <= 4, "and charged as unknown"
     code, _ = done(replan(real, tmp_path, "journal", "verify"))
     assert code == 0
 
