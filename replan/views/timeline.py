@@ -134,11 +134,21 @@ def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, pr
     bars, begin, last = _bars(records, outstanding)
     if not bars:
         return None
-    rows = tuple(TimelineRow(bar, begin, price_known) for bar in bars)
+    return _drawn(tuple(TimelineRow(bar, begin, price_known) for bar in bars), last)
+
+
+def at_time(shown: Timeline, now: float) -> Timeline:
+    """Return the timeline of a run that goes on, at a later time: what is under way has lasted until then."""
+    return shown if all(row.bar.end is not None for row in shown.rows) else _drawn(shown.rows, now)
+
+
+def _drawn(rows: tuple[TimelineRow, ...], last: float) -> Timeline:
+    """Return the timeline of a run that has lasted until `last`."""
     lanes: dict[str, list[TimelineRow]] = {}
     for row in rows:
         lanes.setdefault(row.bar.lane, []).append(row)
-    drawn = [_lane(name, of, begin, last, price_known=price_known) for name, of in list(lanes.items())[:LANES_MAX]]
+    begin = rows[0].run_begin
+    drawn = [_lane(name, of, begin, last) for name, of in list(lanes.items())[:LANES_MAX]]
     ticks = tuple(seconds_text((last - begin) * part) for part in (0.0, 0.5, 1.0))
     return Timeline(tuple(drawn), max(0, len(lanes) - LANES_MAX), rows, ticks)
 
@@ -213,7 +223,7 @@ def _call(call: CallRequested, at: float) -> _Begin:
     return _Begin(call.step, "call", call.request_id, at, node=node_of(call.request_id))
 
 
-def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, price_known: bool) -> TimelineLane:
+def _lane(name: str, rows: list[TimelineRow], begin: float, last: float) -> TimelineLane:
     """Return a lane of a run that lasted from `begin` to `last`."""
     scale = WIDTH / max(last - begin, 0.001)
     kinds: dict[str, int] = {}
@@ -239,7 +249,7 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float, *, pric
     seconds = sum((last if row.bar.end is None else row.bar.end) - row.bar.begin for row in rows)
     used = sum((row.bar.used for row in rows), Amount())
     counts = [counted(number, kind) for kind, number in kinds.items()]
-    text = ", ".join(filter(None, (*counts, seconds_text(seconds), _cost(used, price_known))))
+    text = ", ".join(filter(None, (*counts, seconds_text(seconds), _cost(used, rows[0].price_known))))
     return TimelineLane(step_in_words(name), text, tuple(drawn_bars))
 
 

@@ -25,7 +25,7 @@ from replan.views.question_forms import shown_form
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
 from replan.views.said import said, starter
-from replan.views.timeline import TimelineBar, seconds_text
+from replan.views.timeline import Timeline, TimelineBar, at_time, seconds_text
 from replan.web.record_pages import FORMS, row_number
 from replan.web.rendering import PageInParts
 from replan.web.requests import page, problem, status_of_error
@@ -98,7 +98,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "checklist": parts.checklist,
         "flow_title": views.flow_title,
         "drawing": parts.drawing,
-        "timeline": parts.timeline,
+        "timeline": _timeline(shown, parts, site.now()),
         "tree_title": views.tree_title,
         "tree": replace(actions, shown=reworded_tree(actions.shown, in_words)),
         "tree_pages": _pages(run, "tree", actions),
@@ -143,6 +143,13 @@ def _asked(shown: ShownRun) -> dict[str, Any]:
         facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
     told = [] if common is None else said(loaded.kind.run_state(loaded.state) or common, common)
     return {"asked": asked.text, "asked_facts": facts, "messages": told[-SAID_MAX:]}
+
+
+def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
+    """Return the timeline of a run; where the run goes on, it reaches until now."""
+    if parts.timeline is None or shown.status not in ("running", "waiting"):
+        return parts.timeline
+    return at_time(parts.timeline, max(now, shown.row.updated))
 
 
 def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:

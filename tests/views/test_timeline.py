@@ -2,7 +2,7 @@
 
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.run.waits import WaitEnded, WaitRequested
-from replan.views.timeline import LANES_MAX, WIDTH, timeline
+from replan.views.timeline import LANES_MAX, WIDTH, at_time, timeline
 from runtime.core.events import Record
 
 
@@ -47,6 +47,18 @@ def test_each_bar_has_a_lane_a_begin_an_end_and_how_it_ended():
     ]
     assert [lane.name for lane in shown.lanes] == ["pytest", "git", "b"]
     assert shown.ticks == ("0 ms", "10.0 s", "20.0 s")
+
+
+def test_what_is_under_way_reaches_until_now_and_what_has_ended_stays():
+    shown = timeline(
+        records((100, tool("pytest", "a")), (110, finished("a")), (110, tool("git", "b"))), {"tool:b"}, price_known=True
+    )
+    later = at_time(shown, 120)
+    assert [lane.text for lane in later.lanes] == ["1 tool, 10.0 s", "1 tool, 10.0 s"]
+    assert [(bar.x, bar.length) for lane in later.lanes for bar in lane.drawn_bars] == [(0, 500), (500, 500)]
+    assert later.ticks[-1] == "20.0 s"
+    over = timeline(records((100, tool("pytest", "a")), (110, finished("a"))), (), price_known=True)
+    assert at_time(over, 120) is over
 
 
 def test_what_is_drawn_is_inside_and_short_for_any_number_of_bars():
