@@ -248,7 +248,7 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float) -> Time
             drawn_bars.append(DrawnBar(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
     seconds = sum((last if row.bar.end is None else row.bar.end) - row.bar.begin for row in rows)
     used = sum((row.bar.used for row in rows), Amount())
-    counts = [counted(number, kind) for kind, number in kinds.items()]
+    counts = [counted(number, "call" if kind == "tool" else kind) for kind, number in kinds.items()]
     text = ", ".join(filter(None, (*counts, seconds_text(seconds), _cost(used, rows[0].price_known))))
     return TimelineLane(step_in_words(name), text, tuple(drawn_bars))
 

@@ -54,7 +54,7 @@ def test_what_is_under_way_reaches_until_now_and_what_has_ended_stays():
         records((100, tool("pytest", "a")), (110, finished("a")), (110, tool("git", "b"))), {"tool:b"}, price_known=True
     )
     later = at_time(shown, 120)
-    assert [lane.text for lane in later.lanes] == ["1 tool, 10.0 s", "1 tool, 10.0 s"]
+    assert [lane.text for lane in later.lanes] == ["1 call, 10.0 s", "1 call, 10.0 s"]
     assert [(bar.x, bar.length) for lane in later.lanes for bar in lane.drawn_bars] == [(0, 500), (500, 500)]
     assert later.ticks[-1] == "20.0 s"
     over = timeline(records((100, tool("pytest", "a")), (110, finished("a"))), (), price_known=True)

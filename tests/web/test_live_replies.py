@@ -87,7 +87,10 @@ async def test_a_page_without_scripts_shows_the_text_so_far(tmp_path, writes):
         text = await until(lambda: web.browser.get(f"/runs/{run}"), "word3")
         assert "<img src=x" not in text
         assert "&lt;img src=x" in text
-        assert re.search(r"plan, first attempt</a> <span class=\"dim\">for \d+ ?s.*characters so far", text)
+        assert re.search(
+            r"plan, first attempt</a> <span class=\"dim\">for <span data-age=\"\d+\">\d+s</span>.*characters so far",
+            text,
+        )
         attempt = await until(lambda: web.browser.get(f"/runs/{run}/attempts/{CALL}"), "word3")
         assert "so far" in attempt
         assert "No reply has come yet" not in attempt
@@ -128,6 +131,7 @@ async def test_the_text_grows_on_an_open_page(tmp_path, writes, browser):
         first = await page.evaluate(f"{part}.textContent.length")
         await check_accessible(page)
         await page.until(f"!{part} || {part}.textContent.length > {first}")
+        await page.until("document.querySelector('[data-age]').textContent.match(/^[1-9]/)")
         await page.until(f"!{part} || {part}.scrollTop + {part}.clientHeight >= {part}.scrollHeight - 2")
         assert await page.evaluate("document.querySelectorAll('#live img').length") == 0
         await page.sees("every guard passed")

@@ -110,6 +110,15 @@
   document.addEventListener("htmx:afterSwap", toEnds);
   toEnds();
 
+  // What is under way gets older while nothing else changes.
+  setInterval(function () {
+    document.querySelectorAll("[data-age]").forEach(function (part) {
+      part.shown = part.shown || performance.now();
+      var age = Math.floor(Number(part.dataset.age) + (performance.now() - part.shown) / 1000);
+      part.textContent = age < 60 ? age + "s" : age < 3600 ? Math.floor(age / 60) + "m" : Math.floor(age / 3600) + "h";
+    });
+  }, 1000);
+
   function open() {
     if (source || document.hidden) return;
     source = new EventSource(address);
