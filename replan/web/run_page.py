@@ -103,7 +103,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "tree": replace(actions, shown=reworded_tree(actions.shown, in_words)),
         "tree_pages": _pages(run, "tree", actions),
         "tree_lines": [reworded(each, in_words) for each in parts.tree.lines[:ROWS_MAX]],
-        "result_title": "Steps" if has_plan else "Found so far" if questions else "Result",
+        "result_title": "Steps" if has_plan else "Result" if over else "Found so far",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],

@@ -139,3 +139,16 @@ async def test_the_text_grows_on_an_open_page(tmp_path, writes, browser):
         assert await page.evaluate("window.marked"), "the page was loaded again"
         assert await page.evaluate("document.title") != "taken"
         check_quiet(page, web)
+
+
+async def test_the_text_grows_in_the_second_browser(tmp_path, writes, second_browser):
+    async with served(tmp_path, hosts=False, signed_in=False, models={"writer": "gpt-x"}) as web:
+        run = await begin(web)
+        await second_browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
+        await second_browser.sees("Nothing waits for you.")
+        await second_browser.go(f"{web.address}/runs/{run}")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(web.engine.resume, run)
+            await second_browser.sees("word30 ")
+            await second_browser.sees("every guard passed")
+        assert "Under way" not in await second_browser.evaluate("document.body.innerText")

@@ -82,3 +82,16 @@ async def test_a_person_sees_the_beginning_and_then_the_page_without_it(tmp_path
         assert await page.evaluate("[...document.querySelectorAll('h1')].filter(each => each.offsetParent).length") == 1
         await check_accessible(page)
         check_quiet(page, web)
+
+
+async def test_the_second_browser_hides_the_beginning_without_scripts_too(tmp_path, monkeypatch, second_browser):
+    monkeypatch.setattr("replan.runs.cached.AT_ONCE_MAX", 0)
+    async with served(tmp_path, hosts=False, signed_in=False) as web:
+        run = await web.start("plans")
+        await second_browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
+        await second_browser.sees("Nothing waits for you.")
+        await second_browser.use_scripts(False)
+        await second_browser.go(f"{web.address}/runs/{run}")
+        await second_browser.sees("What was asked")
+        assert READ in await second_browser.evaluate("document.body.textContent")
+        assert READ not in await second_browser.evaluate("document.body.innerText")
