@@ -9,7 +9,7 @@ import httpx2
 
 from runtime.core.errors import UsageProblem
 from runtime.models.answer_reader import STREAM_FACTOR
-from runtime.models.base_url import is_loopback, is_name
+from runtime.models.base_url import is_local, is_loopback, is_name
 from runtime.models.port import Fault, FaultKind
 
 _PIECES_MAX = 20_000  # Of an answer that is not streamed. Chunks of one byte cost ten microseconds each.
@@ -23,24 +23,26 @@ def open_client(
     """Return what `make` makes of an HTTP client, or raises `refused`.
 
     Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
-    and oversized answers are not read.
+    and oversized answers are not read. A server on this machine or in a private network gets a new connection for each
+    request: that of llama.cpp closes one after a streamed reply, without saying so, and a request on it would be lost.
 
     Raises:
         UsageProblem: for a proxy or a certificate of the environment that is not valid.
     """
     _check_proxies()
+    host = urlsplit(base_url).hostname or ""
     try:
         http = httpx2.AsyncClient(
             event_hooks={"response": [_CappedAnswers(reply_bytes_max)]},
             follow_redirects=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-            trust_env=not is_loopback(urlsplit(base_url).hostname or ""),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0 if is_local(host) else 20),
+            trust_env=not is_loopback(host),
         )
         return make(http)
     except (ValueError, ImportError, OSError, httpx2.InvalidURL, refused) as error:
         # An address is not quoted, nor a part of it: it may hold a password.
-        is_local = isinstance(error, OSError | ImportError)
-        text = " ".join(str(error).split()) if is_local else "an address in the environment is not valid"
+        about_here = isinstance(error, OSError | ImportError)
+        text = " ".join(str(error).split()) if about_here else "an address in the environment is not valid"
         hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
         raise UsageProblem(f"the HTTP client cannot be set up: {text}", place="environment", hint=hint) from None
 

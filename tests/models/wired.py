@@ -1,6 +1,8 @@
 """A model and the loopback server that it talks to, for the tests of the wire."""
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
+
+import pytest
 
 from runtime.models.openai import open_openai
 from runtime.models.port import Fault
@@ -19,6 +21,14 @@ class FixedClock:
 
     async def sleep_until(self, when):
         raise AssertionError(when)
+
+
+@contextmanager
+def kept_connections():
+    """Treat the loopback server as one elsewhere, whose connections serve several requests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("runtime.models.http_client.is_local", lambda _: False)
+        yield
 
 
 @asynccontextmanager

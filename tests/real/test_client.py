@@ -47,6 +47,12 @@ async def test_a_reply_is_streamed_and_its_tokens_are_counted(real):
     assert reply.usage.input_tokens >= real.tokens("You answer briefly.Name three animals.")
 
 
+async def test_fifty_calls_one_after_the_other_are_all_answered(real):
+    async with opened(real) as model:
+        replies = [await model.complete(asked("Say hi.", output_tokens_max=2)) for _ in range(50)]
+    assert {type(reply) for reply in replies} == {Reply}
+
+
 async def test_a_prompt_that_comes_again_is_read_from_the_cache(real):
     long = "The parser fails on the last line of the file. " * 60
     async with opened(real) as model:
