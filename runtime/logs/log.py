@@ -31,7 +31,18 @@ ITEMS_MAX = 20
 _PRODUCT = "replan"
 _JOURNAL = logging.getLogger(f"{_PRODUCT}.journal")
 _RESERVED = frozenset({"event", "level", "logger", "timestamp", "exception", "exc_info", "stack_info", "run_id", "seq"})
-_CHATTY = ("anyio", "asyncio", "httpcore2", "httpx2", "hypercorn", "mcp", "openai", "opentelemetry", "urllib3")
+_CHATTY = (
+    "anthropic",
+    "anyio",
+    "asyncio",
+    "httpcore2",
+    "httpx2",
+    "hypercorn",
+    "mcp",
+    "openai",
+    "opentelemetry",
+    "urllib3",
+)
 _IDENTIFIER = re.compile(r"[\w.:/@+-]{1,96}")
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

@@ -143,6 +143,10 @@ class AnswerReader(ABC):
         texts = [joined(pieces) if pieces else None for pieces in self._texts()]
         return self._completed(texts, reason=self._reason, usage=self._reported(), model=joined([self._model]))
 
+    def _failed(self, error: Any) -> Any:
+        """Return an error of the stream in the form that `stream_fault` reads."""
+        return error
+
     def _whole_answer(self, body: bytes) -> Reply | Fault:
         """Return the reply in a body that is not a stream, or a fault."""
         if has_more_values(body, VALUES_MAX):
@@ -212,7 +216,7 @@ class AnswerReader(ABC):
         except (ValueError, RecursionError):
             return False
         if isinstance(event, dict) and event.get("error"):
-            self._error, self.done = event["error"], True
+            self._error, self.done = self._failed(event["error"]), True
         elif isinstance(event, dict):
             self._take(event)
         return True

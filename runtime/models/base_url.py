@@ -6,7 +6,9 @@ from urllib.parse import SplitResult, urlsplit
 from runtime.core.errors import UsageProblem
 
 OPENAI_URL = "https://api.openai.com/v1"
-"""The base URL when none is set."""
+"""The base URL of OpenAI, which is used when none is set."""
+ANTHROPIC_URL = "https://api.anthropic.com"
+"""The same for Anthropic; the version is a part of the paths of its interface."""
 
 CALL_SECONDS = 120.0
 """The time limit of one call in seconds where nobody sets one."""

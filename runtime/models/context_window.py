@@ -63,7 +63,7 @@ async def learned_window(base_url: str, model: str, ask: AskServer) -> ContextWi
     price list.
     """
     if base_url == OPENAI_URL:
-        return listed_window(model)
+        return listed_window(model, base_url)
     with trio.move_on_after(ASK_SECONDS):
         listed = _of_vllm(await ask(f"{base_url}/models", None), model)
         parts = urlsplit(base_url)
@@ -75,13 +75,13 @@ async def learned_window(base_url: str, model: str, ask: AskServer) -> ContextWi
     return None
 
 
-def listed_window(model: str) -> ContextWindow | None:
-    """Return the context window of a model of OpenAI, as the bundled price list has it."""
+def listed_window(model: str, base_url: str) -> ContextWindow | None:
+    """Return the context window of a provider's model, as the bundled price list has it."""
     import genai_prices  # noqa: PLC0415 -- it takes tens of milliseconds to load
 
     nothing = genai_prices.Usage(input_tokens=0, output_tokens=0)
     try:
-        found = genai_prices.calc_price(nothing, model, provider_api_url=OPENAI_URL).model.context_window
+        found = genai_prices.calc_price(nothing, model, provider_api_url=base_url).model.context_window
     except LookupError:
         return None
     return ContextWindow(found, "the price list") if found else None

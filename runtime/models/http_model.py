@@ -198,7 +198,7 @@ class HttpModel(ABC):
             # Not every server has the path: a 404, a 405 or another complaint about it says that it is there.
             return frozenset() if status in _NO_PATH or fault.kind is FaultKind.BAD_REQUEST else fault
         except self._sdk.connection_error as error:
-            return _connection_fault(error.__cause__ or error, self._secret)
+            return self._unanswered(error.__cause__ or error)
         except RejectedAnswer as rejected:
             return rejected.fault
         return listed_models(response.content)
@@ -248,13 +248,19 @@ class HttpModel(ABC):
             headers, text = error.response.headers, error.response.content
             return status_fault(error.status_code, headers, text, now=self._clock.now(), secret=self._secret)
         except self._sdk.connection_error as error:
-            return _connection_fault(error.__cause__ or error, self._secret)
+            return self._unanswered(error.__cause__ or error)
         except httpx2.HTTPError as error:
             return _connection_fault(error, self._secret)
         except RejectedAnswer as rejected:
             return self._with_address(rejected.fault, rejected.content_type)
         except UnicodeEncodeError:
             return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
+
+    def _unanswered(self, cause: BaseException) -> Fault:
+        """Return the fault for what an SDK takes for a lost connection."""
+        if isinstance(cause, RejectedAnswer):
+            return self._with_address(cause.fault, cause.content_type)
+        return _connection_fault(cause, self._secret)
 
     async def _read(self, response: httpx2.Response, request: ModelRequest, mode: str) -> Reply | Fault:
         """Read the body of a 200. A silence is a fault only after the model has written something."""

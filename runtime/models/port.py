@@ -137,7 +137,7 @@ class Reply:
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words."""
     mode: str = "text"
-    """How structure was asked for: `json_schema`, `json_object` or `text`."""
+    """How structure was asked for: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
 
 
 class Model(Protocol):

@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import Any, Literal, cast, get_args
 
 from runtime.core.errors import UsageProblem
-from runtime.models.base_url import OPENAI_URL
+from runtime.models.base_url import ANTHROPIC_URL, OPENAI_URL
 from runtime.models.port import ModelRequest
 
 PromptCache = Literal["auto", "on", "off"]
-"""Where the fields are sent: to OpenAI's own address, to any address, or to none."""
+"""Where the fields are sent: to the own address of OpenAI or Anthropic, to any address, or to none."""
 VARIABLE = "REPLAN_PROMPT_CACHE"
 """The environment variable that holds a `PromptCache`."""
 
@@ -32,8 +32,8 @@ def prompt_cache_of(environment: Mapping[str, str]) -> PromptCache:
 
 
 def sends_cache_fields(setting: PromptCache, base_url: str) -> bool:
-    """Tell whether the fields go to a server: others than OpenAI's may refuse a field that they do not know."""
-    return setting == "on" or (setting == "auto" and base_url == OPENAI_URL)
+    """Tell whether the fields go to a server: others than the providers' own may refuse an unknown field."""
+    return setting == "on" or (setting == "auto" and base_url in (OPENAI_URL, ANTHROPIC_URL))
 
 
 def matches_marks_only(model: str) -> bool:

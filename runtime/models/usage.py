@@ -1,4 +1,4 @@
-"""Reading what a call used from an OpenAI-compatible server's reply, as its providers report it in several forms."""
+"""Reading what a call used from the reply of a server, as providers report it in several forms."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -26,6 +26,38 @@ def read_usage(reported: Any) -> Usage | None:
     except ValidationError:
         return None
     return _usage_of(usage.prompt_tokens, usage.completion_tokens, reported)
+
+
+def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
+    """Return the usage in the `usage` of a message of Anthropic; None where it is missing or makes no sense.
+
+    Cached tokens are counted beside the other input, thoughts within the output. Parts that are no counts, or larger
+    than what they are a part of, are contradictory.
+    """
+    reported = _fields(reported)
+    kept, parts = _fields(reported.get("cache_creation")), _fields(reported.get("output_tokens_details"))
+    totals = [_count(reported.get(name)) for name in ("input_tokens", "output_tokens")]
+    if reported.get("input_tokens") is None or None in totals:
+        return None
+    counts = (
+        _count(reported.get("cache_read_input_tokens")),
+        _count(reported.get("cache_creation_input_tokens")),
+        _count(kept.get("ephemeral_1h_input_tokens")),
+        _count(parts.get("thinking_tokens")),
+    )
+    plain, output = (count or 0 for count in totals)
+    read, write, write_1h, thought = (count or 0 for count in counts)
+    if None in counts or write_1h > write or thought > output:
+        tokens = plain + read + max(write, write_1h)
+        return Usage(input_tokens=tokens, output_tokens=max(output, thought), contradictory=True)
+    return Usage(
+        input_tokens=plain + read + write,
+        output_tokens=output,
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        cache_write_1h_tokens=write_1h,
+        reasoning_tokens=thought,
+    )
 
 
 def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:

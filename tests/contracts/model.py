@@ -46,7 +46,7 @@ class ModelContract:
         assert isinstance(reply, Reply)
         assert reply.text == TEXT
         assert reply.model
-        assert reply.mode in {"json_schema", "json_object", "text"}
+        assert reply.mode in {"json_schema", "json_object", "tool", "tool_offered", "text"}
         if reply.usage is not None:
             assert isinstance(reply.usage, Usage)
             assert min(reply.usage.input_tokens, reply.usage.output_tokens) >= 0

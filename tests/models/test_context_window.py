@@ -5,6 +5,7 @@ import json
 import pytest
 import trio
 
+from runtime.models.base_url import OPENAI_URL
 from runtime.models.context_window import ContextWindow, learned_window, least_tokens, listed_window, too_long
 from runtime.models.openai import open_openai
 from runtime.models.port import FaultKind, Reply
@@ -70,8 +71,8 @@ def test_a_server_elsewhere_is_asked_for_its_list_of_models_and_nothing_else():
 
 
 def test_the_windows_of_openai_are_those_of_the_price_list_and_nobody_is_asked():
-    assert learned({}, "https://api.openai.com/v1") == (listed_window("test-model"), []) == (None, [])
-    assert listed_window("gpt-5-mini").tokens >= 100_000
+    assert learned({}, OPENAI_URL) == (listed_window("test-model", OPENAI_URL), []) == (None, [])
+    assert listed_window("gpt-5-mini", OPENAI_URL).tokens >= 100_000
 
 
 def test_a_text_has_at_least_as_many_tokens_as_six_bytes_each_and_white_space_has_none():

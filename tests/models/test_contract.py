@@ -2,6 +2,7 @@
 
 from contextlib import asynccontextmanager
 
+from runtime.models.anthropic import open_anthropic
 from runtime.models.openai import open_openai
 from runtime.models.port import Reply
 from runtime.models.scripted import ReplayModel, ScriptedModel
@@ -47,4 +48,20 @@ class TestOpenAI(ModelContract):
     async def open_failing(self):
         with serve(lambda *_: Answer.fault(503, "two\nlines")) as server:
             async with open_openai("test-model", base_url=server.base_url) as model:
+                yield model
+
+
+class TestAnthropic(ModelContract):
+    """The real client against a real server on the loopback, which demands what the API demands."""
+
+    @asynccontextmanager
+    async def open_model(self):
+        with serve(lambda *_: Answer.say(TEXT)) as server:
+            async with open_anthropic("test-model", api_key="sk-ant-test", base_url=server.base_url) as model:
+                yield model
+
+    @asynccontextmanager
+    async def open_failing(self):
+        with serve(lambda *_: Answer.fault(529, "two\nlines")) as server:
+            async with open_anthropic("test-model", base_url=server.base_url) as model:
                 yield model

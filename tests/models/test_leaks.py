@@ -19,7 +19,7 @@ KEY = "sk-secret-0123456789abcdef"
 PART = KEY[4:18]
 
 
-async def answered(raw):
+async def answered(raw, opening=open_openai):
     """Return what a server's raw bytes lead to."""
 
     async def answer(stream):
@@ -30,7 +30,7 @@ async def answered(raw):
     async with trio.open_nursery() as nursery:
         (listener,) = await nursery.start(partial(trio.serve_tcp, answer, 0, host="127.0.0.1"))
         port = listener.socket.getsockname()[1]
-        async with open_openai("m", api_key=KEY, base_url=f"http://127.0.0.1:{port}/v1") as model:
+        async with opening("m", api_key=KEY, base_url=f"http://127.0.0.1:{port}/v1") as model:
             result = await model.complete(request())
         nursery.cancel_scope.cancel()
     return result
@@ -40,6 +40,12 @@ def body(content="{}", **more):
     """Return the body of a completion."""
     choice = {"message": {"content": content}, "finish_reason": more.pop("finish_reason", "stop")}
     return json.dumps({"choices": [choice], "model": "m", **more}).encode()
+
+
+def message(text="{}", **more):
+    """Return the body of a message."""
+    said = {"content": [{"type": "text", "text": text}], "model": "m", "stop_reason": "end_turn"}
+    return json.dumps({**said, **more}).encode()
 
 
 def http(payload, status="200 OK"):
@@ -69,13 +75,22 @@ ENCODED = base64.b64encode(f"Bearer {KEY}".encode())
         http(body(model=PART)),
         http(body(finish_reason=KEY)),
         http(body(ENCODED.decode())),
+        http(message(f"the header was {KEY}")),
+        http(message("x" + PART + "y")),
+        http(message(model=KEY)),
+        http(message(stop_reason=KEY)),
+        http(message(ENCODED.decode())),
+        http(message(content=[{"type": "tool_use", "input": {KEY: [ENCODED.decode()]}}])),
+        http(
+            b'event: error\ndata: {"type": "error", "error": {"type": "api_error", "message": "' + ENCODED + b'"}}\n\n'
+        ),
         b"HTTP/1.1 200 OK\r\n" + b"x" * 150_000 + b"\r\n\r\n",
     ],
-    ids=range(17),
+    ids=range(24),
 )
-async def test_a_key_that_a_server_echoes_is_in_no_reply_and_no_fault(raw):
+async def test_a_key_that_a_server_echoes_is_in_no_reply_and_no_fault(raw, provider):
     """Records, log lines and lines on stderr are made from the answer, so the test searches the answer."""
-    result = await answered(raw)
+    result = await answered(raw, provider.open)
     shown = repr(result)
     for form in (KEY, KEY[:-1], PART, ENCODED.decode()[10:34], KEY.encode().hex()):
         assert form not in shown

@@ -1,11 +1,14 @@
 """How structure is asked for, and what happens when a server refuses that."""
 
+import json
+
 import pytest
 import trio
 
+from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
-from tests.models.wired import fault_of, wired
+from tests.models.wired import KEY, fault_of, wired
 from tests.support.openai_server import Answer
 
 
@@ -71,3 +74,21 @@ async def test_other_refusals_do_not_weaken_the_mode():
     """A 400 about something else, or a 500 in the same words, is a fault at once."""
     for answer in (Answer.fault(400, "context length exceeded"), Answer.fault(500, "response_format crashed")):
         await fault_of(answer)
+
+
+async def test_an_openai_address_gets_the_new_limit_name():
+    """OpenAI's newer models refuse `max_tokens`; compatible servers know only that."""
+    async with open_openai("gpt-5", api_key=KEY) as model:
+        body = json.dumps(model._body(request(), "text", stream=True, cache=False))
+    assert '"max_completion_tokens": 500' in body
+    assert '"max_tokens"' not in body
+
+
+async def test_a_server_that_refuses_the_options_of_streams_is_asked_without_a_stream():
+    def handle(body, _headers, _n):
+        refused = "stream_options" in body
+        return Answer.fault(422, "stream_options: extra inputs are not permitted") if refused else Answer.say(TEXT)
+
+    async with wired(handle) as (server, model):
+        assert isinstance(await model.complete(request()), Reply)
+    assert [seen.body.get("stream", False) for seen in server.seen] == [True, False]

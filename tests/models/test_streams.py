@@ -10,7 +10,7 @@ from runtime.core.ledger import Usage
 from runtime.models.faults import MARK
 from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
-from tests.models.wired import KEY, fault_of, kept_connections, wired
+from tests.models.wired import KEY, kept_connections
 from tests.support.answers import chunk
 from tests.support.openai_server import Answer
 
@@ -20,17 +20,17 @@ def asked_for_streams(server):
     return [seen.body.get("stream", False) for seen in server.seen]
 
 
-async def test_a_streamed_reply_is_the_same_reply():
+async def test_a_streamed_reply_is_the_same_reply(wired, provider):
     """Text, usage, model and reason; and the connection serves the next call."""
     with kept_connections():
         async with wired(Answer.stream(TEXT)) as (server, model):
             replies = [await model.complete(request(f"g_plan/v{visit}.a1")) for visit in (1, 2, 3)]
             assert server.connections == 1
-    assert replies == [Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "stop", "json_schema")] * 3
+    assert replies == [Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "stop", provider.mode)] * 3
     assert asked_for_streams(server) == [True] * 3
 
 
-async def test_the_characters_are_counted_while_they_arrive():
+async def test_the_characters_are_counted_while_they_arrive(wired):
     """A growing count, before the reply is whole."""
     heard = []
     async with wired(Answer.stream("x" * 40, pieces=4, gap_seconds=0.05)) as (_, model):
@@ -42,7 +42,7 @@ async def test_the_characters_are_counted_while_they_arrive():
     assert [text for _, text in heard] == ["x" * count for count in counts]
 
 
-async def test_what_is_told_of_a_reply_in_progress_is_its_end_without_the_key():
+async def test_what_is_told_of_a_reply_in_progress_is_its_end_without_the_key(wired):
     """However long the reply is; what the model thinks is counted and not told."""
     texts, thought = [], chunk({"reasoning_content": "hm"})
     pieces = [thought, *[chunk({"content": "0123456789" * 100})] * 6, chunk({"content": f"the key: {KEY}"}, "stop")]
@@ -54,7 +54,7 @@ async def test_what_is_told_of_a_reply_in_progress_is_its_end_without_the_key():
     assert KEY not in texts[-1][1]
 
 
-async def test_a_stalled_stream_times_out():
+async def test_a_stalled_stream_times_out(wired):
     """Long before the call's own limit; the server sees the client go."""
     answer = Answer.stream(TEXT, finish_reason=None, usage=None, done=False, then="hang")
     async with wired(answer, stall_seconds=0.2) as (server, model):
@@ -66,7 +66,7 @@ async def test_a_stalled_stream_times_out():
     assert f"after {len(TEXT)} characters" in fault.message
 
 
-async def test_a_slow_stream_is_waited_for():
+async def test_a_slow_stream_is_waited_for(wired):
     """As long as something comes; and before the first character a model may think."""
     async with wired(Answer.stream(TEXT * 2, pieces=30, gap_seconds=0.05), stall_seconds=4.0) as (_, model):
         assert isinstance(await model.complete(request()), Reply)
@@ -77,7 +77,7 @@ async def test_a_slow_stream_is_waited_for():
         assert isinstance(await model.complete(request()), Reply)
 
 
-async def test_a_call_with_a_longer_time_limit_may_be_silent_for_longer(monkeypatch):
+async def test_a_call_with_a_longer_time_limit_may_be_silent_for_longer(monkeypatch, wired):
     """A slow server, or one that was too slow before, gets half of the call's limit between two pieces."""
     monkeypatch.setattr("runtime.models.http_model.STALL_SECONDS", 0.05)
     async with wired(Answer.stream(TEXT, pieces=2, gap_seconds=0.3)) as (_, model):
@@ -89,7 +89,7 @@ async def test_a_call_with_a_longer_time_limit_may_be_silent_for_longer(monkeypa
     assert "nothing came for 1 s" in fault.message
 
 
-async def test_the_time_limit_of_the_call_also_ends_an_active_stream():
+async def test_the_time_limit_of_the_call_also_ends_an_active_stream(wired):
     """A stream that never ends is left."""
     answer = Answer.stream("x" * 100, pieces=100, gap_seconds=0.05)
     async with wired(answer) as (_, model):
@@ -98,7 +98,7 @@ async def test_the_time_limit_of_the_call_also_ends_an_active_stream():
     assert fault.kind is FaultKind.TIMEOUT
 
 
-async def test_a_server_that_leaves_the_connection_open_after_the_end_is_not_waited_for():
+async def test_a_server_that_leaves_the_connection_open_after_the_end_is_not_waited_for(wired):
     """The reply is whole."""
     async with wired(Answer.stream(TEXT, then="hang")) as (_, model):
         with trio.fail_after(30):
@@ -106,7 +106,7 @@ async def test_a_server_that_leaves_the_connection_open_after_the_end_is_not_wai
 
 
 @pytest.mark.parametrize("done", [True, False])
-async def test_a_broken_stream_is_a_cut_connection_unless_the_reply_was_whole(done):
+async def test_a_broken_stream_is_a_cut_connection_unless_the_reply_was_whole(done, wired):
     """What comes after the end mark has no effect."""
     answer = Answer.stream(TEXT, done=done, finish_reason="stop" if done else None, then="cut")
     async with wired(answer) as (_, model):
@@ -118,7 +118,7 @@ async def test_a_broken_stream_is_a_cut_connection_unless_the_reply_was_whole(do
         assert result.kind is FaultKind.CUT
 
 
-async def test_a_stream_that_ends_in_mid_reply_is_a_cut_connection():
+async def test_a_stream_that_ends_in_mid_reply_is_a_cut_connection(fault_of):
     """Also where the server ends it in good order."""
     fault = await fault_of(Answer.stream(TEXT, finish_reason=None, usage=None, done=False))
     assert fault.kind is FaultKind.CUT
@@ -137,28 +137,27 @@ def refusing(words, status=400):
     ("words", "status"),
     [
         ("stream is not supported by this model", 400),
-        ("stream_options : extra inputs are not permitted", 422),
+        ("stream : extra inputs are not permitted", 422),
         ("stream = true is not implemented", 501),
     ],
 )
-async def test_a_server_that_refuses_streams_is_asked_without_from_then_on(words, status):
+async def test_a_server_that_refuses_streams_is_asked_without_from_then_on(words, status, wired, provider):
     """At once in the same call, and in all later ones."""
     async with wired(refusing(words, status)) as (server, model):
-        assert isinstance(await model.complete(request()), Reply)
-        assert isinstance(await model.complete(request("g_plan/v1.a1")), Reply)
+        replies = [await model.complete(request()), await model.complete(request("g_plan/v1.a1"))]
     assert asked_for_streams(server) == [True, False, False]
     assert "stream_options" not in server.seen[1].body
-    assert [seen.body["response_format"]["type"] for seen in server.seen] == ["json_schema"] * 3
+    assert [reply.mode for reply in replies] == [provider.mode] * 2
 
 
-async def test_a_server_may_need_both_fallbacks():
+async def test_a_server_may_need_both_fallbacks(wired):
     """A server may refuse streams and the schema; each is remembered."""
 
     def handle(body, _headers, _n):
         if "stream" in body:
             return Answer.fault(400, "unknown field: stream")
-        weak = body.get("response_format", {}).get("type") == "json_object"
-        return Answer.say(TEXT) if weak else Answer.fault(400, "json_schema is not known")
+        strong = body.get("response_format", body.get("tool_choice"))["type"] in {"json_schema", "tool"}
+        return Answer.fault(400, "json_schema and tool_choice are not known") if strong else Answer.say(TEXT)
 
     async with wired(handle) as (server, model):
         for visit in (1, 2):
@@ -166,7 +165,7 @@ async def test_a_server_may_need_both_fallbacks():
     assert asked_for_streams(server) == [True, False, False, False]
 
 
-async def test_a_refusal_that_holds_without_a_stream_too_is_not_remembered():
+async def test_a_refusal_that_holds_without_a_stream_too_is_not_remembered(wired):
     """The stream was not the cause of the refusal."""
     async with wired(Answer.fault(400, "upstream failed")) as (server, model):
         assert isinstance(await model.complete(request()), Fault)
@@ -174,7 +173,7 @@ async def test_a_refusal_that_holds_without_a_stream_too_is_not_remembered():
     assert asked_for_streams(server) == [True, False, True, False]
 
 
-async def test_a_server_whose_streams_report_no_usage_is_asked_without_from_then_on():
+async def test_a_server_whose_streams_report_no_usage_is_asked_without_from_then_on(wired):
     """A call without usage is charged at its reservation: one is enough."""
 
     def handle(body, _headers, _n):
@@ -190,7 +189,7 @@ async def test_a_server_whose_streams_report_no_usage_is_asked_without_from_then
     assert asked_for_streams(server) == [True, False]
 
 
-async def test_a_json_answer_without_usage_changes_nothing():
+async def test_a_json_answer_without_usage_changes_nothing(wired):
     """The stream was not the cause of the missing usage."""
     async with wired(Answer.say(TEXT, usage={})) as (server, model):
         for visit in (1, 2):
@@ -198,14 +197,14 @@ async def test_a_json_answer_without_usage_changes_nothing():
     assert asked_for_streams(server) == [True, True]
 
 
-async def test_an_error_in_a_stream_shows_its_words_without_the_key():
+async def test_an_error_in_a_stream_shows_its_words_without_the_key(fault_of):
     """One request, one fault."""
     fault = await fault_of(Answer.events([{"error": {"message": f"{KEY} is\nwrong", "code": 401}}]))
     assert (fault.kind, fault.status) == (FaultKind.AUTH, 401)
     assert "[key] is wrong" in fault.message
 
 
-async def test_a_key_that_is_echoed_in_pieces_does_not_get_through():
+async def test_a_key_that_is_echoed_in_pieces_does_not_get_through(wired):
     """Each event holds a part of it that is too short to be found."""
     async with wired(Answer.stream(f"the key: {KEY}", pieces=8)) as (_, model):
         reply = await model.complete(request())
@@ -213,7 +212,7 @@ async def test_a_key_that_is_echoed_in_pieces_does_not_get_through():
     assert reply.text == "the key: [key]"
 
 
-async def test_an_endless_stream_is_left_at_the_cap():
+async def test_an_endless_stream_is_left_at_the_cap(wired):
     """The bytes of the stream are capped, its comments and its reasoning included."""
     for event in (
         b": " + b"x" * 1000 + b"\n\n",
@@ -227,7 +226,7 @@ async def test_an_endless_stream_is_left_at_the_cap():
         assert fault.kind is FaultKind.TOO_LARGE
 
 
-async def test_a_stream_may_be_larger_than_its_reply():
+async def test_a_stream_may_be_larger_than_its_reply(wired):
     """Each event repeats the frame around a few characters."""
     text = json.dumps({"text": "x" * 3000})
     async with wired(Answer.stream(text, pieces=100), reply_bytes_max=4000) as (_, model):
@@ -236,7 +235,7 @@ async def test_a_stream_may_be_larger_than_its_reply():
     assert reply.text == text
 
 
-async def test_an_error_page_at_the_cap_leaves_no_connection_open():
+async def test_an_error_page_at_the_cap_leaves_no_connection_open(wired):
     """The body of an error is not streamed, and is left as well."""
     async with wired(Answer(status=500, body=b"x" * 5_000_000), reply_bytes_max=1_000) as (server, model):
         fault = await model.complete(request())
@@ -245,7 +244,7 @@ async def test_an_error_page_at_the_cap_leaves_no_connection_open():
         assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.connections == 0)
 
 
-async def test_streams_that_are_cancelled_leave_nothing_behind():
+async def test_streams_that_are_cancelled_leave_nothing_behind(wired):
     """Fifty at once, in mid-stream; the model works on."""
     living = Answer.stream("x" * 1000, pieces=1000, gap_seconds=0.05)
     async with wired(
@@ -267,7 +266,7 @@ async def test_streams_that_are_cancelled_leave_nothing_behind():
         assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.connections == 0)
 
 
-async def test_each_request_to_a_server_on_this_machine_has_a_connection_of_its_own():
+async def test_each_request_to_a_server_on_this_machine_has_a_connection_of_its_own(wired):
     """The server of llama.cpp closes a connection after a stream without saying so: the next request would be lost."""
     async with wired(Answer.stream(TEXT)) as (server, model):
         for visit in (1, 2, 3):

@@ -1,9 +1,13 @@
-"""A model and the loopback server that it talks to, for the tests of the wire."""
+"""The models of providers, each with the loopback server that it talks to, for the tests of the wire."""
 
+from collections.abc import Callable
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
+from runtime.models.anthropic import open_anthropic
 from runtime.models.openai import open_openai
 from runtime.models.port import Fault
 from tests.contracts.model import request
@@ -31,25 +35,50 @@ def kept_connections():
         yield
 
 
+@dataclass(frozen=True)
+class Provider:
+    """A client, and what differs between the clients in what one suite looks at."""
+
+    name: str
+    open: Callable
+    """Opens a model, with the arguments of `open_openai`."""
+    mode: str
+    """How structure is asked for at first."""
+    path: str
+    """Where requests go."""
+    variables: str
+    """What the names of the variables begin with."""
+    version: str
+    """The end of the server's address that is no part of the client's."""
+
+
+OPENAI = Provider("openai", open_openai, "json_schema", "/v1/chat/completions", "OPENAI", "")
+ANTHROPIC = Provider("anthropic", open_anthropic, "tool", "/v1/messages", "ANTHROPIC", "/v1")
+
+
 @asynccontextmanager
-async def wired(answer, **more):
+async def wired(answer, *, provider=OPENAI, **more):
     """Yield a server and a model that talks to it; `answer` is a handler, a list used in order, or one answer."""
     if isinstance(answer, Answer):
         answer = [answer] * 10
     handler = answer if callable(answer) else lambda _body, _headers, n: answer[n - 1]
     with serve(handler) as server:
         defaults = {"api_key": KEY, "base_url": server.base_url, "clock": FixedClock()}
-        async with open_openai("test-model", **{**defaults, **more}) as model:
+        async with provider.open("test-model", **{**defaults, **more}) as model:
             yield server, model
 
 
-async def fault_of(answer, **more):
+async def fault_of(answer, *, provider=OPENAI, **more):
     """Return the fault that one answer leads to, having checked that exactly one request was sent."""
-    async with wired(answer) as (server, model):
+    async with wired(answer, provider=provider) as (server, model):
         fault = await model.complete(request(**more))
         assert len(server.seen) == 1
+        assert server.seen[0].path == provider.path
     assert isinstance(fault, Fault), fault
     assert KEY not in fault.message
     assert len(fault.message) < 440  # 300 of what came, 40 of its type, an address and the words around them.
     assert "\n" not in fault.message
     return fault
+
+
+claude = partial(wired, provider=ANTHROPIC)

@@ -1,9 +1,9 @@
-"""An OpenAI-compatible HTTP server on the loopback interface, with scripted answers and faults.
+"""An HTTP server on the loopback interface that speaks OpenAI's interface and Anthropic's, with scripted answers.
 
 In a test::
 
     with serve(lambda body, headers, n: Answer.value({"ok": True})) as server:
-        ...                                   # point OPENAI_BASE_URL at server.base_url
+        ...                                   # point OPENAI_BASE_URL or ANTHROPIC_BASE_URL at server.base_url
     assert server.steps == ["g_analysis"]
 
 Answers by step (the step is read from `X-Client-Request-Id: <run>/<step>/v<visit>.a<attempt>…`)::
@@ -44,6 +44,7 @@ from typing import Any, Literal, Self
 
 import yaml
 
+from tests.support import messages_api
 from tests.support.answers import Answer, Handler, as_answer, by_step, request_parts
 
 __all__ = ["Answer", "Handler", "OpenAIServer", "Seen", "as_answer", "by_step", "main", "request_parts", "serve"]
@@ -228,8 +229,7 @@ class _Exchange(BaseHTTPRequestHandler):
             plain = {}
         owner = self.server.owner
         seen = owner.received(self.path, {name.lower(): value for name, value in self.headers.items()}, plain)
-        path_is_valid = self.path.split("?")[0] == "/v1/chat/completions"
-        answer = owner.answer(seen) if path_is_valid else Answer.fault(404, f"no such path: {self.path}")
+        answer = self._answer(seen)
         outcome: Outcome = "gone"
         try:
             outcome = self._give(answer, seen)
@@ -246,6 +246,16 @@ class _Exchange(BaseHTTPRequestHandler):
         with suppress(OSError):
             self._head(answer.status, {**answer.headers, "Content-Length": str(len(answer.body))})
             self.wfile.write(answer.body)
+
+    def _answer(self, seen: Seen) -> Answer:
+        match self.path.split("?")[0]:
+            case "/v1/chat/completions":
+                return self.server.owner.answer(seen)
+            case messages_api.PATH:
+                refusal = messages_api.refused(seen.body, seen.headers)
+                return refusal or messages_api.as_message(self.server.owner.answer(seen), seen.body)
+            case _:
+                return Answer.fault(404, f"no such path: {self.path}")
 
     def _give(self, answer: Answer, seen: Seen) -> Outcome:
         if answer.delay_seconds and not self._client_stays(answer.delay_seconds):

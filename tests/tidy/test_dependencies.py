@@ -29,6 +29,7 @@ EXTRAS = {
     "replan/web/": "web",
     "runtime/dispatch/": "worker",
     "runtime/journal/postgres/": "postgres",
+    "runtime/models/anthropic_client.py": "anthropic",
     "runtime/open_journal.py": "postgres",
 }
 """The extra of the modules whose names begin so; all others need none."""

@@ -66,7 +66,7 @@ ADAPTERS = {
 
 ACTING = {"anyio", "asyncio", "concurrent", "io", "logging", "multiprocessing", "os", "pathlib", "queue", "random"} | {
     *("secrets", "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "tempfile", "threading"),
-    *("time", "trio", "uuid", "apsw", "httpx2", "openai"),
+    *("time", "trio", "uuid", "apsw", "httpx2", "openai", "anthropic"),
 }
 FILES = {"io", "os", "pathlib"}
 CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}

@@ -1,26 +1,24 @@
-"""What the OpenAI hand takes care of: secrets, logs, proxies, cancellation and open sockets."""
+"""What the clients of all providers take care of: secrets, logs, proxies, cancellation and open sockets."""
 
 import gc
-import json
 import logging
 
 import pytest
 import trio
 
 from runtime.core.errors import UsageProblem
-from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
-from tests.models.wired import KEY, fault_of, wired
+from tests.models.wired import KEY
 from tests.support.openai_server import Answer, by_step, serve
 
 
-async def test_secrets_are_taken_out_of_errors():
+async def test_secrets_are_taken_out_of_errors(fault_of):
     """A server that echoes the key does not get it into a record."""
     assert "[key]" in (await fault_of(Answer.fault(401, f"{KEY} is wrong"))).message
 
 
-async def test_a_prompt_that_is_no_text_is_a_fault():
+async def test_a_prompt_that_is_no_text_is_a_fault(wired):
     """A lone surrogate cannot be sent."""
     async with wired(Answer.say(TEXT)) as (server, model):
         fault = await model.complete(request(user="\ud800"))
@@ -29,7 +27,7 @@ async def test_a_prompt_that_is_no_text_is_a_fault():
     assert fault.kind is FaultKind.BAD_REQUEST
 
 
-async def test_an_id_that_is_no_header_is_a_fault():
+async def test_an_id_that_is_no_header_is_a_fault(wired):
     """A line break would begin another header."""
     async with wired(Answer.say(TEXT)) as (server, model):
         fault = await model.complete(request(run="run-1\r\nX-Evil: 1"))
@@ -38,16 +36,16 @@ async def test_an_id_that_is_no_header_is_a_fault():
     assert fault.kind is FaultKind.BAD_REQUEST
 
 
-async def test_a_dead_proxy_is_a_refused_connection(monkeypatch):
+async def test_a_dead_proxy_is_a_refused_connection(monkeypatch, provider):
     """Nothing was sent beyond it; with a proxy, the proxy resolves the name."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    async with open_openai("test-model", base_url="https://replan.invalid/v1") as model:
+    async with provider.open("test-model", base_url="https://replan.invalid/v1") as model:
         fault = await model.complete(request())
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.REFUSED_CONNECTION
 
 
-async def test_nothing_of_a_prompt_or_key_is_logged(caplog):
+async def test_nothing_of_a_prompt_or_key_is_logged(caplog, wired):
     """Not even with every logger at debug level."""
     with caplog.at_level(logging.DEBUG):
         async with wired(Answer.say("the reply text")) as (_, model):
@@ -57,7 +55,7 @@ async def test_nothing_of_a_prompt_or_key_is_logged(caplog):
         assert word not in logged
 
 
-async def test_cancellation_in_flight():
+async def test_cancellation_in_flight(wired):
     """A hundred calls cancelled at once: the server sees each client go, and the hand works on."""
 
     def handle(_body, headers, _n):
@@ -77,7 +75,7 @@ async def test_cancellation_in_flight():
         assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.connections == 0)
 
 
-async def test_no_socket_is_left():
+async def test_no_socket_is_left(provider):
     """Replies, faults, cuts and cancellations leave no connection behind, and no warning."""
     answers = {
         "g_good": Answer.say(TEXT),
@@ -88,7 +86,7 @@ async def test_no_socket_is_left():
         "g_hang": Answer.hang(),
     }
     with serve(by_step(answers)) as server:
-        async with open_openai("test-model", base_url=server.base_url) as model:
+        async with provider.open("test-model", base_url=server.base_url) as model:
             for step in answers:
                 await model.complete(request(f"{step}/v1.a1", timeout_seconds=0.5))
         assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.connections == 0)
@@ -97,28 +95,20 @@ async def test_no_socket_is_left():
 
 
 @pytest.mark.parametrize("key", ["sk-with space", "sk-\u2019quoted", "sk-line\nbreak"])
-async def test_a_key_that_cannot_be_one_is_a_usage_problem(key):
+async def test_a_key_that_cannot_be_one_is_a_usage_problem(key, provider):
     """It is told without being shown."""
-    with pytest.raises(UsageProblem, match="OPENAI_API_KEY") as told:
-        async with open_openai("test-model", api_key=key, base_url="http://localhost:1/v1"):
+    with pytest.raises(UsageProblem, match=f"{provider.variables}_API_KEY") as told:
+        async with provider.open("test-model", api_key=key, base_url="http://localhost:1/v1"):
             pytest.fail("opened")
     assert key not in str(told.value)
 
 
-async def test_proxies_of_the_environment_are_not_for_this_machine(monkeypatch):
+async def test_proxies_of_the_environment_are_not_for_this_machine(monkeypatch, wired, provider):
     """A proxy would not know our loopback; elsewhere a proxy that cannot be meant is told."""
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTPS_PROXY", "ftp://proxy:1")
     async with wired(Answer.say(TEXT)) as (_, model):
         assert isinstance(await model.complete(request()), Reply)
     with pytest.raises(UsageProblem, match="HTTPS_PROXY"):
-        async with open_openai("test-model", base_url="https://replan.invalid/v1"):
+        async with provider.open("test-model", base_url="https://replan.invalid/v1"):
             pytest.fail("opened")
-
-
-async def test_an_openai_address_gets_the_new_limit_name():
-    """OpenAI's newer models refuse `max_tokens`; compatible servers know only that."""
-    async with open_openai("gpt-5", api_key=KEY) as model:
-        body = json.dumps(model._body(request(), "text", stream=True, cache=False))
-    assert '"max_completion_tokens": 500' in body
-    assert '"max_tokens"' not in body

@@ -1,0 +1,164 @@
+"""The Anthropic client: the Messages API, with the official client.
+
+Importing this module loads the client (0.5 s); use `runtime.models.anthropic.open_anthropic`.
+"""
+
+import logging
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import anthropic
+
+from runtime.models.answer_reader import AnswerReader
+from runtime.models.base_url import ANTHROPIC_URL
+from runtime.models.context_window import ContextWindow, listed_window
+from runtime.models.http_client import open_client
+from runtime.models.http_model import HttpModel, Sdk
+from runtime.models.messages import MessageReader
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
+
+NOT_TAKEN = ("temperature", "top_p", "seed", "verbosity")
+"""The settings of calls that the Messages API does not have; the first two until its version of October 2026."""
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+"""The values of `reasoning_effort` that the Messages API has."""
+
+_MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
+_MARKS_MAX = 4
+_UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
+"""What the schema of a tool's input may not be."""
+
+
+def _without_prompts(record: logging.LogRecord) -> bool:
+    return not record.msg.startswith("Request options")
+
+
+# The official client writes whole requests into its log, at the level DEBUG.
+logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
+
+
+class AnthropicModel(HttpModel):
+    """A model behind the Messages API. Use `open_anthropic`.
+
+    Structure is asked for with a tool whose input is the reply: one that the model must call, then one that it may
+    call, then in plain text. With thinking on, no tool can be demanded, so it begins with the second.
+    """
+
+    modes = ("tool", "tool_offered", "text")
+    refusals_of_mode = ("tool_choice", "tools", "input_schema", "tool use")
+    refusal_of_cache = "cache_control"
+    path = "/v1/messages"
+    path_of_models = "/v1/models?limit=1000"
+    sent_names = {"stop": "stop_sequences", "reasoning_effort": "effort"}  # noqa: RUF012 - as declared above
+
+    async def context_window(self) -> ContextWindow | None:
+        """Return the context window of a model of Anthropic's own server, as the price list has it; else None."""
+        return listed_window(self._name, ANTHROPIC_URL) if self._address == ANTHROPIC_URL else None
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Send one try as `HttpModel` does; a request with a setting that the API does not have is not sent."""
+        refused = refused_settings(request.fields)
+        if refused:
+            text = f"the Messages API does not take the setting {' and '.join(refused)} (leave it out)"
+            return Fault(kind=FaultKind.BAD_REQUEST, message=text)
+        return await super().complete(request)
+
+    def _first_mode(self, request: ModelRequest) -> str:
+        mode = super()._first_mode(request)
+        if _UNIONS & (request.schema or {}).keys():
+            return "text"
+        thinks = _fields(request.fields.get("thinking")).get("type", "disabled") != "disabled"
+        return "tool_offered" if thinks and mode == "tool" else mode
+
+    def _reader(self, mode: str, tokens_max: int) -> AnswerReader:
+        return MessageReader(
+            asked=self._name,
+            mode=mode,
+            secret=self._secret,
+            bytes_max=self._reply_bytes_max,
+            tokens_max=tokens_max,
+        )
+
+    def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
+        fields = dict(request.fields)
+        stop, effort = fields.pop("stop", ()), fields.pop("reasoning_effort", None)
+        if stop:
+            fields["stop_sequences"] = list(stop)
+        if effort:
+            fields["output_config"] = {**_fields(fields.get("output_config")), "effort": effort}
+        marked = cache and bool(request.repeated)
+        body: dict[str, Any] = {
+            **fields,
+            "model": self._name,
+            "max_tokens": request.output_tokens_max,
+            "messages": [{"role": "user", "content": _user(request, marked=marked)}],
+        }
+        if request.system:
+            block = {"type": "text", "text": request.system, "cache_control": _MARK}
+            body["system"] = [block] if marked else request.system
+        if self._address == ANTHROPIC_URL:
+            body["service_tier"] = "standard_only"  # The tier of the price list; a workspace may have a dearer one.
+        if stream:
+            body["stream"] = True
+        if mode != "text":
+            # Not strict: that refuses schemas with optional fields, and every reply is validated anyway.
+            schema = {"type": "object", **(request.schema or {})}
+            description = "Takes the whole reply. Call it once, with all that was asked for."
+            body["tools"] = [{"name": request.schema_name, "description": description, "input_schema": schema}]
+            demanded = {"type": "tool", "name": request.schema_name} if mode == "tool" else {"type": "auto"}
+            body["tool_choice"] = {**demanded, "disable_parallel_tool_use": True}
+        return body
+
+
+def refused_settings(fields: Any) -> list[str]:
+    """Return the settings among fields that the Messages API does not have, with the value where that is the cause."""
+    refused = [name for name in NOT_TAKEN if fields.get(name) is not None]
+    effort = fields.get("reasoning_effort")
+    return refused if effort is None or effort in EFFORTS else [*refused, f"reasoning_effort={effort}"]
+
+
+def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
+    """Return the user message: with `marked` in parts, each prefix that later requests may repeat with a mark."""
+    if not marked:
+        return request.user
+    ends = request.repeated[-(_MARKS_MAX - bool(request.system)) :]
+    return _parts(request.user, ends)
+
+
+def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
+    """Return a text in parts that end at `ends`, each with a mark; the text after the last one has none.
+
+    A part of white space alone goes to the next one: the API refuses such a part.
+    """
+    places = [0]
+    for end in ends:
+        if text[places[-1] : end].strip():
+            places.append(end)
+    marked = [{"type": "text", "text": text[first:last], "cache_control": _MARK} for first, last in pairwise(places)]
+    rest = text[places[-1] :]
+    if rest.strip() or not marked:
+        return [*marked, {"type": "text", "text": rest}]
+    return [*marked[:-1], {**marked[-1], "text": text[places[-2] :]}]
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:
+    """Return Anthropic's SDK for a server. Raises `UsageProblem` as `open_client` does."""
+    client = open_client(
+        lambda http: anthropic.AsyncAnthropic(
+            api_key=secret or "none", base_url=base_url, max_retries=0, http_client=http, open_telemetry=False
+        ),
+        refused=anthropic.AnthropicError,
+        base_url=base_url,
+        reply_bytes_max=reply_bytes_max,
+    )
+    return Sdk(
+        client,
+        anthropic.APIStatusError,
+        anthropic.APIConnectionError,
+        anthropic.AnthropicError,
+        anthropic.AsyncStream[object],
+    )

@@ -1,0 +1,185 @@
+"""The messages of Anthropic's Messages API: one in JSON, or a stream of its pieces."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from runtime.core.ledger import Usage
+from runtime.models.answer_reader import AnswerReader, escaped
+from runtime.models.port import Fault, Reply
+from runtime.models.usage import read_message_usage
+
+_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+"""OpenAI's words for the reasons why a model stops. Another reason stays as it is."""
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The status that an error of a type would have had before the stream began."""
+
+
+class _Block(BaseModel):
+    # Blocks have fields of their own; only those that are read here are checked.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    type: str
+    text: str | None = None
+    input: Any = None
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    content: list[_Block]
+    stop_reason: str | None = None
+    model: str | None = None
+    usage: Any = None
+
+
+class MessageReader(AnswerReader):
+    """Reads a message.
+
+    The input of the only call of a tool is the reply, else the text is: before a call a model may say that it makes
+    one. What it thinks is counted and is no part of the reply. Invalid usage counts as not reported.
+    """
+
+    called = "message"
+
+    def __init__(self, **limits: Any) -> None:
+        """Take the arguments of `AnswerReader`."""
+        super().__init__(**limits)
+        self._text: list[str] = []
+        self._arguments: list[str] = []
+        self._calls: dict[int, Any] = {}
+        self._usage: dict[str, Any] = {}
+        self._usage_is_final = False
+
+    def _texts(self) -> Sequence[list[str]]:
+        return self._arguments if len(self._calls) == 1 else [], self._text
+
+    def _reported(self) -> Usage | None:
+        return read_message_usage(self._usage) if self._usage_is_final else None
+
+    def _read(self, body: bytes) -> Reply | Fault:
+        message = _message(body)
+        calls = [block.input for block in message.content if block.type == "tool_use"]
+        texts = [block.text for block in message.content if block.type == "text" and block.text is not None]
+        return self._completed(
+            (_as_json(calls[0]) if len(calls) == 1 else None, "".join(texts) if texts else None),
+            reason=_reason(message.stop_reason or ""),
+            usage=read_message_usage(message.usage),
+            model=message.model or "",
+        )
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        match event.get("type"):
+            case "message_start":
+                message = _fields(event.get("message"))
+                self._begun = True
+                self._model = message["model"] if isinstance(message.get("model"), str) else ""
+                self._usage = _fields(message.get("usage"))
+            case "content_block_start":
+                self._start(_index(event), _fields(event.get("content_block")))
+            case "content_block_delta":
+                self._delta(_index(event), _fields(event.get("delta")))
+            case "content_block_stop":
+                self._stop(_index(event))
+            case "message_delta":
+                reason = _fields(event.get("delta")).get("stop_reason")
+                self._reason = _reason(reason) if isinstance(reason, str) else self._reason
+                # The counts are those of the whole message so far; how long the cache keeps is only in the first.
+                reported = _fields(event.get("usage"))
+                self._usage |= {name: count for name, count in reported.items() if count is not None}
+                self._usage_is_final = self._usage_is_final or bool(reported)
+            case "message_stop":
+                self.done = True
+            case _:  # A ping; and the API may add types of events.
+                pass
+
+    def _start(self, index: int, block: Mapping[str, Any]) -> None:
+        match block.get("type"):
+            case "text":
+                self._grow_by(self._text, block.get("text", ""), "text")
+            case "tool_use":
+                self._calls[index] = block.get("input")
+            case _:
+                pass
+
+    def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
+        match delta.get("type"):
+            case "text_delta":
+                self._grow_by(self._text, delta.get("text"), "text")
+            case "input_json_delta" if index in self._calls and len(self._calls) == 1:
+                self._grow_by(self._arguments, delta.get("partial_json"), "input of a tool")
+            case "thinking_delta":
+                thought = delta.get("thinking")
+                self.characters += len(thought) if isinstance(thought, str) else 0
+            case _:  # A signature or a citation.
+                pass
+
+    def _stop(self, index: int) -> None:
+        """Take the end of a block: a call whose input came with its start, or that has none, is whole now."""
+        if index in self._calls and len(self._calls) == 1 and not self._arguments:
+            self._grow(self._arguments, _as_json(self._calls[index] or {}))
+
+    def _grow_by(self, pieces: list[str], piece: Any, what: str) -> None:
+        if not isinstance(piece, str):
+            self._broken = f"the stream's {what} is not text"
+        elif piece:
+            self._grow(pieces, piece)
+
+    def _failed(self, error: Any) -> Any:
+        """Return an error of a stream, with the status that its type stands for as its code."""
+        status = _STATUSES.get(str(_fields(error).get("type")))
+        return error if status is None else {**error, "code": status}
+
+
+def _index(event: Mapping[str, Any]) -> int:
+    index = event.get("index")
+    return index if isinstance(index, int) else -1
+
+
+def _as_json(value: Any) -> str:
+    return escaped(json.dumps(value, ensure_ascii=False))
+
+
+def _reason(reason: str) -> str:
+    return _REASONS.get(reason, reason)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _message(body: bytes) -> _Message:
+    """Return the message in a body. Raises `ValidationError`."""
+    try:
+        return _Message.model_validate_json(body)
+    except ValidationError:
+        # A lone surrogate is the model's mistake, not the server's. The escape can be stored and says what was there.
+        try:
+            return _Message.model_validate(json.loads(body, object_hook=_with_escapes))
+        except (ValueError, RecursionError):
+            pass
+        raise
+
+
+def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of an object, the text of a block with escapes; a tool's input is JSON, which has its own."""
+    text = fields.get("text")
+    return {**fields, "text": escaped(text)} if isinstance(text, str) and fields.get("type") == "text" else fields
