@@ -284,6 +284,10 @@ class Engine(RunReader):
         async with opening as model:
             yield model
 
+    def watched(self, model: Any) -> Any:
+        """Return an open model whose replies in progress are told; one that is watched already as it is."""
+        return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
+
     async def _drive(
         self,
         run: str,
@@ -297,8 +301,7 @@ class Engine(RunReader):
         admission: Admission | None = None,
     ) -> RunResult | None:
         """Drive a run with its model; return None where a person has given it another one meanwhile."""
-        watched = None if model is None else WatchedModel(model, self.replies)
-        async with self.actors(kind, state, watched, options) as actors:
+        async with self.actors(kind, state, self.watched(model), options) as actors:
             supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)
         common = kind.run_state(supervisor.state)
@@ -472,7 +475,7 @@ async def _drive_opened_child(
     admission: Admission | None,
 ) -> Any | None:
     kind = loaded.kind
-    async with engine.actors(kind, state, model, options) as actors:
+    async with engine.actors(kind, state, engine.watched(model), options) as actors:
         supervisor = engine.supervisor(run, kind, actors, options, snapshot=loaded.snapshot, admission=admission)
         ending = None
         while ending is None:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from actors.run.ids import is_child
 from runtime.journal.head import place_moved_to
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
@@ -23,11 +24,14 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
     A run whose row says `running`, but that nobody drives any more, was interrupted: it is `parked`, or still `running`
     where a host drives runs of its kind (`hosted`), and so goes on with it. So is one whose row says `waiting`, where
     people have answered all of its questions since: in `with_inbox`, its common state after the messages of its inbox,
-    none is open. A run that was moved to another journal goes on there, whatever its row here says.
+    none is open. A run that was moved to another journal goes on there, whatever its row here says. The row of a step
+    says `parked` while its parent drives it, so that no host takes it up.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"
     status = row.status
+    if status == "parked" and is_child(row.run) and row.owner is not None and not is_dead(row.owner):
+        return "running"
     if status == "waiting" and with_inbox is not None and not with_inbox.open_questions:
         status = "running"
     if status == "running" and (row.owner is None or is_dead(row.owner)):

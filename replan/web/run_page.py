@@ -125,7 +125,9 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "outputs": parts.outputs,
         "lines": lines,
     }
-    return page(site, who, "run.html", values | _asked(shown) | _paged(request, rows))
+    paged = _paged(request, rows)
+    paged["lines"] = replace(paged["lines"], shown=[reworded(each, in_words) for each in paged["lines"].shown])
+    return page(site, who, "run.html", values | _asked(shown) | paged)
 
 
 def _asked(shown: ShownRun) -> dict[str, Any]:

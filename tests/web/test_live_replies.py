@@ -1,13 +1,20 @@
 """Replies in progress on the pages: their text grows while the model writes, and is gone when the reply is recorded."""
 
 import json
+import os
 import re
 
 import pytest
 import trio
 
+from actors.config.model_spec import parse_model_spec
+from actors.planning.prepare import RunOptions
+from actors.run.ids import child_run
+from replan.runs.prepare import prepare_run
+from replan.setup.settings import ModelChoice, UserConfig
 from runtime.models.port import HEARD_MAX
-from tests.cli.samples import PLAN
+from tests.api.test_children import PARENT, write
+from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, write_script
 from tests.support.openai_server import Answer, serve
 from tests.web.browsing import check_accessible, check_quiet, signed_in
 from tests.web.test_streams import streaming
@@ -152,3 +159,27 @@ async def test_the_text_grows_in_the_second_browser(tmp_path, writes, second_bro
             await second_browser.sees("word30 ")
             await second_browser.sees("every guard passed")
         assert "Under way" not in await second_browser.evaluate("document.body.innerText")
+
+
+async def test_a_step_that_is_a_run_with_a_model_of_its_own_shows_its_text_on_its_own_page(tmp_path, writes):
+    below = "name: below\naction_pairs:\n  c_plan: {generator: model, guard: plan_medium, model: gpt-x, rmax: 1}\n"
+    workflow = write(tmp_path, above=PARENT, below=below)
+    async with world(tmp_path) as web:
+        spec = write_script(tmp_path, {"g_analysis": [ANALYSIS]}, "analysis.yaml")
+        prepared = prepare_run(
+            PROBLEM,
+            RunOptions(workflow=str(workflow)),
+            ModelChoice(spec, parse_model_spec(spec), ""),
+            config=UserConfig(),
+            registry=web.engine.registry,
+            root=web.engine.root,
+            environment=os.environ,
+            now=web.engine.clock.now(),
+        )
+        run = await web.engine.admit(prepared)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(web.engine.resume, run)
+            child = child_run(run, "g_plan/v1.a1")
+
+            assert "characters so far" in await until(lambda: web.browser.get(f"/runs/{child}"), "word3")
+            assert "Open its run" in (await web.browser.get(f"/runs/{run}")).text

@@ -20,6 +20,7 @@ async def test_no_page_of_a_run_shows_the_id_of_an_attempt_or_step(tmp_path, rep
     """Of each kind, and of runs that wait for an answer; texts of models and prompts are shown as they are."""
     async with served(tmp_path, hosts=False, scripts={"backtracks": BACKTRACKS}) as web:
         runs = [await web.start(script) for script in ("backtracks", "asks")]
+        runs.append(await web.start("plans", limits={"max_calls": 2}))
         for run in runs:
             await web.engine.resume(run)
         docs = ROOT / "docs" / "examples" / "market"
