@@ -10,6 +10,7 @@ from actors.plans.plan_summary import plan_summary
 from actors.run.advice import advice
 from actors.run.ending import EARLY
 from actors.run.result import heading, message_lines, question_lines, used
+from actors.run.words import in_words
 from actors.values.findings import Code, Finding, finding_line
 from actors.values.lines import BLANK, Line, StyledSpan, indented, line
 
@@ -161,7 +162,9 @@ def _artifacts(result: Result) -> list[Line]:
 def _path(result: Result) -> list[Line]:
     if not result.path:
         return [*([BLANK] if result.messages else []), line("No step was accepted.")]
-    steps = (indented(step.node) + Line((StyledSpan(f"  score {step.score:.2f}", "dim"),)) for step in result.path)
+    steps = (
+        indented(in_words(step.node)) + Line((StyledSpan(f"  score {step.score:.2f}", "dim"),)) for step in result.path
+    )
     return [BLANK, line("Accepted so far", "bold"), *steps]
 
 

@@ -23,6 +23,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json
     """List the open questions of a RUN, or of all runs."""
     if last:
         require_one_run("questions", run_id, last=last)
+    from actors.run.words import reason_in_words
     from actors.values.lines import line, verbatim
     from replan.cli.hints import answer_with
     from replan.cli.reading import reading
@@ -33,7 +34,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json
         print_json({"questions": questions})
         return Exit.OK
     for question in questions:
-        print_row(line(f"{question['id']}  {question['why']}, asked {question['asked']}", "bold"))
+        print_row(line(f"{question['id']}  {reason_in_words(question['why'])}, asked {question['asked']}", "bold"))
         for text in _rows(question):
             print_row(verbatim(text))
     if questions:
