@@ -52,7 +52,7 @@ sys.addaudithook(_forbid_the_network)
 
 def _foreign(name):
     """Whether a variable of the developer's environment would change what the tests do."""
-    return name.startswith("OPENAI_") or name.lower().endswith("_proxy") or name in FOREIGN
+    return name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy") or name in FOREIGN
 
 
 def _open_files():

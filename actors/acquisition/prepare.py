@@ -12,7 +12,7 @@ from actors.acquisition.profile import Profile
 from actors.acquisition.profile_check import load_profile, unused_fields
 from actors.acquisition.schema import Schema
 from actors.acquisition.values import FieldValue
-from actors.config.model_spec import Scripted, parse_model_spec
+from actors.config.model_spec import Scripted, check_settings, parse_model_spec
 from actors.files.suggestions import nearest
 from actors.prompting.book import PromptBook
 from actors.prompting.prompts_file import load_prompts
@@ -112,6 +112,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
         search_seconds=SEARCH_SECONDS,
         question_expires_seconds=request.question_expires_seconds,
     )
+    check_settings(setup.model, pinned.model_settings.body)
     limits = ledger_limits(wanted, CALLS, setup.now)
     given = given_values(loaded.profile, request.given)
     if unused := unused_fields(loaded.profile):

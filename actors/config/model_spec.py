@@ -1,21 +1,29 @@
 """The argument of `--model`, parsed into a value."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from actors.files.suggestions import closest
 from runtime.core.errors import UsageProblem
 from runtime.core.names import RUN_ID
+from runtime.models.providers import PROVIDERS, ProviderName
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A model of an OpenAI-compatible server, by the server's name for it."""
+    """A model of a provider, by the server's name for it."""
 
     name: str
+    provider: ProviderName = "openai"
     reads_text: ClassVar[bool] = True
     """Whether the author reads the text of the problem, as a language model does; one that fills templates does not."""
+
+    @property
+    def text(self) -> str:
+        """The model as after `--model`."""
+        return self.name if self.provider == "openai" else f"{self.provider}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +60,13 @@ class ReplaySpec:
 
 ModelSpec = Named | RulesSpec | SimulatedSpec | Scripted | ReplaySpec
 
-GRAMMAR = "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
+GRAMMAR = "NAME, anthropic:NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
 """The accepted forms, for help texts."""
 
 NAME_MAX = 200
 """Characters of a model's name."""
 
-_PREFIXES = ("simulated", "scripted", "replay")
+_PREFIXES = ("anthropic", "simulated", "scripted", "replay")
 _SERVERS = ("openai", "ollama", "vllm", "llamacpp", "lmstudio")
 _BUILT_IN = {form.partition(":")[0]: form for form in ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN")}
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
@@ -94,6 +102,14 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     return Named(text)
 
 
+def check_settings(model: str, fields: Mapping[str, Any]) -> None:
+    """Check that the provider of a model takes the settings of its calls. Raises `UsageProblem` that names them."""
+    spec = parse_model_spec(model) if fields else None
+    if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):
+        cause = f"the provider of {model!r} does not take {' and '.join(refused)}"
+        raise UsageProblem(cause, place="model_settings", hint="leave it out")
+
+
 def is_deterministic(model: str) -> bool:
     """Return whether a model, as after `--model`, always writes the same for the same prompt."""
     return model.strip() == "rules"
@@ -105,6 +121,15 @@ def reads_text(model: str) -> bool:
         return parse_model_spec(model).reads_text
     except UsageProblem:  # What a journal holds may be any text.
         return True
+
+
+def provider_name(model: str | None) -> ProviderName:
+    """Return whose interface a model's server has; `openai` for none and for a text that is no model. Never raises."""
+    try:
+        spec = parse_model_spec(model or "")
+    except UsageProblem:
+        return "openai"
+    return spec.provider if isinstance(spec, Named) else "openai"
 
 
 def shown_model(model: str) -> str:
@@ -122,6 +147,10 @@ def near_built_in(name: str) -> str:
 
 
 def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
+    if prefix == "anthropic":
+        if not rest or not rest.isprintable() or " " in rest:
+            raise UsageProblem("`anthropic:` names no model", place=place, hint="such as anthropic:claude-sonnet-5")
+        return Named(rest, "anthropic")
     if prefix == "scripted":
         if not rest:
             raise UsageProblem("`scripted:` names no file", place=place, hint="such as scripted:replies.yaml")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.config.loader import load_policy
+from actors.config.model_spec import check_settings
 from actors.execution.config import Approval, ExecutionConfig
 from actors.execution.events import ExecutionStarted
 from actors.execution.replan_rules import LEVELS, guard_of, prove
@@ -144,6 +145,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
         output_tokens_max=request.output_tokens_max,
         model_settings=setup.settings_of(setup.model).patched(request.model_settings),
     )
+    check_settings(setup.model, config.model_settings.body)
     goal = request.plan.get("goal")
     title = title_of(request.problem) or title_of(goal if isinstance(goal, str) else "")
     warnings = tuple(_line(finding) for finding in verdict.findings if finding.severity == "warning")

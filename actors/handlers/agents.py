@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from actors.config.model_spec import check_settings
 from actors.handlers.handlers import complete, wait
 from actors.handlers.tools import Tool, tool_actor
 from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, AgentStarted, AgentState, D
@@ -99,6 +100,7 @@ def _prepare(kind: str, settings: AgentSettings, task: object, setup: Setup) -> 
         raise UsageProblem("the task is empty", place="task")
     setup.check_price(limited=task.limits.micro_usd is not None)
     of_calls = settings.model_settings.over(setup.settings_of(setup.model))
+    check_settings(setup.model, of_calls.body)
     update = {"model": setup.model, "price": setup.price, "model_settings": of_calls}
     return PreparedAgent(kind, task, settings.model_copy(update=update))
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actors.config.loader import LoadedWorkflow
-from actors.config.model_spec import ModelSpec, ReplaySpec, Scripted, parse_model_spec
+from actors.config.model_spec import ModelSpec, ReplaySpec, Scripted, check_settings, parse_model_spec
 from actors.config.step_guards import GuardRefused, guard_for
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
@@ -327,6 +327,7 @@ def _call_settings(
         name = step_models[step].model if step in step_models else model
         of_model = ModelSettings() if setup is None else setup.settings_of(name)
         resolved[step] = own.over(workflow.model_settings.over(of_model)).patched(settings)
+        check_settings(name, resolved[step].body)
     return {step: each for step, each in resolved.items() if each}
 
 

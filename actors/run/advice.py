@@ -5,15 +5,23 @@ from typing import assert_never
 from actors.run.ending import EARLY, STUCK_FOR_GOOD
 from actors.run.result import RunResult
 from runtime.models.port import Fault, FaultKind
+from runtime.models.providers import PROVIDERS, Provider, ProviderName
+
+_SERVERS: dict[ProviderName, str] = {
+    "openai": "an OpenAI-compatible server",
+    "anthropic": "a server with Anthropic's Messages API",
+}
 
 
-def provider_advice(fault: Fault, program: str = "replan") -> str:
-    """Return the next step after a fault that holds a run, as a clause without a full stop."""
+def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = "openai") -> str:
+    """Return the next step after a fault of a provider that holds a run, as a clause without a full stop."""
+    provider = PROVIDERS[name]
+    base = "https://HOST" if name == "anthropic" else "up to its version, such as https://HOST/v1"
     match fault.kind:
         case FaultKind.AUTH:
-            return _account(fault.status)
+            return _account(fault.status, provider)
         case FaultKind.NOT_FOUND:
-            return _missing(fault.status)
+            return _missing(fault.status, provider)
         case FaultKind.CONTENT_REFUSED:
             return "reword what the provider's filter may object to in the problem, or use another model"
         case FaultKind.PROMPT_TOO_LONG:
@@ -21,9 +29,9 @@ def provider_advice(fault: Fault, program: str = "replan") -> str:
         case FaultKind.BAD_REQUEST:
             return "mend what the server objects to: a prompt that is too long takes a shorter problem or another model"
         case FaultKind.UNRESOLVED_HOST:
-            return f"check the host's name in OPENAI_BASE_URL, and the network; {_try_it(program)}"
+            return f"check the host's name in {provider.address}, and the network; {_try_it(program)}"
         case FaultKind.REFUSED_CONNECTION:
-            return f"start the server, or correct the host and port in OPENAI_BASE_URL; {_try_it(program)}"
+            return f"start the server, or correct the host and port in {provider.address}; {_try_it(program)}"
         case FaultKind.RATE_LIMITED:
             return "wait until the provider takes requests again, or use a key or a model with a higher limit"
         case FaultKind.SERVER_ERROR:
@@ -33,9 +41,9 @@ def provider_advice(fault: Fault, program: str = "replan") -> str:
         case FaultKind.TIMEOUT:
             return "give the model more time (`model_timeout_seconds` of the workflow, or --timeout), or a quicker one"
         case FaultKind.NO_API:
-            return f"correct OPENAI_BASE_URL, up to its version, such as https://HOST/v1; {_try_it(program)}"
+            return f"correct {provider.address}, {base}; {_try_it(program)}"
         case FaultKind.BAD_REPLY:
-            return "set OPENAI_BASE_URL to an OpenAI-compatible server, up to its version, such as https://HOST/v1"
+            return f"set {provider.address} to {_SERVERS[name]}, {base}"
         case FaultKind.TOO_LARGE:
             return "lower `output_tokens_max` in the workflow, or use another model"
         case _:
@@ -46,22 +54,23 @@ def _try_it(program: str) -> str:
     return f"`{program} doctor --online` tries it"
 
 
-def _account(status: int | None) -> str:
+def _account(status: int | None, provider: Provider) -> str:
     match status:
         case 401:
-            return "set OPENAI_API_KEY to a key that this server takes"
+            return f"set {provider.key} to a key that this server takes"
         case 403:
             return "use a key that may use this model, or name another model with -m"
         case _:
             return "add credit to the account, or use another key"
 
 
-def _missing(status: int | None) -> str:
+def _missing(status: int | None, provider: Provider) -> str:
     if status is None:  # A script or a recording, not a server.
         return "give the script the reply that it lacks, or use another model"
     if status == 404:
-        return "correct the model's name (-m or REPLAN_MODEL), or OPENAI_BASE_URL, up to its version, such as /v1"
-    return "set OPENAI_BASE_URL to where the server redirects"
+        version = "" if provider.name == "anthropic" else ", up to its version, such as /v1"
+        return f"correct the model's name (-m or REPLAN_MODEL), or {provider.address}{version}"
+    return f"set {provider.address} to where the server redirects"
 
 
 _FLAGS = {
@@ -82,7 +91,7 @@ def advice(result: RunResult, program: str) -> str:
         again = f"{resume} (with the same --plugins, where it is in a file) asks it again"
         return f"mend the plug-in, then {again}; {log}, and the log file has the traceback"
     if result.fault is not None:
-        return f"{provider_advice(result.fault, program)}; then {resume}; {log}"
+        return f"{provider_advice(result.fault, program, result.provider)}; then {resume}; {log}"
     if result.cause == "provider":
         return f"{resume} asks the provider at once; {log}"
     if result.outcome == "failed":

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from actors.config.model_spec import provider_name
 from actors.run import outage, tools, waits
 from actors.run.calls import C
 from actors.run.ending import ReopenedBy, RunFinished
@@ -25,6 +26,7 @@ from actors.values.notebook import html_of, markdown_of
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
 from runtime.core.machine import Summary
 from runtime.models.port import Fault
+from runtime.models.providers import ProviderName
 
 if TYPE_CHECKING:
     from actors.demands.table import DemandTable
@@ -62,6 +64,8 @@ class RunResult:
     """The cause from outside of its end or pause: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
     fault: Fault | None = None
     """The provider's last fault, where that holds the run."""
+    provider: ProviderName = "openai"
+    """Whose interface the server of the run's model has."""
     next_try: float | None = None
     """When a host tries again, where the provider is waited for (UTC seconds since 1970)."""
     reopened_by: ReopenedBy | Literal[""] = ""
@@ -183,6 +187,7 @@ def result_fields(
         "why": finished.why if finished else reason,
         "cause": cause,
         "fault": next(outage.faults(run), None) if cause == "provider" else None,
+        "provider": provider_name(getattr(getattr(view.state, "config", None), "model", None)),
         "next_try": wait.until if wait is not None and finished is None and not run.parked else None,
         "reopened_by": finished.reopened_by if finished else "",
         "calls": charged.calls,

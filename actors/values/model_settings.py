@@ -47,6 +47,7 @@ _CLIENT = frozenset(
         *("model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "response_format"),
         *("n", "best_of", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
         *("num_return_sequences", "num_generations", "use_beam_search"),
+        *("system", "stop_sequences", "container", "cache_control"),
         *("models", "plugins", "modalities", "audio", "prediction", "mcp_servers"),
         *("web_search_options", "search_parameters", "search_options", "enable_search"),
         *("service_tier", "speed", "inference_geo"),
@@ -65,7 +66,7 @@ _CLIENT_HEADERS = re.compile(
 )
 _HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?")
-_KEYS = "keys belong into OPENAI_API_KEY, which is never stored"
+_KEYS = "keys belong into OPENAI_API_KEY or ANTHROPIC_API_KEY, which are never stored"
 _SCHEMES = re.compile(r"(?:bearer|basic|digest)\s|sk-", re.IGNORECASE)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.executing import TOOLS_FILE
-from replan.runs.models import check_model
+from replan.runs.models import check_model, open_named
 from replan.setup.data_files import data_root
 from replan.setup.database import database_place, database_url
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
@@ -40,11 +41,12 @@ from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError, UsageProblem
+from runtime.core.extras import install_command
 from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.journal.port import HostRow, Journal, RunFilter
 from runtime.journal.versions import VERSION
-from runtime.models.base_url import OPENAI_URL, check_base_url
-from runtime.models.openai import open_openai
+from runtime.models.base_url import check_base_url
+from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 
@@ -100,6 +102,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("sqlite", lambda: f"{apsw.sqlite_lib_version()} (of apsw {apsw.apsw_version()})"),
         ("trio", lambda: version("trio")),
         ("openai", lambda: version("openai")),
+        ("anthropic", _anthropic),
         ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
         ("home", lambda: _home(environment)),
         ("config", lambda: _config(environment)),
@@ -114,7 +117,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("webhooks", lambda: _webhooks(environment)),
         ("telemetry", lambda: _telemetry(environment)),
         ("model", lambda: _model(environment, model)),
-        ("key", lambda: _key(environment)),
+        ("key", lambda: _key(environment, model)),
         ("server", lambda: _server(environment, model, online=online)),
         ("terminal", lambda: _terminal(environment)),
     ]
@@ -276,63 +279,77 @@ def _model(environment: Mapping[str, str], model: str | None) -> str:
     return f"{choice.text} ({'built in, since nothing names another' if choice.notice else config})"
 
 
-def _key(environment: Mapping[str, str]) -> str:
-    key = environment.get("OPENAI_API_KEY", "")
+def _anthropic() -> str:
+    if find_spec("anthropic") is None:
+        return f"not installed; anthropic:NAME needs it ({install_command('anthropic')})"
+    return version("anthropic")
+
+
+def _key(environment: Mapping[str, str], model: str | None) -> str:
+    variable = PROVIDERS[_chosen(environment, model).provider].key
+    key = environment.get(variable, "")
     if not key:
-        return "OPENAI_API_KEY is not set"
-    return f"OPENAI_API_KEY is set (********, {len(key)} characters)"
+        return f"{variable} is not set"
+    return f"{variable} is set (********, {len(key)} characters)"
 
 
 def _server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
-    configured = environment.get("OPENAI_BASE_URL")
-    url = check_base_url(configured) if configured else OPENAI_URL
+    chosen = _chosen(environment, model)
+    provider = PROVIDERS[chosen.provider]
+    configured = environment.get(provider.address)
+    url = check_base_url(configured, place=provider.address) if configured else provider.url
     parts = urlsplit(url)
     place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-    source = "OPENAI_BASE_URL" if configured else "the default"
+    source = provider.address if configured else "the default"
     if not online:
         return f"{place} ({source}; --online tries to reach it)"
-    return f"{place} ({source}) {_probe(url, environment.get('OPENAI_API_KEY', ''), _wanted(environment, model))}"
+    return f"{place} ({source}) {_probe(chosen, environment, url)}"
 
 
-def _wanted(environment: Mapping[str, str], model: str | None) -> str | None:
-    """Return the name of the model that a server must have, or None where no model of a server is chosen."""
+def _chosen(environment: Mapping[str, str], model: str | None) -> Named:
+    """Return the model that a server must have; one without a name where no model of a provider is chosen."""
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
     except ReplanError:  # The check of the model says so.
-        return None
-    return spec.name if isinstance(spec, Named) else None
+        return Named("")
+    return spec if isinstance(spec, Named) else Named("")
 
 
-def _probe(url: str, key: str, model: str | None) -> str:
-    """Ask the server for its models, which costs nothing; `model` is the one that it must list, if any.
+def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
+    """Ask the server for its models, which costs nothing; it must list the one that is chosen, if one is.
 
     Raises `OSError` if the server is not there, refuses the key, or has a list without the model.
     """
     import httpx2
 
+    model, key = chosen.name, environment.get(PROVIDERS[chosen.provider].key, "")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
+    path = "/models"
+    if chosen.provider == "anthropic":
+        url = url.removesuffix("/v1")
+        path, headers = "/v1/models?limit=1000", {**headers, "anthropic-version": ANTHROPIC_VERSION}
     try:
-        response = httpx2.get(f"{url}/models", headers=headers, timeout=REACH_SECONDS)
+        response = httpx2.get(f"{url}{path}", headers=headers, timeout=REACH_SECONDS)
     except httpx2.HTTPError as error:
         raise OSError(f"{url} cannot be reached: {type(error).__name__}: {error}") from None
     status = response.status_code
     if status in (401, 403):
         raise OSError(f"{url} refuses the key (status {status})")
     answers = "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
-    listed = _listed(response.content) if status == 200 and model is not None else frozenset[str]()
-    if model is None or not listed:
+    listed = _listed(response.content) if status == 200 and model else frozenset[str]()
+    if not model or not listed:
         return answers
     if model not in listed and f"{model}:latest" not in listed:
         raise OSError(
             f"{url} {answers}, but does not list the model {model!r} ({nearest(model, listed, kind='it has')})"
         )
-    window = trio.run(_window, url, key, model)
+    window = trio.run(_window, chosen, environment)
     return f"{answers}; it has the model {model!r}" + (f", with {window}" if window else "")
 
 
-async def _window(url: str, key: str, model: str) -> str:
-    """Return the context window of a server's model in words; empty where the server does not say it."""
-    async with open_openai(model, api_key=key, base_url=url) as opened:
+async def _window(chosen: Named, environment: Mapping[str, str]) -> str:
+    """Return the context window of a model in words; empty where nobody says it."""
+    async with open_named(chosen, environment, SystemClock()) as opened:
         window = await opened.context_window()
     return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
 

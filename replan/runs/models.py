@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 from urllib.parse import urlsplit
 
 import trio
@@ -24,9 +24,14 @@ from replan.setup.data_files import data_root
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal
-from runtime.models.base_url import OPENAI_URL, check_base_url
+from runtime.models.base_url import check_base_url
 from runtime.models.port import Fault, Model, Reply
 from runtime.models.prompt_cache import prompt_cache_of
+from runtime.models.providers import PROVIDERS
+
+if TYPE_CHECKING:
+    from runtime.models.anthropic_client import AnthropicModel
+    from runtime.models.openai_client import OpenAIModel
 
 
 @asynccontextmanager
@@ -62,12 +67,8 @@ async def open_model(
             from runtime.models.scripted import ReplayModel  # noqa: PLC0415
 
             yield ReplayModel(await recorded(journal, run), name=text)
-        case Named(name):
-            from runtime.models.openai import open_openai  # noqa: PLC0415
-
-            key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL")
-            cache = prompt_cache_of(environment)
-            async with open_openai(name, api_key=key, base_url=url, clock=clock, prompt_cache=cache) as model:
+        case Named():
+            async with open_named(spec, environment, clock) as model:
                 yield model
         case SimulatedSpec(profile, seed):
             from actors.simulated.author import SimulatedModel  # noqa: PLC0415
@@ -78,11 +79,29 @@ async def open_model(
             assert_never(spec)
 
 
+def open_named(
+    spec: Named, environment: Mapping[str, str], clock: Clock
+) -> AbstractAsyncContextManager["OpenAIModel | AnthropicModel"]:
+    """Open a model of a provider. Entering raises `UsageProblem` for a wrong key, address or proxy."""
+    provider, cache = PROVIDERS[spec.provider], prompt_cache_of(environment)
+    key, url = environment.get(provider.key, ""), environment.get(provider.address)
+    match spec.provider:
+        case "openai":
+            from runtime.models.openai import open_openai  # noqa: PLC0415
+
+            return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
+        case "anthropic":
+            from runtime.models.anthropic import open_anthropic  # noqa: PLC0415
+
+            return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
+        case _:
+            assert_never(spec.provider)
+
+
 def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
     """Return the name of the server that answers for a model, or None for one in this process."""
-    if not isinstance(parse_model_spec(text), Named):
-        return None
-    return urlsplit(environment.get("OPENAI_BASE_URL") or OPENAI_URL).hostname or ""
+    spec = parse_model_spec(text)
+    return urlsplit(PROVIDERS[spec.provider].url_in(environment)).hostname or "" if isinstance(spec, Named) else None
 
 
 def is_stateless(text: str) -> bool:
@@ -112,22 +131,16 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
     """
     for name in others:
         other = parse_model_spec(name)
-        if (
-            isinstance(other, Named)
-            and not environment.get("OPENAI_API_KEY")
-            and not environment.get("OPENAI_BASE_URL")
-        ):
-            hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or take the step's `model` out"
-            raise UsageProblem(f"model {name!r} of a step needs a key", place="OPENAI_API_KEY", hint=hint)
+        if isinstance(other, Named) and not PROVIDERS[other.provider].is_configured(environment):
+            provider = PROVIDERS[other.provider]
+            hint = f"set {provider.key}, or {provider.address} for a server of your own, or take the step's `model` out"
+            raise UsageProblem(f"model {name!r} of a step needs a key", place=provider.key, hint=hint)
         check_model(other, environment)
     match spec:
-        case Named(name) if not environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
-            near = near_built_in(name)
-            hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
-            hint = f"did you mean {near}? else {hint}" if near else f"{hint}, or pass -m rules"
-            raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
+        case Named() if not PROVIDERS[spec.provider].is_configured(environment):
+            raise _no_key(spec, environment)
         case Named():
-            check_server(environment)
+            check_server(spec, environment)
         case Scripted(path):
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
@@ -140,11 +153,30 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
             pass
 
 
-def check_server(environment: Mapping[str, str]) -> None:
-    """Check the settings of the model's server, the key apart. Raises `UsageProblem`."""
+def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
+    """Return the error about a model whose provider has neither a key nor an address here."""
+    provider, near = PROVIDERS[spec.provider], near_built_in(spec.name)
+    hint = f"set {provider.key}, or {provider.address} for a server of your own"
+    if (
+        spec.provider == "openai"
+        and spec.name.startswith("claude")
+        and PROVIDERS["anthropic"].is_configured(environment)
+    ):
+        near = f"anthropic:{spec.name}"
+    hint = f"did you mean {near}? else {hint}" if near else f"{hint}, or pass -m rules"
+    return UsageProblem(f"model {spec.text!r} needs a key", place=provider.key, hint=hint)
+
+
+def check_server(spec: Named, environment: Mapping[str, str]) -> None:
+    """Check the settings of the model's server, the key apart, and that its client is here. Raises `UsageProblem`."""
+    provider = PROVIDERS[spec.provider]
     prompt_cache_of(environment)
-    if environment.get("OPENAI_BASE_URL"):
-        check_base_url(environment["OPENAI_BASE_URL"])
+    if environment.get(provider.address):
+        check_base_url(environment[provider.address], place=provider.address)
+    if spec.provider == "anthropic":
+        from runtime.models.anthropic import check_extra  # noqa: PLC0415
+
+        check_extra()
 
 
 async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:

@@ -18,6 +18,7 @@ from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_o
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Price
 from runtime.models.base_url import call_seconds
+from runtime.models.providers import PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Prepared:
     def check_settings(self) -> None:
         """Check the settings that a run needs, all but the model's key. Raises `UsageProblem`."""
         if isinstance(self.choice.spec, Named):
-            check_server(self.environment)
+            check_server(self.choice.spec, self.environment)
         database_url(self.environment)
 
 
@@ -122,7 +123,12 @@ def setup_for(
 
 def call_seconds_of(choice: ModelChoice, environment: Mapping[str, str]) -> float:
     """Return the usual time limit of a call to the model's server, in seconds."""
-    return call_seconds(environment.get("OPENAI_BASE_URL") or "" if isinstance(choice.spec, Named) else "")
+    return call_seconds(_url_of(choice, environment) or "")
+
+
+def _url_of(choice: ModelChoice, environment: Mapping[str, str]) -> str | None:
+    """Return the base URL of a model's provider; None for a model in this process."""
+    return PROVIDERS[choice.spec.provider].url_in(environment) if isinstance(choice.spec, Named) else None
 
 
 def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
@@ -138,5 +144,4 @@ def _price(
         from actors.simulated.profile import load_profile  # noqa: PLC0415 - few runs need it
 
         return load_profile(choice.spec.profile, root).price
-    url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None
-    return price_of(choice.spec, base_url=url, own=own, at=now)
+    return price_of(choice.spec, base_url=_url_of(choice, environment), own=own, at=now)

@@ -26,6 +26,7 @@ from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
 from runtime.models.base_url import check_base_url
 from runtime.models.prices import find_price
+from runtime.models.providers import PROVIDERS
 
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that a server may bound: what clients may only lower, and `stop_below`, which they may only raise."""
@@ -251,7 +252,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
     ):
         if text is not None:
             return _absolute(text.strip(), parse_model_spec(text, place=place))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    for name in (variable for provider in PROVIDERS.values() for variable in (provider.key, provider.address)):
         if environment.get(name):
             hint = "set REPLAN_MODEL to the model's name, or pass -m rules for the built-in one"
             raise UsageProblem(f"{name} is set, but no model is named", place="REPLAN_MODEL", hint=hint)
@@ -266,7 +267,8 @@ def price_of(
     match spec:
         case RulesSpec() | SimulatedSpec() | Scripted() | ReplaySpec():
             return FREE
-        case Named(name):
-            return find_price(name, base_url=base_url, own=own, at=at)
+        case Named():
+            own_price = (own or {}).get(spec.text)
+            return own_price or find_price(spec.name, base_url=base_url or PROVIDERS[spec.provider].url, at=at)
         case _:
             assert_never(spec)

@@ -73,18 +73,19 @@ _LONGEST = 200
 
 def model_label(model: str) -> str:
     """Return the name of a model; of one in this process only its class, since the rest may be a path."""
-    if _is_named(model):
-        return model[:_LONGEST]
-    return model.partition(":")[0][:_LONGEST]
+    named = _named(model)
+    return (model.partition(":")[0] if named is None else named.name)[:_LONGEST]
 
 
 def provider_label(model: str) -> str:
-    """Return `openai` for a server with OpenAI's interface, as the conventions ask; `replan` for our own models."""
-    return "openai" if _is_named(model) else "replan"
+    """Return the provider whose interface a server has, as the conventions ask; `replan` for our own models."""
+    named = _named(model)
+    return "replan" if named is None else named.provider
 
 
-def _is_named(model: str) -> bool:
+def _named(model: str) -> Named | None:
     try:
-        return isinstance(parse_model_spec(model), Named)
+        spec = parse_model_spec(model)
     except UsageProblem:
-        return False
+        return None
+    return spec if isinstance(spec, Named) else None

@@ -266,7 +266,7 @@ class Trace:
             own = self._kind.step_models(self._state) if request.call == request.node else {}
             asked = own.get(step_of(request.node), self._model)
             label, provider = model_label(asked), provider_label(asked)
-            name, remote = f"{names.CHAT} {label}", provider == "openai"
+            name, remote = f"{names.CHAT} {label}", provider != "replan"
             attributes |= {names.OPERATION: names.CHAT, names.PROVIDER: provider, names.REQUEST_MODEL: label}
         if self._content:
             attributes |= input_messages(self._kind, self._records, request.request_id)

@@ -17,11 +17,7 @@ from runtime.models.http_client import open_client
 from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.messages import MessageReader
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
-
-NOT_TAKEN = ("temperature", "top_p", "seed", "verbosity")
-"""The settings of calls that the Messages API does not have; the first two until its version of October 2026."""
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-"""The values of `reasoning_effort` that the Messages API has."""
+from runtime.models.providers import PROVIDERS
 
 _MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
 _MARKS_MAX = 4
@@ -57,7 +53,7 @@ class AnthropicModel(HttpModel):
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Send one try as `HttpModel` does; a request with a setting that the API does not have is not sent."""
-        refused = refused_settings(request.fields)
+        refused = PROVIDERS["anthropic"].refused_settings(request.fields)
         if refused:
             text = f"the Messages API does not take the setting {' and '.join(refused)} (leave it out)"
             return Fault(kind=FaultKind.BAD_REQUEST, message=text)
@@ -108,13 +104,6 @@ class AnthropicModel(HttpModel):
             demanded = {"type": "tool", "name": request.schema_name} if mode == "tool" else {"type": "auto"}
             body["tool_choice"] = {**demanded, "disable_parallel_tool_use": True}
         return body
-
-
-def refused_settings(fields: Any) -> list[str]:
-    """Return the settings among fields that the Messages API does not have, with the value where that is the cause."""
-    refused = [name for name in NOT_TAKEN if fields.get(name) is not None]
-    effort = fields.get("reasoning_effort")
-    return refused if effort is None or effort in EFFORTS else [*refused, f"reasoning_effort={effort}"]
 
 
 def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:

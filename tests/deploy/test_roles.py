@@ -21,7 +21,7 @@ DATABASE = SERVICES["db"]["environment"]["POSTGRES_DB"]
 OWNER, APP, ARCHIVE = "replan_owner", "replan_app", "replan_archive"
 NEEDED = {
     "tables": {"REPLAN_OWNER_PASSWORD"},
-    "worker": {"REPLAN_APP_PASSWORD", "OPENAI_API_KEY"},
+    "worker": {"REPLAN_APP_PASSWORD", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"},
     "web": {"REPLAN_APP_PASSWORD"},
     "archive": {"REPLAN_ARCHIVE_PASSWORD"},
 }

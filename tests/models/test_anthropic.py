@@ -1,22 +1,25 @@
 """The Anthropic client: what its requests are, and what the messages of the Messages API say, over a real socket."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
 from runtime.models.anthropic import open_anthropic
-from runtime.models.anthropic_client import refused_settings
 from runtime.models.base_url import ANTHROPIC_URL
 from runtime.models.context_window import ContextWindow
 from runtime.models.port import FaultKind, Reply
 from runtime.models.prices import find_price
+from runtime.models.providers import PROVIDERS
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, claude
 from tests.support.messages_api import VERSION, event
 from tests.support.openai_server import Answer
 
+ROOT = Path(__file__).resolve().parents[2]
 USAGE = {"input_tokens": 10, "output_tokens": 5}
 USER = "The parser fails.\n\nRejected."
 COMMON = len("The parser fails.")
@@ -156,7 +159,7 @@ async def test_a_setting_that_the_api_does_not_have_is_refused_by_name_and_not_s
         assert server.seen == []
     assert (fault.kind, fault.kind.final, fault.kind.refunded) == (FaultKind.BAD_REQUEST, True, True)
     assert fault.message == f"the Messages API does not take the setting {named} (leave it out)"
-    assert refused_settings({"stop": ["x"], "reasoning_effort": "max"}) == []
+    assert PROVIDERS["anthropic"].refused_settings({"stop": ["x"], "reasoning_effort": "max"}) == []
 
 
 async def test_a_refusal_says_which_setting_to_leave_out():
@@ -430,3 +433,14 @@ async def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
         async with open_anthropic("claude-x"):
             pytest.fail("opened")
     assert "\n" not in str(told.value)
+
+
+async def test_the_headers_that_the_client_adds_are_documented():
+    """The page on Claude names those that the other client does not send."""
+    pages = [ROOT / "docs" / "how-to" / name for name in ("use-a-model-server.md", "use-claude.md")]
+    documented = [set(re.findall(r"`(X-Stainless-[\w-]+)`", page.read_text(encoding="utf-8"))) for page in pages]
+    _, headers = await sent()
+    known = {name.lower() for name in documented[0] | documented[1]}
+    assert {name for name in headers if name.startswith("x-stainless-")} == known
+    others = set(headers) - known - {"host", "connection", "content-length", "content-type", "accept"}
+    assert others == {"accept-encoding", "authorization", "user-agent", "x-client-request-id", "anthropic-version"}

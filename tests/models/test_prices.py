@@ -6,7 +6,7 @@ import random
 import pytest
 from pydantic import ValidationError
 
-from actors.config.model_spec import Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec
+from actors.config.model_spec import Named, ReplaySpec, RulesSpec, Scripted, SimulatedSpec, parse_model_spec
 from replan.setup.settings import PriceEntry, price_of
 from runtime.core.ledger import FREE, Price, Usage
 from runtime.models.prices import find_price
@@ -146,3 +146,14 @@ def test_a_price_is_a_finite_amount(bad):
     """A negative price would earn budget."""
     with pytest.raises(ValidationError):
         Price(input_per_token_usd=bad, output_per_token_usd=0, source="test")
+
+
+def test_the_price_of_a_model_of_anthropic_is_that_of_its_own_list_unless_the_user_has_one_for_its_whole_name():
+    spec = parse_model_spec("anthropic:claude-haiku-4-5")
+    listed, mine = price_of(spec, at=AT), Price.per_mtok(1.0, 2.0, "mine")
+    assert listed is not None
+    assert listed.source.endswith("anthropic/claude-haiku-4-5")
+    assert listed.usd(Usage(input_tokens=1000, cache_write_tokens=1000, cache_write_1h_tokens=1000)) == 0.002
+    assert price_of(spec, own={"anthropic:claude-haiku-4-5": mine}, at=AT) == mine
+    assert price_of(spec, own={"claude-haiku-4-5": mine}, at=AT) == listed
+    assert price_of(spec, base_url="https://gateway.example.org", at=AT) is None

@@ -22,6 +22,9 @@ from runtime.models.base_url import (
         ("llama3:8b-instruct", Named("llama3:8b-instruct")),
         ("meta-llama/Llama-3.3-70B", Named("meta-llama/Llama-3.3-70B")),
         ("Rules", Named("Rules")),
+        ("anthropic:claude-sonnet-5", Named("claude-sonnet-5", "anthropic")),
+        ("anthropic:eu.claude:1", Named("eu.claude:1", "anthropic")),
+        ("anthropic/claude-sonnet-5", Named("anthropic/claude-sonnet-5")),
         ("rules", RulesSpec()),
         ("simulated:typical", SimulatedSpec("typical")),
         ("simulated:typical?seed=7", SimulatedSpec("typical", 7)),
@@ -31,7 +34,7 @@ from runtime.models.base_url import (
     ],
 )
 def test_what_a_name_means(text, spec):
-    """Only the three prefixes and one word are special."""
+    """Only the four prefixes and one word are special."""
     assert parse_model_spec(text) == spec
 
 
@@ -53,6 +56,9 @@ def test_what_a_name_means(text, spec):
         ("replay:../../etc", "names no run"),
         ("script:file.yaml", "scripted:"),
         ("simulate:typical", "did you mean simulated:"),
+        ("anthropic:", "names no model"),
+        ("anthropic:two words", "names no model"),
+        ("antropic:claude", "did you mean anthropic:"),
     ],
 )
 def test_what_means_nothing_is_told(text, told):
@@ -166,3 +172,8 @@ def test_other_addresses_are_not_local(host):
 def test_an_ipv4_address_may_be_written_as_one_of_ipv6():
     assert is_local("::ffff:192.168.1.1")
     assert is_loopback("::ffff:127.0.0.1")
+
+
+def test_a_model_is_written_as_it_was_named():
+    for text in ("gpt-5", "anthropic:claude-sonnet-5"):
+        assert parse_model_spec(text).text == text

@@ -111,7 +111,9 @@ FAULTS = {
 
 @pytest.mark.parametrize(("kind", "status"), FAULTS)
 def test_each_fault_of_a_provider_has_its_next_step(kind, status):
-    assert provider_advice(Fault(kind=kind, message="", status=status), "p").startswith(FAULTS[kind, status])
+    fault = Fault(kind=kind, message="", status=status)
+    assert provider_advice(fault, "p").startswith(FAULTS[kind, status])
+    assert "OPENAI" not in provider_advice(fault, "p", "anthropic")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.runs.home import open_home
+from replan.telemetry.conventions import model_label, provider_label
 from replan.telemetry.metrics import measures_of
 from replan.telemetry.spans import Trace, spans_of
 from runtime.core.trace_ids import span_id, trace_id
@@ -125,3 +126,15 @@ def test_what_is_counted_of_a_run_is_what_its_ledger_has_spent(runs):
                 tokens += each.value if each.instrument == "replan.tokens" else 0
         spent = loaded.kind.run_state(loaded.state).ledger.spent
         assert (calls, tokens) == (spent.calls, spent.tokens), run
+
+
+@pytest.mark.parametrize(
+    ("model", "label", "provider"),
+    [
+        ("gpt-5", "gpt-5", "openai"),
+        ("anthropic:claude-sonnet-5", "claude-sonnet-5", "anthropic"),
+        ("scripted:/home/me/replies.yaml", "scripted", "replan"),
+    ],
+)
+def test_a_span_names_the_provider_and_the_model_as_the_provider_knows_it(model, label, provider):
+    assert (model_label(model), provider_label(model)) == (label, provider)

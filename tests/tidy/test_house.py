@@ -29,7 +29,9 @@ def test_a_connection_to_this_machine_is_allowed():
 
 
 def test_no_test_sees_a_developers_keys_or_home():
-    assert not [name for name in os.environ if name.startswith("OPENAI_") or name.lower().endswith("_proxy")]
+    assert not [
+        name for name in os.environ if name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy")
+    ]
     assert "REPLAN_MODEL" not in os.environ
     assert Path(os.environ["REPLAN_HOME"]).is_dir()
 
