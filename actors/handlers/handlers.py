@@ -1,6 +1,7 @@
 """Handlers of steps, guards and the clock: each turns an envelope into the message that answers it."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 
@@ -35,14 +36,16 @@ async def generate(
     """Ask a generator for a step's artifact."""
     request = envelope.brief.request
     ask = partial(generator.generate, envelope.brief)
-    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=slot, envelope=envelope)
+    opened = partial(slot, request.model)
+    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=opened, envelope=envelope)
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
     """Ask a model for the reply of a call, with the request that the machine of a run makes."""
     request = envelope.brief
     ask = partial(model.complete, request)
-    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=slot, envelope=envelope)
+    opened = partial(slot, request.model)
+    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=opened, envelope=envelope)
 
 
 async def _send(
@@ -51,7 +54,7 @@ async def _send(
     limit: float,
     *,
     clock: Clock,
-    slot: CallSlot,
+    slot: Callable[[], AbstractAsyncContextManager[Any]],
     envelope: Envelope[Any],
 ) -> Generated | Faulted:
     """Send a call once a slot is free, within the request's time limit; not at all if the run has withdrawn it.

@@ -1,6 +1,5 @@
 """The actors of a planning run."""
 
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ from actors.handlers.registry import Registry
 from actors.planning.children import ChildGenerator, child_guard
 from actors.planning.config import RunConfig
 from actors.policy.cause import CLASSIFIER
-from actors.run.kind import Resources
+from actors.run.kind import Resources, no_limit
 from actors.run.waits import CLOCK
 from runtime.drive.actor import Actor
 from runtime.drive.envelope import Handler
@@ -41,7 +40,7 @@ def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]
             guard = child_guard(guard)
         else:
             generator = _generator(pair, model, registry)
-            generation = partial(generate, generator, clock, slot if generator is model else nullcontext)
+            generation = partial(generate, generator, clock, slot if generator is model else no_limit)
         in_thread = None if resources.threads and not is_slow(workflow, step, registry.guards) else resources.threads
         judgement = partial(judge, guard, clock, in_thread, workflow.guard_timeout_seconds)
         actors.append(Actor(f"step:{step}", generation, concurrency=pair.concurrency))

@@ -64,6 +64,11 @@ Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
 """Asks the provider that is waited for whether it is up: returns None, or why it is not."""
 
 
+def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
+    """Return a slot of calls that are not limited."""
+    return nullcontext()
+
+
 async def _no_child(child: ChildRun) -> Any:
     raise UsageProblem("no child runs can be driven here", place=child.run)
 
@@ -88,7 +93,7 @@ class Resources:
     """Whether slow work may run in threads; not in a simulation."""
     probe: Probe | None = None
     """Asks the provider of the model whether it is up, without cost; None for a model in this process."""
-    slot: "CallSlot" = nullcontext
+    slot: "CallSlot" = no_limit
     """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
     drive_child: DriveChild = _no_child
     """Drives the runs that steps of this run are."""

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import trio
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
 from actors.run.ids import parent_of
-from actors.run.kind import ChildRun, PreparedRun, Resources
+from actors.run.kind import ChildRun, PreparedRun, Resources, no_limit
 from actors.run.questions import Via
 from actors.run.result import RunResult
 from actors.run.state import RunState
@@ -375,7 +375,9 @@ def resources_for(
     plain_model: Any = model.model if isinstance(model, WatchedModel) else model
     plain_model = plain_model.asked if isinstance(plain_model, RoutedModel) else plain_model
     names = () if model_name is None else (model_name, *others)
-    provider = next(filter(None, (provider_of(name, engine.environment) for name in names)), None)
+    providers = {name: provider_of(name, engine.environment) for name in names}
+    provider = next(filter(None, providers.values()), None)
+    of_models = {name: asked for name in others if (asked := providers.get(name)) is not None}
 
     async def drive(child: ChildRun) -> Any:
         child_options = DriveOptions(stop=options.stop, at_once=options.at_once)
@@ -397,7 +399,7 @@ def resources_for(
         home=locate_home(engine.environment).folder,
         threads=engine.threads,
         probe=probe if isinstance(plain_model, Askable) else None,
-        slot=nullcontext if provider is None else engine.limiter.for_run(provider),
+        slot=no_limit if provider is None else engine.limiter.for_run(provider, of_models),
     )
 
 

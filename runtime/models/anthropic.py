@@ -38,7 +38,7 @@ async def open_anthropic(
     url = url.removesuffix("/v1")  # It is a part of the paths, and often written into the address.
     secret = checked_key(api_key, place="ANTHROPIC_API_KEY")
     check_extra()
-    from runtime.models.anthropic_client import AnthropicModel, open_sdk  # noqa: PLC0415 - takes 0.5 s
+    from runtime.models.anthropic_client import AnthropicModel, open_sdk  # noqa: PLC0415 - takes 0.9 s
 
     model = AnthropicModel(
         name,

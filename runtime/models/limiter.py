@@ -6,11 +6,22 @@ Waiting for a free slot is outside a request's time limit: a call that was not s
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import trio
 
-CallSlot = Callable[[], AbstractAsyncContextManager[None]]
-"""Opens a context that waits for a free slot when it is entered, and frees the slot when it ends."""
+
+class CallSlot(Protocol):
+    """A function that opens a slot of a run."""
+
+    def __call__(self, model: str = "", /) -> AbstractAsyncContextManager[Any]:
+        """Open a context that waits for a free slot when it is entered, and frees the slot when it ends.
+
+        `model` is the model of the call, where a step names one; empty for the run's own.
+        """
+        ...
+
 
 ProviderSlot = Callable[[str], AbstractAsyncContextManager[None]]
 """Opens a context that waits for a free slot to a provider when it is entered, and frees the slot when it ends."""
@@ -37,13 +48,14 @@ class CallLimiter:
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
         self._per_run = per_run
 
-    def for_run(self, provider: str) -> CallSlot:
-        """Return the slots of one run whose model is at a provider."""
-        run_limiter, provider_limiter = trio.CapacityLimiter(self._per_run), self._provider[provider]
+    def for_run(self, provider: str, of_models: Mapping[str, str] = MappingProxyType({})) -> CallSlot:
+        """Return the slots of one run whose model is at a provider; `of_models` are those of other models, by name."""
+        run_limiter = trio.CapacityLimiter(self._per_run)
 
         @asynccontextmanager
-        async def slot() -> AsyncIterator[None]:
-            async with run_limiter, provider_limiter, self._shared(provider):
+        async def slot(model: str = "", /) -> AsyncIterator[None]:
+            asked = of_models.get(model, provider)
+            async with run_limiter, self._provider[asked], self._shared(asked):
                 yield
 
         return slot

@@ -50,6 +50,22 @@ async def test_calls_of_one_run_leave_slots_for_others(autojump_clock):
     assert (0, "modest") in starts
 
 
+async def test_calls_to_the_model_of_a_step_take_slots_of_its_own_provider(autojump_clock):
+    slot = CallLimiter(each=1).for_run("here", {"anthropic:m": "there"})
+    starts = []
+
+    async def call(model):
+        async with slot(model):
+            starts.append((trio.current_time(), model))
+            await trio.sleep(1)
+
+    async with trio.open_nursery() as nursery:
+        for model in ("", "gpt", "anthropic:m", "anthropic:m"):
+            nursery.start_soon(call, model)
+    assert sorted(at for at, model in starts if model == "anthropic:m") == [0, 1]
+    assert sorted(at for at, model in starts if model != "anthropic:m") == [0, 1]
+
+
 async def test_a_call_without_a_slot_at_a_stop_is_refunded(autojump_clock, monkeypatch):
     """The time in the queue does not count for the timeout, and an unsent call costs nothing."""
     _use_slow_model(monkeypatch)

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import trio
@@ -104,12 +105,12 @@ class _Limiter(CallLimiter):
         super().__init__()
         self._clock = clock
 
-    def for_run(self, provider: str) -> CallSlot:
-        slot = super().for_run(provider)
+    def for_run(self, provider: str, of_models: Mapping[str, str] = MappingProxyType({})) -> CallSlot:
+        slot = super().for_run(provider, of_models)
 
         @asynccontextmanager
-        async def counted() -> AsyncIterator[None]:
-            async with slot(), self._clock.call():
+        async def counted(model: str = "", /) -> AsyncIterator[None]:
+            async with slot(model), self._clock.call():
                 yield
 
         return counted
