@@ -31,6 +31,7 @@ from page_parts import (  # noqa: E402
     question_tables,
     requirements,
     size,
+    study,
     tools,
     trackers,
 )
@@ -224,6 +225,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **requirements.PARTS,
     **quantities.PARTS,
     **size.PARTS,
+    "study-pilot": study.pilot,
     **question_tables.PARTS,
     "row-keys": lambda: keys(Row),
     "step-keys": lambda: keys(ActionPair),
