@@ -1,6 +1,6 @@
 """Whole runs with a real model: they end in an orderly way, survive `kill -9` in mid-generation, and share its slots.
 
-`make real` runs them, in about two minutes. The model is too small to write a plan, so an outcome is not expected.
+`make real` runs them, in half a minute. The model is too small to write a plan, so an outcome is not expected.
 """
 
 import json
