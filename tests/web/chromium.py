@@ -180,7 +180,10 @@ class Page:
     async def click(self, selector):
         """Click where an element is, as a mouse does."""
         await self.until(f"document.querySelector({json.dumps(selector)})")
-        place = await self.evaluate(MIDDLE.replace("SELECTOR", json.dumps(selector)))
+        place, before = await self.evaluate(MIDDLE.replace("SELECTOR", json.dumps(selector))), None
+        while place != before:  # A page that renews itself moves what is on it.
+            await trio.sleep(0.05)
+            before, place = place, await self.evaluate(MIDDLE.replace("SELECTOR", json.dumps(selector)))
         for kind in ("mousePressed", "mouseReleased"):
             place_of = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
             await self.call("Input.dispatchMouseEvent", type=kind, **place_of)
