@@ -41,7 +41,7 @@ def rejected_plans(_body: dict[str, Any], headers: Any, n: int) -> Answer:
     """Return a different reply each time, since a beam merges equal branches, and never a plan that is accepted."""
     step = request_parts(headers["x-client-request-id"])["step"]
     value = plan(needs_missing_token="licence_granted", plan_id=f"plan-{n}")
-    return Answer.value(value if step == "g_plan" else GOOD[step] | {"rationale": f"Reason {n}."}).slowly(0.02)
+    return Answer.value(value if step == "g_plan" else GOOD[step] | {"rationale": f"Reason {n}."}).slowly(0.1)
 
 
 async def admit_runs(environment: dict[str, str]) -> list[str]:
