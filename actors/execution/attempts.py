@@ -4,6 +4,7 @@ A tool that is not repeatable and did not get to its end may have done its work:
 could not run says nothing about the work, so the next attempt begins with the check.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -11,6 +12,7 @@ from actors.execution import faults
 from actors.execution.config import ExecutionConfig, ReadyPlan
 from actors.execution.events import FileReplied
 from actors.execution.state import Attempt, AttemptPhase
+from actors.plans.plan import Step
 from actors.run.questions import (
     FAILED,
     NOT_RUN,
@@ -22,6 +24,7 @@ from actors.run.questions import (
 )
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.file_texts import file_in
+from actors.tools.readings import outcome_of, read_values
 from actors.tools.snapshot_texts import snapshot_use
 from actors.tools.uses import ModelUse, PersonUse, ToolUse
 from actors.values.findings import Code, Finding
@@ -139,6 +142,8 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
         todo=todo,
         rest_seconds=delay_seconds,
         acted=attempt.acted and check_did_not_run,
+        outcome=attempt.outcome if check_did_not_run else "",
+        values=attempt.values if check_did_not_run else (),
         since=attempt.since,
     )
 
@@ -173,6 +178,24 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             return replace(attempt, open=False, unsure=not use.repeatable)
         case _:
             assert_never(event.outcome)
+
+
+def after_reading(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
+    """Return the attempt after the call of its generator has succeeded, with what its output says.
+
+    It has failed where the output is none of the step's outcomes, or holds no value for a token that the step makes.
+    The output is empty where a person has reported the success.
+    """
+    outcome = outcome_of(use.outcomes, output, values) if step.outcomes else ""
+    chosen = [item for item in step.outcomes if item.name == outcome]
+    if step.outcomes and not chosen:
+        known = ", ".join(item.name for item in step.outcomes)
+        return failed(attempt, faults.not_read(attempt, use.tool, f"is none of {known}", output))
+    added = step.effects.union(*(item.effects for item in chosen))
+    reading = read_values(use.values, iter(added), output)
+    if reading.problem:
+        return failed(attempt, faults.not_read(attempt, use.tool, reading.problem, output))
+    return replace(attempt, outcome=outcome, values=reading.values)
 
 
 def after_file(attempt: Attempt, event: FileReplied) -> Attempt:

@@ -168,6 +168,11 @@ class ReadyPlan:
         act = tools.generator_use(self.by_id[step])
         return (act,) if check is None else (act, check)
 
+    def is_read(self, tools: ToolSet, step: str) -> bool:
+        """Return whether the result of a step says which outcome it has, or the values of tokens."""
+        act = tools.generator_use(self.by_id[step])
+        return bool(self.by_id[step].outcomes or (isinstance(act, ToolUse) and act.values))
+
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> ExecutionConfig:

@@ -4,9 +4,12 @@ A step costs few records: the requests and results of its phases, and `StepSettl
 ids are explained in `actors.execution.ids`. What every kind of agent has is in `actors.run`.
 """
 
+import operator
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, get_args
+
+from pydantic import Field
 
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallReissued, CallRequested, Replied
@@ -144,6 +147,7 @@ class AttemptDecided(Event):
 class StepSettled(Event):
     """A visit of a step ended. The sequence of these records is the trace of the execution."""
 
+    added_fields: ClassVar[tuple[str, ...]] = ("branch",)
     kind: Literal["step_settled"] = "step_settled"
     step: str
     """The step's id in the plan."""
@@ -157,6 +161,8 @@ class StepSettled(Event):
     """Whether a replan was decided before: only the tokens change."""
     findings: tuple[Finding, ...] = ()
     """Why it failed."""
+    branch: str = Field(default="", exclude_if=operator.not_)
+    """The outcome of a success, as the plan names it; empty for a step without outcomes."""
 
 
 class TroubleDecided(Event):

@@ -1,5 +1,6 @@
 """What events do to the steps of the plan and their attempts. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -8,6 +9,7 @@ from actors.execution.attempts import (
     Answer,
     after_answer,
     after_file,
+    after_reading,
     after_tool,
     failed,
     next_attempt,
@@ -134,7 +136,20 @@ def tool_ended(state: State, event: ToolFinished) -> State:
         return state
     if attempt.phase in (AttemptPhase.SNAPSHOT, AttemptPhase.COMPARE):
         return _after_phase(*workspace_rules.after_step(state, attempt, event))
-    return _after_phase(state, after_tool(attempt, use, event))
+    after = after_tool(attempt, use, event)
+    return _after_phase(state, _read(state, attempt, after, event.output))
+
+
+def _read(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
+    """Return an attempt after its phase; where that was a call of its generator that succeeded, with what it says."""
+    use = tool_use(state.config, state.plan, before) if before.phase is AttemptPhase.ACT else None
+    if use is None or after.result == "failed" or after.todo == before.todo:
+        return after
+    step = state.plan.by_id[before.step]
+    if not state.plan.is_read(state.config.tools, before.step):
+        return after
+    read = after_reading(replace(before, tries=0), step, use, output, state.values)
+    return read if read.result else replace(after, outcome=read.outcome, values=read.values)
 
 
 def replied(state: State, event: FileReplied) -> State:
@@ -148,7 +163,7 @@ def answered(state: State, question: ClarificationRequested, event: Answer) -> S
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
-    return _after_phase(state, after_answer(attempt, question, event))
+    return _after_phase(state, _read(state, attempt, after_answer(attempt, question, event), ""))
 
 
 def rested(state: State, wait: WaitRequested) -> State:
@@ -190,7 +205,7 @@ def settled(state: State, event: StepSettled) -> State:
     program, before = plan.program, state.now
     match event.outcome:
         case StepOutcome.OK:
-            now = after_success(program, before, index)
+            now = after_success(program, before, index, event.branch or OK)
         case StepOutcome.FAIL:
             now = after_failure(program, before, index)
         case StepOutcome.UNKNOWN:
@@ -208,11 +223,12 @@ def settled(state: State, event: StepSettled) -> State:
     )
     trace = state.trace
     if not event.late and event.outcome is not StepOutcome.UNKNOWN:
-        outcome = OK if event.outcome is StepOutcome.OK else FAIL
+        outcome = event.branch or OK if event.outcome is StepOutcome.OK else FAIL
         trace = (*trace, trace_item(program, index, outcome))
     state = changed(
         state,
         now=now,
+        values=_values_after(state, attempt, event, program.names(now.tokens)),
         ready=plan.ready_after(state.ready, before, now),
         active=without(state.active, (name,)) if attempt is not None else state.active,
         results={**without(state.results, (event.step,)), event.step: result},
@@ -221,6 +237,15 @@ def settled(state: State, event: StepSettled) -> State:
     if not event.node:  # A person has settled it by hand, where the plan did not go on.
         return changed(state, trouble=None)
     return _in_trouble(state, before, event)
+
+
+def _values_after(state: State, attempt: Attempt | None, event: StepSettled, tokens: list[str]) -> Mapping[str, str]:
+    """Return the values of tokens after a visit of a step: a value goes with its token."""
+    new = attempt.values if attempt is not None and event.node and event.outcome is StepOutcome.OK else ()
+    if not (state.values or new):
+        return state.values
+    held = {*tokens, *state.unnamed}
+    return {token: text for token, text in {**state.values, **dict(new)}.items() if token in held}
 
 
 def _in_trouble(state: State, before: Configuration, event: StepSettled) -> State:

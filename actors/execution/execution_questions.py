@@ -63,8 +63,10 @@ _FINDINGS_SHOWN = 5
 def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> AskedForm:
     """Return the question about a trouble.
 
-    `again` says whether the step may be visited again, `plan` whether a new plan can be made.
+    `again` says whether the step may be visited again, `plan` whether a new plan can be made. A step whose result says
+    what follows cannot be settled by hand.
     """
+    by_hand = not (trouble.step and state.plan.is_read(state.config.tools, trouble.step))
     finding = trouble.findings[0]
     if trouble.cause is TroubleCause.PLANNER_ASKS and finding.asks is not None:
         return _of_the_planner(state, trouble, finding.asks)
@@ -78,7 +80,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
         f"What follows, as {_what(trouble)}?",
         about=about,
         shown="\n".join(lines),
-        choices={option: DOES[option] for option in options(trouble, again=again, plan=plan)},
+        choices={option: DOES[option] for option in options(trouble, again=again, plan=plan, by_hand=by_hand)},
         otherwise="the run ends without its goals.",
     )
 
@@ -101,14 +103,15 @@ def _reasons(trouble: Trouble) -> list[Finding]:
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
 
-def options(trouble: Trouble, *, again: bool, plan: bool) -> list[str]:
+def options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool) -> list[str]:
     """Return the answers that a person may give about a trouble."""
     listed: list[str] = []
     if trouble.cause is TroubleCause.UNKNOWN_OUTCOME:
-        listed += [BY_HAND, TRY_AGAIN] if again else [BY_HAND]
+        listed += [BY_HAND] if by_hand else []
+        listed += [TRY_AGAIN] if again else []
     elif trouble.step:
         listed += [TRY_AGAIN] if again else []
-        listed.append(BY_HAND)
+        listed += [BY_HAND] if by_hand else []
     elif trouble.cause in _MAY_GO_ON:
         listed.append(GO_ON)
     if plan:

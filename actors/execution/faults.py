@@ -30,6 +30,13 @@ def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     return _said(attempt, f"{_what(attempt, tool)} failed{how}", event)
 
 
+def not_read(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
+    """Return the finding of a tool that did its work and whose result does not say what the plan needs to know."""
+    text = f"the result of {_what(attempt, tool)} {problem}"
+    shown = _end_of(output.strip())
+    return _finding(attempt, Code.NOT_READ, text + (f"\n{shown}" if shown else ": nothing is known of it"))
+
+
 def should_have_failed(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
     """Return the finding of a tool that was expected to fail and did not: a rejected result, no fault of the tool."""
     return _said(attempt, f"{_what(attempt, tool)} passed, and should have failed", event)

@@ -93,7 +93,7 @@ def broken_by_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
         yield from forbidden_uses(forbidding, step, tools)
         for item in forbidding:
             avoid = item.kind == RequirementKind.MUST_AVOID
-            changed = step.effects if avoid else step.delete_effects - step.effects - plan.goal_state
+            changed = step.may_add if avoid else step.may_delete - step.effects - plan.goal_state
             token = next((token for token in item.tokens if token in changed), None)
             if token is not None:
                 verb = "adds" if avoid else "deletes"

@@ -110,7 +110,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
                 wave.append(index)
         for index in wave:
             turns[program.steps[index].step_id] = turn
-            now = after_success(program, now, index)
+            now = after_success(program, now, index, next(iter(program.successes[index])))
         if not wave:
             break
     return turns

@@ -74,6 +74,10 @@ class Attempt:
     """The content that the model has written, until the file is replaced; else empty."""
     result: Result = ""
     """How it ended."""
+    outcome: str = ""
+    """The outcome that its result is; empty before the call has ended, and for a step without outcomes."""
+    values: tuple[tuple[str, str], ...] = ()
+    """The values of tokens that its result holds, by token."""
     findings: tuple[Finding, ...] = ()
     """Why it failed."""
     skipped: bool = False
@@ -226,6 +230,8 @@ class State:
     """The number of the plan's revision."""
     unnamed: frozenset[str] = frozenset()
     """The tokens that hold and that the plan does not name."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """The values of the tokens that hold and have one: what calls of steps have found out."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
     """The attempts that are not settled, by the name of their step, in the order in which they began."""
     visits: Mapping[str, int] = field(default_factory=dict)

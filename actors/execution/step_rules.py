@@ -84,6 +84,7 @@ def _settled(
         handed_over=handed_over,
         late=state.draining,
         findings=findings,
+        branch=attempt.outcome if outcome is StepOutcome.OK else "",
     )
 
 
@@ -231,7 +232,7 @@ def _next(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit |
         return short or ToolRequested(
             node=attempt.at_work,
             tool=use.tool,
-            arguments=use.arguments,
+            arguments=state.config.tools.arguments(use, state.values),
             repeatable=use.repeatable,
             timeout_seconds=use.timeout_seconds,
             try_number=attempt.tries + 1,

@@ -81,8 +81,8 @@ def check_soundness(
     """Check a plan with a valid structure; `whole` explores all its traces, not only those needed here."""
     result = Soundness(findings=[*structure.findings, *_undefined(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
-    if plan.is_policy:
-        _check_policy(result, plan, order, settings, whole=whole)
+    if plan.is_policy or plan.branches:
+        _check_by_traces(result, plan, order, settings, whole=whole)
     else:
         _check_nominal(result, plan, order)
         _check_contingent(result, plan, order, settings, whole=whole)
@@ -240,7 +240,7 @@ def _unreachable(
     Only the first `FINDINGS_MAX` errors name the steps whose failure makes the tokens, since a verdict has no more.
     """
     reached, tokens = reachable_by_failure(plan)
-    produced = {token for step in plan.steps for token in step.effects | step.failure_effects}
+    produced = {token for step in plan.steps for token in step.may_add | step.failure_effects}
     ids = sorted(step.step_id for step in plan.steps)
     makers = _failure_makers(plan, {step_id: rank for rank, step_id in enumerate(ids)})
     failing: dict[int, list[str]] = {}
@@ -318,7 +318,7 @@ def _goals(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
     lost = {unmet.token for unmet in at_end}
     makers: dict[str, list[str]] = {}
     for step in plan.steps if lost else ():
-        for token in (step.effects | step.failure_effects) & lost:
+        for token in (step.may_add | step.failure_effects) & lost:
             makers.setdefault(token, []).append(step.step_id)
     for unmet in at_end:
         yield _goal(unmet, sorted(makers.get(unmet.token, ())))
@@ -363,18 +363,27 @@ def _redundant(step: Step) -> Finding:
     )
 
 
-def _check_policy(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
-    """Check that some trace of a policy reaches the goal."""
+def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
+    """Check that some trace reaches the goal, and that each step runs on some trace where the plan is no policy.
+
+    So a policy is checked, and a plan with outcomes: neither has one run in which nothing fails.
+    """
     if not result.sound:
         result.score = SCORE_MAX
         return
-    produced = plan.initial_state.union(*(step.effects | step.failure_effects for step in plan.steps))
+    produced = plan.initial_state.union(*(step.may_add | step.failure_effects for step in plan.steps))
     for step in order.steps:
         if lost := sorted(step.preconditions - produced):
             result.findings.append(_not_produced(step, lost).model_copy(update={"severity": "warning"}))
-    exploration = explore_plan(plan, order, settings.max_explorations, until_success=not whole)
+    sought = () if plan.is_policy else tuple(step.step_id for step in plan.steps)
+    until_success = not whole and plan.is_policy
+    exploration = explore_plan(plan, order, settings.max_explorations, until_success=until_success)
     result.exploration = exploration
     if exploration.succeeds:
+        idle = [step for step in order.steps if step.step_id in sought and step.step_id not in exploration.ran]
+        if exploration.complete and idle:
+            result.findings.extend(_never_runs(step) for step in idle)
+            result.first_failing_step, result.score = idle[0].step_id, 0.8
         return
     result.score = 0.8
     if not exploration.complete:
@@ -383,9 +392,10 @@ def _check_policy(result: Soundness, plan: Plan, order: StepOrder, settings: Set
         result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="goal_state"))
         return
     result.unmet = list(exploration.closest_missing)
-    text = f"No trace of this policy ends with the goal; the closest still lacks {quoted_list(result.unmet)}."
+    kind = "policy" if plan.is_policy else "plan"
+    text = f"No trace of this {kind} ends with the goal; the closest still lacks {quoted_list(result.unmet)}."
     if not result.unmet:
-        text = "No trace of this policy ends: some step stays ready for ever. Let each step delete what starts it."
+        text = f"No trace of this {kind} ends: some step stays ready for ever. Let each step delete what starts it."
     result.findings.append(
         Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(result.unmet))
     )

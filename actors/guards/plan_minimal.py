@@ -11,7 +11,7 @@ from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdic
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.formatting import describe_value, id_list, printable, quoted_list
 from actors.plans.graph import StepOrder, cycles, order_of
-from actors.plans.plan import RESERVED_IDS, Plan, Step
+from actors.plans.plan import RESERVED_IDS, RESERVED_OUTCOMES, Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
@@ -117,7 +117,7 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
         if not known.issuperset(step.dependencies):
             yield _unknown_dependencies(step, known, similar if searched < NEAR_STEPS_MAX else [])
             searched += 1
-        if step.guard not in settings.guard_catalog:
+        if step.guard not in settings.guard_catalog and (step.guard or not step.outcomes):
             yield _unknown_guard(step, allowed)
         if step.on_failure not in RESERVED_IDS and step.on_failure not in known:
             target = printable(step.on_failure)
@@ -125,6 +125,7 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
             yield _step_error(step.step_id, Code.UNKNOWN_TARGET, text)
         if not 1 <= step.retry_budget <= BUDGET_MAX:
             yield _bad_budget(step.step_id, f"step {printable(step.step_id)}: retry_budget", step.retry_budget)
+        yield from _bad_outcomes(step)
         if step.repeatable and step.dependencies and repeatable == len(plan.steps):
             text = (
                 f"a repeatable step has no dependencies; remove {quoted_list(step.dependencies)} and use preconditions."
@@ -136,6 +137,20 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
         yield Finding(code=Code.MIXED_REPEATABLE, where=others[0], message=text)
     if not 1 <= plan.total_retry_budget <= BUDGET_MAX:
         yield _bad_budget("total_retry_budget", "total_retry_budget", plan.total_retry_budget)
+
+
+def _bad_outcomes(step: Step) -> Iterator[Finding]:
+    """Yield an error for each outcome without a name of its own."""
+    names = [outcome.name for outcome in step.outcomes]
+    for name, count in sorted(Counter(names).items()):
+        shown = printable(name)
+        if not name:
+            yield _step_error(step.step_id, Code.BAD_OUTCOME, "an outcome has no name; give each its own.")
+        elif name in RESERVED_OUTCOMES:
+            text = f"'{shown}' is a word of traces; choose another name for the outcome."
+            yield _step_error(step.step_id, Code.BAD_OUTCOME, text)
+        elif count > 1:
+            yield _step_error(step.step_id, Code.BAD_OUTCOME, f"{count} outcomes are named '{shown}'; name each once.")
 
 
 def _step_error(step_id: str, code: Code, text: str) -> Finding:

@@ -18,13 +18,13 @@ def contingent_steps(plan: Plan) -> frozenset[str]:
     nominal_producers: dict[str, set[str]] = defaultdict(set)
     users: dict[str, list[str]] = defaultdict(list)
     for step in plan.steps:
-        for token in step.effects:
+        for token in step.may_add:
             nominal_producers[token].add(step.step_id)
-        for token in step.effects | step.failure_effects:
+        for token in step.may_add | step.failure_effects:
             producers[token].add(step.step_id)
         for token in step.preconditions - plan.initial_state:
             users[token].append(step.step_id)
-    effects = {step.step_id: step.effects for step in plan.steps}
+    effects = {step.step_id: step.may_add for step in plan.steps}
     contingent: set[str] = set()
     queue = list(users)
     while queue:
@@ -76,7 +76,7 @@ def reachable_by_failure(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
         step = queue.pop()
         reached.add(step.step_id)
         count_down(f"step {step.step_id}")
-        add_tokens(step.effects)
+        add_tokens(step.may_add)
         if step.failure_continues:
             add_tokens(step.failure_effects)
     return frozenset(reached), frozenset(tokens)

@@ -65,7 +65,7 @@ def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[s
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
     for step in plan.steps:
-        for token in step.effects | step.failure_effects:
+        for token in step.may_add | step.failure_effects:
             producers[token].append(step)
     by_id = {step.step_id: step for step in plan.steps}
     wanted: dict[str, int] = defaultdict(int)
@@ -108,9 +108,9 @@ class TokenChanges(NamedTuple):
         adding: dict[str, list[str]] = defaultdict(list)
         deleting: dict[str, list[str]] = defaultdict(list)
         for step in plan.steps:
-            for token in step.effects | step.failure_effects:
+            for token in step.may_add | step.failure_effects:
                 adding[token].append(step.step_id)
-            gone = (step.delete_effects - step.effects) | (step.failure_delete_effects - step.failure_effects)
+            gone = (step.may_delete - step.effects) | (step.failure_delete_effects - step.failure_effects)
             for token in gone:
                 deleting[token].append(step.step_id)
         return cls(

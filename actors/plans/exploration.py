@@ -14,7 +14,6 @@ from actors.plans.graph import StepOrder, bits, mask_of
 from actors.plans.plan import Plan
 from actors.plans.semantics import (
     FAIL,
-    OK,
     Configuration,
     Program,
     after_failure,
@@ -115,7 +114,7 @@ def explore_plan(
     for invariant in plan.invariants:
         named |= invariant.when | invariant.must | invariant.must_not
     for step in plan.steps:
-        named |= step.preconditions | step.effects | step.delete_effects
+        named |= step.preconditions | step.may_add | step.may_delete
         named |= step.failure_effects | step.failure_delete_effects
     returning = sum(step.goes_back_to is not None for step in plan.steps)
     tokens, steps = len(named), len(plan.steps)
@@ -210,8 +209,9 @@ class _Explorer:
         escalates = False
         self._ran |= chosen
         for index in bits(chosen):
-            self._work.spend(self._work.edge)
-            self._connect(number, index, OK, after_success(program, now, index))
+            for outcome in program.successes[index]:
+                self._work.spend(self._work.edge)
+                self._connect(number, index, outcome, after_success(program, now, index, outcome))
             if not program.can_fail[index]:
                 continue
             self._work.spend(self._work.edge)

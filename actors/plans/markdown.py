@@ -91,6 +91,9 @@ def _facts(step: Step) -> Iterator[tuple[str, str]]:
     ):
         if values:
             yield name, _codes(values)
+    for outcome in step.outcomes:
+        ended = f", ending {_codes(outcome.delete_effects)}" if outcome.delete_effects else ""
+        yield "Either", f"{_code(outcome.name)}, making {_codes(outcome.effects)}{ended}"
     again = ", may run again" if step.repeatable else ""
     yield "Guard", f"{_code(step.guard)}, {counted(step.retry_budget, 'attempt')}{again}"
     yield "If it fails", _failure(step)

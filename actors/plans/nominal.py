@@ -181,11 +181,11 @@ def orphans(plan: Plan) -> list[Step]:
     irrelevant = {step.step_id: step for step in plan.steps}
     producers: dict[str, list[str]] = defaultdict(list)
     for step in plan.steps:
-        for token in step.effects | step.failure_effects if step.failure_effects else step.effects:
+        for token in step.may_add | step.failure_effects if step.failure_effects else step.may_add:
             producers[token].append(step.step_id)
     goals = plan.goal_state.union(*(invariant.must for invariant in plan.invariants))
     queue = [producer for token in goals for producer in producers[token]]
-    queue += [step.step_id for step in plan.steps if step.delete_effects and not step.delete_effects <= step.effects]
+    queue += [step.step_id for step in plan.steps if step.delete_effects and not step.delete_effects <= step.may_add]
     needed = set(goals)
     while queue and irrelevant:
         step_id = queue.pop()

@@ -15,6 +15,9 @@ NEVER = "never"
 RESERVED_IDS = frozenset({ESCALATE, CONTINUE, NEVER})
 """The values of `on_failure` that are not step ids; no step may have one of them as its id."""
 
+RESERVED_OUTCOMES = frozenset({"ok", "fail"})
+"""The outcomes that every trace knows; no outcome of a step may have one of them as its name."""
+
 RETRY_BUDGET_DEFAULT = 3
 TOTAL_RETRY_BUDGET_DEFAULT = 10
 PLAN_ID_DEFAULT = "unknown"
@@ -30,6 +33,17 @@ class Invariant:
     """All of these must hold in such a state."""
     must_not: frozenset[str] = frozenset()
     """None of these may hold in such a state."""
+
+
+class NamedOutcome(NamedTuple):
+    """One of the ways in which a step may succeed; the result of its generator tells which."""
+
+    name: str
+    """Unique within the step; a trace writes it as `STEP:NAME`."""
+    effects: frozenset[str] = frozenset()
+    """Tokens that it adds, beside the `effects` of the step."""
+    delete_effects: frozenset[str] = frozenset()
+    """Tokens that it deletes, beside the `delete_effects` of the step, before tokens are added."""
 
 
 class Step(NamedTuple):
@@ -67,6 +81,20 @@ class Step(NamedTuple):
     """Ids of the plan's requirements that its success satisfies."""
     implements: frozenset[str] = frozenset()
     """Ids of the strategy's key steps that it carries out."""
+    outcomes: tuple[NamedOutcome, ...] = ()
+    """The ways in which it may succeed, of which each success is one; empty where success is all there is to tell."""
+
+    @property
+    def may_add(self) -> frozenset[str]:
+        """The tokens that some success of the step adds."""
+        return self.effects.union(*(outcome.effects for outcome in self.outcomes)) if self.outcomes else self.effects
+
+    @property
+    def may_delete(self) -> frozenset[str]:
+        """The tokens that some success of the step deletes, those included that it adds again."""
+        if not self.outcomes:
+            return self.delete_effects
+        return self.delete_effects.union(*(outcome.delete_effects for outcome in self.outcomes))
 
     @property
     def goes_back_to(self) -> str | None:
@@ -106,6 +134,11 @@ class Plan:
     def is_policy(self) -> bool:
         """Whether every step is repeatable, so that the plan is a policy, whose steps have no order."""
         return bool(self.steps) and all(step.repeatable for step in self.steps)
+
+    @property
+    def branches(self) -> bool:
+        """Whether some step has outcomes, so that there is no one run in which nothing fails."""
+        return any(step.outcomes for step in self.steps)
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
@@ -156,6 +189,10 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         "repeatable": step.repeatable,
         "satisfies": sorted(step.satisfies),
         "implements": sorted(step.implements),
+        "outcomes": [
+            {"name": item.name, "effects": sorted(item.effects), "delete_effects": sorted(item.delete_effects)}
+            for item in step.outcomes
+        ],
     }
     optional = (
         "description",
@@ -166,6 +203,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         "repeatable",
         "satisfies",
         "implements",
+        "outcomes",
     )
     for key in optional:
         if not value[key]:

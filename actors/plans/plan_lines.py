@@ -54,6 +54,9 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
         yield _field("makes", step.effects)
     if step.delete_effects:
         yield _field("ends", step.delete_effects)
+    for outcome in step.outcomes:
+        ended = f", ending {_names(outcome.delete_effects)}" if outcome.delete_effects else ""
+        yield _field("either", [f"{outcome.name}: {_names(outcome.effects) or 'nothing'}{ended}"])
     checked = f"{step.guard}, " if step.guard else ""
     again = ", may run again" if step.repeatable else ""
     yield _field("guard", [f"{checked}{counted(step.retry_budget, 'attempt')}{again}"])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.plans.formatting import describe_value, printable
-from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
+from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, NamedOutcome, Plan, Step
 from actors.values.findings import Code, Finding
 from actors.values.requirements import Requirement, own_ids, requirements_in
 from runtime.core.total_readers import total
@@ -55,13 +55,17 @@ def too_large(value: Mapping[str, Any]) -> Finding | None:
 
 
 def _objects(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the plan, its steps and its invariants, each with its path."""
+    """Yield the plan, its steps, their outcomes and its invariants, each with its path."""
     yield "", value
     for name, _ in _LISTS:
         items = value.get(name)
         for index, item in enumerate(items if isinstance(items, list) else ()):
             if isinstance(item, dict):
                 yield f"{name}[{index}]", item
+                outcomes = item.get("outcomes")
+                for number, outcome in enumerate(outcomes if isinstance(outcomes, list) else ()):
+                    if isinstance(outcome, dict):
+                        yield f"{name}[{index}].outcomes[{number}]", outcome
 
 
 def _error(where: str, cause: str, limit: int) -> Finding:
@@ -84,6 +88,8 @@ _PLAN_FIELDS = {
 }
 _PLAN_OTHER_KEYS = frozenset(("invariants", "steps", "open_questions", "requirements", "not_understood"))
 _INVARIANT_FIELDS = {"when": "tokens", "must": "tokens", "must_not": "tokens"}
+_OUTCOME_FIELDS = {"name": "text", "effects": "tokens", "delete_effects": "tokens"}
+_STEP_OTHER_KEYS = frozenset(("outcomes",))
 _STEP_FIELDS = {
     "step_id": "text",
     "name": "text",
@@ -191,7 +197,9 @@ class _Reader:
         if not isinstance(value, dict):
             self._error(Code.NOT_OBJECT, path, f"{path} must be a step object, not {describe_value(value)}.")
             return None
-        fields = self._fields(value, _STEP_FIELDS, f"{path}.")
+        fields = self._fields(value, _STEP_FIELDS, f"{path}.", _STEP_OTHER_KEYS)
+        if value.get("outcomes"):
+            fields["outcomes"] = self._outcomes(value["outcomes"], f"{path}.outcomes")
         if not fields.get("step_id"):
             if "step_id" not in value:
                 self._error(Code.MISSING, f"{path}.step_id", f"{path} has no step_id; every step needs a unique one.")
@@ -203,6 +211,19 @@ class _Reader:
         if fields.get("guard") == "":
             self._error(Code.UNKNOWN_GUARD, fields["step_id"], f"{path}.guard must not be empty; name a guard.")
         return Step(**fields)
+
+    def _outcomes(self, raw: Any, path: str) -> tuple[NamedOutcome, ...]:
+        if not isinstance(raw, list):
+            self._error(Code.TYPE, path, f"{path} must be a list of objects, not {describe_value(raw)}.")
+            return ()
+        outcomes = []
+        for index, item in enumerate(raw):
+            where = f"{path}[{index}]"
+            if isinstance(item, dict):
+                outcomes.append(NamedOutcome(**{"name": ""} | self._fields(item, _OUTCOME_FIELDS, f"{where}.")))
+            else:
+                self._error(Code.NOT_OBJECT, where, f"{where} must be an object, not {describe_value(item)}.")
+        return tuple(outcomes)
 
     def _invariants(self, raw: Any) -> tuple[Invariant, ...]:
         if raw is None:

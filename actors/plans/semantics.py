@@ -1,8 +1,9 @@
 """The execution semantics of a plan, as pure functions: the only source for guards, trace replay and an executor.
 
 The state of an execution is a set of tokens. A step is ready when it is pending (or repeatable), all its dependencies
-are settled, and its preconditions hold. Success deletes its `delete_effects` and then adds its `effects`. Failure does
-the same with the failure effects; what follows depends on `on_failure`:
+are settled, and its preconditions hold. Success deletes its `delete_effects` and then adds its `effects`; a step with
+`outcomes` succeeds in one of these ways, whose own effects come on top. Failure does the same with the failure effects;
+what follows depends on `on_failure`:
 
     never       the step cannot fail
     escalate    the trace ends; a person or the replanner takes over
@@ -14,13 +15,13 @@ A trace ends when no step is ready; the plan has succeeded iff the goal holds th
 future depends on: the pending steps and the tokens. Attempts are not part of it: a failure is that of the last attempt.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from actors.plans.graph import StepOrder, bits, order_of
-from actors.plans.plan import ESCALATE, NEVER, Plan, Step
+from actors.plans.plan import ESCALATE, NEVER, NamedOutcome, Plan, Step
 
 OK = "ok"
 """The outcome of a step in a trace: success."""
@@ -35,6 +36,10 @@ class Configuration(NamedTuple):
     """The pending steps, as a bit set of step indices."""
     tokens: int
     """The tokens that hold, as a bit set."""
+
+
+_SUCCESS = NamedOutcome(OK)
+"""The only way in which a step without outcomes succeeds."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,14 @@ class Program:
     needs: Sequence[int]
     """By step: the bit set of its preconditions."""
     adds: Sequence[int]
-    """By step: the bit set of the tokens that its success adds."""
+    """By step: the bit set of the tokens that some success of it adds."""
     deletes: Sequence[int]
-    """By step: the bit set of the tokens that its success deletes."""
+    """By step: the bit set of the tokens that some success of it deletes."""
+    successes: Sequence[Mapping[str, tuple[int, int]]]
+    """By step: the ways in which it may succeed, by name, each with the bit sets that it adds and deletes.
+
+    A step without outcomes has one, `OK`.
+    """
     failure_adds: Sequence[int]
     """By step: the bit set of the tokens that its failure adds."""
     failure_deletes: Sequence[int]
@@ -111,7 +121,7 @@ def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
     for invariant in plan.invariants:
         named |= invariant.when | invariant.must | invariant.must_not
     for step in steps:
-        named |= step.preconditions | step.effects | step.delete_effects
+        named |= step.preconditions | step.may_add | step.may_delete
         named |= step.failure_effects | step.failure_delete_effects
     tokens = tuple(sorted(named))
     bit = {token: 1 << number for number, token in enumerate(tokens)}
@@ -133,8 +143,15 @@ def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
         tokens=tokens,
         dependencies=[sum(1 << dependency for dependency in indices) for indices in order.dependencies],
         needs=masks(lambda step: step.preconditions),
-        adds=masks(lambda step: step.effects),
-        deletes=masks(lambda step: step.delete_effects),
+        adds=masks(lambda step: step.may_add),
+        deletes=masks(lambda step: step.may_delete),
+        successes=[
+            {
+                outcome.name: (mask(step.effects | outcome.effects), mask(step.delete_effects | outcome.delete_effects))
+                for outcome in step.outcomes or (_SUCCESS,)
+            }
+            for step in steps
+        ],
         failure_adds=masks(lambda step: step.failure_effects),
         failure_deletes=masks(lambda step: step.failure_delete_effects),
         reset=[0 if target is None else reset[target] for target in targets],
@@ -175,10 +192,11 @@ def _interferes(program: Program, index: int, other: int) -> bool:
     return bool(deletes & (program.needs[other] | program.adds[other] | program.failure_adds[other]))
 
 
-def after_success(program: Program, now: Configuration, index: int) -> Configuration:
-    """Return the configuration after the step's success. A repeatable step stays pending."""
+def after_success(program: Program, now: Configuration, index: int, outcome: str = OK) -> Configuration:
+    """Return the configuration after the step's success with one of its outcomes. A repeatable step stays pending."""
+    adds, deletes = program.successes[index][outcome]
     pending = now.pending if program.repeats else now.pending & ~(1 << index)
-    return Configuration(pending, now.tokens & ~program.deletes[index] | program.adds[index])
+    return Configuration(pending, now.tokens & ~deletes | adds)
 
 
 def after_failure(program: Program, now: Configuration, index: int) -> Configuration:
@@ -202,7 +220,7 @@ def broken_invariants(program: Program, now: Configuration) -> list[int]:
 
 
 def trace_item(program: Program, index: int, outcome: str) -> str:
-    """Return how a trace writes the outcome of a step: `STEP:ok` or `STEP:fail`."""
+    """Return how a trace writes the outcome of a step: `STEP:ok`, `STEP:NAME` or `STEP:fail`."""
     return f"{program.steps[index].step_id}:{outcome}"
 
 
@@ -235,8 +253,8 @@ def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
     for item in trace:
         step_id, _, outcome = item.rpartition(":")
         index = program.order.index.get(step_id)
-        if index is None or outcome not in (OK, FAIL):
-            raise ValueError(f"{item!r} is not STEP:ok or STEP:fail of a step of this plan")
+        if index is None or not (outcome == FAIL or outcome in program.successes[index]):
+            raise ValueError(f"{item!r} is not STEP:ok or STEP:fail of a step of this plan, nor one of its outcomes")
         if escalated:
             raise ValueError(f"{item!r} comes after the trace was handed over")
         if not is_ready(program, now, index):
@@ -244,7 +262,7 @@ def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
         if outcome == FAIL and not program.can_fail[index]:
             raise ValueError(f"{item!r}: the step cannot fail")
         escalated = outcome == FAIL and program.steps[index].on_failure == ESCALATE
-        now = after_failure(program, now, index) if outcome == FAIL else after_success(program, now, index)
+        now = after_failure(program, now, index) if outcome == FAIL else after_success(program, now, index, outcome)
     ready = () if escalated else tuple(program.steps[index].step_id for index in ready_steps(program, now))
     settled = frozenset(step.step_id for index, step in enumerate(program.steps) if not now.pending >> index & 1)
     unnamed = plan.initial_state.difference(program.tokens)

@@ -23,7 +23,7 @@ class StubbornSets:
         self._work = work
         indices = range(len(program.steps))
         self._deletes = [
-            program.deletes[index] & ~program.adds[index]
+            _lost(program, index)
             | (program.failure_deletes[index] & ~program.failure_adds[index] if program.continues[index] else 0)
             for index in indices
         ]
@@ -94,6 +94,14 @@ class StubbornSets:
         return (
             program.adds[index] | program.deletes[index] | program.failure_adds[index] | program.failure_deletes[index]
         )
+
+
+def _lost(program: Program, index: int) -> int:
+    """Return the tokens that some success of the step deletes and does not add."""
+    lost = 0
+    for adds, deletes in program.successes[index].values():
+        lost |= deletes & ~adds
+    return lost
 
 
 def _resetters(program: Program) -> list[int]:

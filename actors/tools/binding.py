@@ -7,6 +7,7 @@ from typing import assert_never
 from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
 from actors.tools.parameters import first_problem, with_defaults
+from actors.tools.readings import ValueSource
 from actors.tools.tools_file import (
     AnyTool,
     Binding,
@@ -16,6 +17,7 @@ from actors.tools.tools_file import (
     ModelTool,
     PythonTool,
     StepBinding,
+    TokenValue,
     ToolsFile,
 )
 from actors.tools.uses import ModelUse, PersonUse, StepUses, ToolUse, Use, canonical
@@ -59,6 +61,10 @@ def _step(file: ToolsFile, binding: StepBinding, document: ParsedFile, path: Key
 def _check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     """Return the use of a guard: anything but a file that a model writes."""
     use = _use(file, binding, document, path)
+    if binding.outcomes or binding.values:
+        key = "outcomes" if binding.outcomes else "values"
+        hint = "give it to the generator of a step"
+        raise document.problem("only the result of a generator is read", (*path, key), hint)
     if isinstance(use, ModelUse):
         hint = "bind it to a command that checks the file, such as its tests"
         raise document.problem(f"the tool {binding.tool!r} writes a file, so it checks nothing", path, hint)
@@ -102,8 +108,12 @@ def _call(
     path: KeyPath,
     before: ToolUse | None,
 ) -> ToolUse:
-    arguments = with_defaults(tool.parameters, binding.with_)
-    if problem := first_problem(tool.parameters, {**binding.with_, **arguments}):
+    takes = {name: given.value for name, given in binding.with_.items() if isinstance(given, TokenValue)}
+    given = {name: value for name, value in binding.with_.items() if name not in takes}
+    fixed = {name: parameter for name, parameter in tool.parameters.items() if name not in takes}
+    arguments = with_defaults(fixed, given)
+    unknown = {name: "" for name in takes if name not in tool.parameters}
+    if problem := first_problem(fixed, {**unknown, **given, **arguments}):
         name, cause, hint = problem
         own = name in binding.with_
         place = (*path, "with", name) if own else path
@@ -122,6 +132,11 @@ def _call(
         timeout_seconds=tool.timeout_seconds,
         pre_check=before,
         expect=binding.expect,
+        takes=takes,
+        outcomes=binding.outcomes,
+        values={
+            token: ValueSource(after=source.after, pattern=source.pattern) for token, source in binding.values.items()
+        },
     )
 
 
@@ -144,6 +159,9 @@ def _named(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPat
 def _takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) -> None:
     if binding.with_:
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
+    if binding.outcomes or binding.values:
+        key = "outcomes" if binding.outcomes else "values"
+        raise document.problem(f"the tool {binding.tool!r} has no output that is read", (*path, key))
     if binding.expect == "failure":
         cause = f"the tool {binding.tool!r} finds nothing, so no failure can be expected of it"
         raise document.problem(cause, (*path, "expect"), "name a command, a Python function or a tool of an MCP server")

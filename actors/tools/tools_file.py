@@ -10,8 +10,10 @@ from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, String
 from pydantic import model_validator as checks
 
 from actors.files.validation_errors import Config, config_error
+from actors.plans.plan import RESERVED_OUTCOMES
 from actors.tools.mcp_arguments import placeholders
 from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, path_problem, pattern_problem
+from actors.tools.readings import with_values
 from actors.tools.specs import PLACEHOLDER, parameters_in
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import check_base_url
@@ -99,15 +101,62 @@ Expected = Literal["success", "failure"]
 """How a call must end."""
 
 
+TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""A token of a plan that has a value."""
+OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""The name of an outcome of a step."""
+Pattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
+"""A regular expression, in the syntax of Rust's `regex`."""
+
+
+class TokenValue(Config):
+    """An argument that an earlier step has found out."""
+
+    value: TokenName
+    """The token whose value it is."""
+
+
+class OutputValue(Config):
+    """Where the value of a token stands in the output."""
+
+    after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
+    """The text that it follows, at its first place; without it, the value stands at the start."""
+    pattern: Pattern
+    """The regular expression of the value; the longest match is taken."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str) -> str:
+        if cause := pattern_problem(pattern):
+            raise config_error(cause)
+        return pattern
+
+
 class Binding(Config):
     """A tool with its arguments."""
 
     tool: ToolName
     """The tool's name under `tools`."""
-    with_: dict[ParameterName, str | int] = Field(default_factory=dict, validation_alias=AliasChoices("with"))
-    """The arguments by parameter; those that are not given have their default."""
+    with_: dict[ParameterName, str | int | TokenValue] = Field(
+        default_factory=dict, validation_alias=AliasChoices("with")
+    )
+    """The arguments by parameter, each a value or `{value: TOKEN}`; those that are not given have their default."""
     expect: Expected = "success"
     """How a call must end: with `failure` it has done its work where it fails, as a test that must fail."""
+    outcomes: dict[OutcomeName, Pattern] = Field(default_factory=dict, max_length=50)
+    """Of a generator, the outcomes of its steps, each with a pattern for a line of the output; the first one counts."""
+    values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
+    """Of a generator, the tokens that get a value from the output, each with `{after, pattern}`."""
+
+    @field_validator("outcomes")
+    @classmethod
+    def _check_outcomes(cls, outcomes: dict[str, str]) -> dict[str, str]:
+        for name, pattern in outcomes.items():
+            if name in RESERVED_OUTCOMES:
+                raise config_error(f"{name!r} is a word of traces", hint="choose another name for the outcome")
+            if cause := pattern_problem(with_values(pattern, {})):
+                raise config_error(f"the pattern of {name!r} {cause}")
+        return outcomes
 
 
 def _as_binding(value: Any) -> Any:

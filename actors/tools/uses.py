@@ -5,6 +5,7 @@ in none of them: all arguments come from the tools file.
 """
 
 import json
+import operator
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Union, assert_never
@@ -13,6 +14,7 @@ from pydantic import Field
 
 from actors.plans.plan import Plan, Step, bound_names
 from actors.tools.mcp_arguments import filled_in
+from actors.tools.readings import ValueSource, arguments_with, values_in
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
 from runtime.core.events import Value
 
@@ -30,13 +32,13 @@ def canonical(arguments: Mapping[str, Any]) -> str:
 
 
 class ToolUse(Value):
-    """A call of a tool with fixed arguments."""
+    """A call of a tool, and what is read from its output."""
 
     kind: Literal["tool"] = "tool"
     tool: str
     """The tool's name: its actor has the address `tool:NAME`."""
     arguments: str
-    """The arguments, the canonical text of a JSON object."""
+    """The fixed arguments, the canonical text of a JSON object."""
     repeatable: bool
     """Whether a second call does no harm."""
     risky: bool
@@ -47,6 +49,18 @@ class ToolUse(Value):
     """The call that must succeed before this one; None for none. It has no such call itself."""
     expect: Literal["success", "failure"] = "success"
     """How the call must end: where it is to fail, a failure has done the work, and a success has not."""
+    takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The tokens whose values are arguments, by parameter."""
+    outcomes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The outcomes of a step, each with the pattern by which its output is known."""
+    values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The tokens that get a value from the output."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The tokens whose values the call uses: for its arguments, or to tell its outcome."""
+        before = self.pre_check.needs if self.pre_check is not None else frozenset()
+        return before.union(self.takes.values(), *(values_in(pattern) for pattern in self.outcomes.values()))
 
 
 class ModelUse(Value):
@@ -163,7 +177,44 @@ class ToolSet(Value):
             for step in plan.steps
             if step.guard and step.guard not in self.guards and self._own(step, "guard") is None
         }
-        return (*sorted(generators), *sorted(guards))
+        if generators or guards:
+            return (*sorted(generators), *sorted(guards))
+        return tuple(sorted(set(self._not_read(plan))))
+
+    def _not_read(self, plan: Plan) -> Iterator[str]:
+        """Yield the outcomes and the values of a plan whose names are bound that no binding reads.
+
+        A token that has a value somewhere has one wherever it holds: every success that adds it reads it. So the proof
+        of preconditions is the proof that each value is there.
+        """
+        acts = {step.step_id: self.generator_use(step) for step in plan.steps}
+        needs: dict[str, frozenset[str]] = {}
+        for step in plan.steps:
+            uses = [use for use in (acts[step.step_id], self.guard_use(step)) if isinstance(use, ToolUse)]
+            needs[step.step_id] = frozenset().union(*(use.needs for use in uses))
+            for token in sorted(needs[step.step_id] - step.preconditions):
+                yield f"the value of {token!r} for step {step.step_id!r}, which does not have it in its preconditions"
+        valued = frozenset().union(*needs.values())
+        for token in sorted(valued & plan.initial_state):
+            yield f"the value of {token!r}, which holds at the start"
+        for step in plan.steps:
+            act = acts[step.step_id]
+            outcomes, values = (act.outcomes, act.values) if isinstance(act, ToolUse) else ({}, {})
+            yield from (
+                f"the outcome {outcome.name!r} of step {step.step_id!r}"
+                for outcome in step.outcomes
+                if outcome.name not in outcomes
+            )
+            missing = (step.may_add & valued) - values.keys() | step.failure_effects & valued
+            yield from (f"the value of {token!r} that step {step.step_id!r} makes" for token in sorted(missing))
+
+    def arguments(self, use: ToolUse, values: Mapping[str, str]) -> str:
+        """Return the arguments of a call with the values of tokens, as canonical text."""
+        if not use.takes:
+            return use.arguments
+        spec = self.tools.get(use.tool)
+        parameters = {} if spec is None else spec.parameters
+        return canonical(arguments_with(json.loads(use.arguments), use.takes, parameters, values))
 
     @property
     def names(self) -> frozenset[str]:
@@ -212,6 +263,7 @@ def use_text(use: Use, tools: ToolSet) -> str:
 
 def _call(use: ToolUse, tools: ToolSet) -> str:
     spec, arguments = tools.tools.get(use.tool), json.loads(use.arguments)
+    arguments |= {name: f"<{token}>" for name, token in use.takes.items()}
     match spec:
         case CommandSpec():
             return f"{use.tool}: {shlex.join((*spec.wrap, *(filled(word, arguments) for word in spec.argv)))}"

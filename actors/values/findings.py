@@ -40,6 +40,7 @@ class Code(StrEnum):
     UNKNOWN_GUARD = "plan.unknown_guard"
     BAD_BUDGET = "plan.bad_budget"
     MIXED_REPEATABLE = "plan.mixed_repeatable"
+    BAD_OUTCOME = "plan.bad_outcome"  # an outcome's name is empty, reserved or not the only one
     UNKNOWN_REQUIREMENT = "plan.unknown_requirement"  # warning
     STRATEGY_NOT_FOLLOWED = "plan.strategy_not_followed"  # no step implements a key step of the strategy
     UNKNOWN_KEY_STEP = "plan.unknown_key_step"  # warning
@@ -100,6 +101,7 @@ class Code(StrEnum):
     TOOL_BROKEN = "tool.broken"
     # the execution of a plan: `where` is the step id, a goal's id or the place of an invariant
     STEP_FAILED = "step.failed"  # its tool or a person says so
+    NOT_READ = "step.not_read"  # its result is none of its outcomes, or holds no value for a token
     CHECK_FAILED = "step.check_failed"
     CHECK_CHANGES = "step.check_changes"  # its check changed files, and nothing forbids just these
     PRE_CHECK_FAILED = "step.pre_check_failed"
@@ -149,7 +151,7 @@ class Finding(Value):
     tokens: tuple[str, ...] = ()
     """The plan tokens that the finding is about, sorted."""
     trace: tuple[str, ...] | None = None
-    """A trace of `STEP:ok` and `STEP:fail` that leads to the problem when it is replayed."""
+    """A trace of `STEP:ok`, `STEP:OUTCOME` and `STEP:fail` that leads to the problem when it is replayed."""
     answer_schema: Mapping[str, Any] | None = None
     """The JSON Schema of the answer, if the message is an author's own question."""
     asks: Inquiry | None = None

@@ -314,7 +314,7 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet) -> str:
         return f"{lack}; {_BIND}"
     if not is_deterministic(model):
         return ""
-    tokens = draft.initial_state.union(*((*step.effects, *step.failure_effects) for step in draft.steps))
+    tokens = draft.initial_state.union(*((*step.may_add, *step.failure_effects) for step in draft.steps))
     missing = lacking_tokens(problem, facts.model_dump(), tokens, _rules())
     if not missing:
         return ""

@@ -73,10 +73,14 @@ class Walk:
         successors = []
         for step in self.ready(now):
             statuses, tokens = dict(now[0]), now[1]
-            good = (tokens - step.delete_effects) | step.effects
+            for more in step.outcomes or (None,):
+                adds, deletes = step.effects, step.delete_effects
+                if more is not None:
+                    adds, deletes = adds | more.effects, deletes | more.delete_effects
+                good = (tokens - deletes) | adds
+                self._check(good)
+                successors.append((frozenset((statuses | self._status(step, "ok")).items()), good))
             bad = (tokens - step.failure_delete_effects) | step.failure_effects
-            self._check(good)
-            successors.append((frozenset((statuses | self._status(step, "ok")).items()), good))
             if step.on_failure == "never":
                 continue
             self._check(bad)

@@ -4,7 +4,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from actors.plans.plan import Invariant, Plan, Step
+from actors.plans.plan import Invariant, NamedOutcome, Plan, Step
 
 TOKENS = ("a", "b", "c", "d")
 
@@ -66,6 +66,23 @@ def policies(draw, steps_max=4):
         steps.append(step._replace(dependencies=frozenset(), repeatable=True, on_failure=word))
     fields = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
     return Plan(**fields | {"steps": tuple(steps)})
+
+
+def branching_plan(chance):
+    """Return such a plan in which most steps have outcomes."""
+
+    def some(likely):
+        return frozenset(token for token in TOKENS if chance.random() < likely)
+
+    plan = going_back_plan(chance)
+    steps = []
+    for step in plan.steps:
+        count = chance.choice((0, 1, 2, 3))
+        outcomes = tuple(NamedOutcome(f"o{number}", some(0.3), some(0.2)) for number in range(count))
+        steps.append(step._replace(outcomes=outcomes))
+    fields = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
+    invariants = (Invariant(some(0.3), some(0.2), some(0.2)),) if chance.random() < 0.5 else ()
+    return Plan(**fields | {"steps": tuple(steps), "invariants": invariants})
 
 
 def going_back_plan(chance):

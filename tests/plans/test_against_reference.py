@@ -10,7 +10,7 @@ from actors.plans.graph import order_of
 from actors.plans.nominal import NominalRun
 from actors.plans.semantics import compile_plan, replay
 from tests.plans.reference import Walk, possibly_false
-from tests.plans.strategies import going_back_plan, plans, policies
+from tests.plans.strategies import branching_plan, going_back_plan, plans, policies
 from tests.support.examples import examples
 
 
@@ -105,3 +105,9 @@ def test_exploring_plans_that_go_back_agrees_with_walking_every_configuration():
     """400 seeded plans in which most failures go back, the hardest case for the reduction."""
     for seed in range(400):
         check_agreement(going_back_plan(random.Random(seed)))
+
+
+def test_exploring_plans_with_outcomes_agrees_with_walking_every_configuration():
+    """400 seeded plans in which most failures go back and most steps have outcomes."""
+    for seed in range(400):
+        check_agreement(branching_plan(random.Random(seed)))

@@ -59,12 +59,27 @@ def steps(number):
     return {"tools": {"t": {"command": ["ls"]}}, "steps": {each: {"guard": "t"} for each in names(number)}}
 
 
+def read_from(**binding):
+    """Return a tools file in which a generator reads the output of a command."""
+    return {"tools": {"t": {"command": ["ls"]}}, "generators": {"g": {"tool": "t", **binding}}}
+
+
 LENGTHS = {
     "ToolsFile.tools": (200, lambda n: {"tools": {each: {"human": "Look."} for each in names(n)}}),
     "ToolsFile.mcp_servers": (50, lambda n: {"tools": {}, "mcp_servers": {s: {"command": ["ls"]} for s in names(n)}}),
     "ToolsFile.generators": (1_000, bindings("generators")),
     "ToolsFile.guards": (1_000, bindings("guards")),
     "ToolsFile.steps": (1_000, steps),
+    "Binding.outcomes": (50, lambda n: read_from(outcomes=dict.fromkeys(names(n), "a"))),
+    "Binding.values": (50, lambda n: read_from(values={name: {"pattern": "a"} for name in names(n)})),
+    "OutputValue.after": (
+        PATTERN_CHARACTERS_MAX,
+        lambda n: read_from(values={"a": {"after": "x" * n, "pattern": "a"}}),
+    ),
+    "OutputValue.pattern": (PATTERN_CHARACTERS_MAX, lambda n: read_from(values={"a": {"pattern": "a" * n}})),
+    "a pattern of an outcome": (PATTERN_CHARACTERS_MAX, lambda n: read_from(outcomes={"a": "a" * n})),
+    "the name of an outcome": (64, lambda n: read_from(outcomes={"o" * n: "a"})),
+    "the name of a token with a value": (64, lambda n: read_from(values={"o" * n: {"pattern": "a"}})),
     "CommandTool.parameters": (50, many_parameters),
     "CommandTool.command": (200, lambda n: command(command=words(n))),
     "CommandTool.wrap": (200, lambda n: command(wrap=words(n))),
@@ -114,6 +129,7 @@ LEAST = {
     "RemoteTool.tool": (1, 0, lambda n: remote(tool="x" * n)),
     "StringParameter.pattern": (1, 0, lambda n: with_parameter(type="string", pattern="a" * n)),
     "ChoiceParameter.choices": (1, 0, lambda n: with_parameter(type="choice", choices=names(n))),
+    "OutputValue.pattern": (1, 0, lambda n: read_from(values={"a": {"pattern": "a" * n}})),
     "a name in a plan": (1, 0, lambda n: {"tools": {"t": {"command": ["ls"]}}, "guards": {"x" * n: "t"}}),
 }
 KINDS = {"max_length": "max_length", "le": "le", "ge": "least", "gt": "least", "min_length": "least"}

@@ -1,0 +1,118 @@
+"""Steps with outcomes: how they are read and written, what their successes do, and how a plan with them is proved."""
+
+import pytest
+
+from actors.plans.plan import plan_to_json
+from actors.plans.reader import read_plan
+from actors.plans.semantics import replay
+from tests.plans.build import judge
+
+CHECK = {
+    "step_id": "look",
+    "generator": "look",
+    "retry_budget": 1,
+    "preconditions": ["start"],
+    "effects": ["seen"],
+    "delete_effects": ["start"],
+    "outcomes": [
+        {"name": "red", "effects": ["is_red"]},
+        {"name": "green", "effects": ["done"]},
+        {"name": "black", "effects": ["is_black"], "delete_effects": ["light"]},
+    ],
+}
+
+
+def step(step_id, needs, makes):
+    """Return a plain step."""
+    return {
+        "step_id": step_id,
+        "generator": "mend",
+        "guard": "syntax",
+        "retry_budget": 1,
+        "preconditions": [needs],
+        "effects": [makes],
+    }
+
+
+def plan(*steps, **more):
+    """Return a plan whose first step has three outcomes."""
+    return {
+        "plan_id": "colours",
+        "initial_state": ["start", "light"],
+        "goal_state": ["done"],
+        "total_retry_budget": 10,
+        "steps": [CHECK, *steps],
+    } | more
+
+
+BOTH = (step("paint", "is_red", "done"), step("wash", "is_black", "done"))
+
+
+def test_outcomes_are_written_as_they_are_read():
+    read, findings = read_plan(plan(*BOTH))
+    assert read is not None
+    assert not findings
+    again, _ = read_plan(plan_to_json(read))
+    assert again == read
+    assert [outcome.name for outcome in read.steps[0].outcomes] == ["red", "green", "black"]
+
+
+def test_a_step_without_outcomes_is_written_as_before():
+    read, _ = read_plan(plan(*BOTH))
+    assert "outcomes" not in plan_to_json(read)["steps"][1]
+
+
+def test_a_success_does_what_its_outcome_says_beside_what_every_success_does():
+    read, _ = read_plan(plan(*BOTH))
+    assert replay(read, ["look:red"]).tokens == {"light", "seen", "is_red"}
+    assert replay(read, ["look:green"]).tokens == {"light", "seen", "done"}
+    assert replay(read, ["look:black"]).tokens == {"seen", "is_black"}
+    assert replay(read, ["look:black", "wash:ok"]).end == "goal"
+
+
+@pytest.mark.parametrize("item", ["look:ok", "look:blue", "paint:red"])
+def test_a_trace_names_one_of_the_outcomes(item):
+    read, _ = read_plan(plan(*BOTH))
+    with pytest.raises(ValueError, match="nor one of its outcomes"):
+        replay(read, [item])
+
+
+def test_a_plan_that_handles_every_outcome_is_proved():
+    verdict = judge("expansive", plan(*BOTH))
+    assert verdict.passed, verdict.errors
+    assert verdict.facts["assurance"] == "strong"
+
+
+def test_an_outcome_that_nothing_follows_is_a_dead_end_with_its_trace():
+    verdict = judge("expansive", plan(BOTH[0]))
+    (error,) = verdict.errors
+    assert error.code == "plan.dead_end"
+    assert error.trace == ("look:black",)
+
+
+def test_a_step_that_runs_after_no_outcome_is_rejected():
+    dye = step("dye", "is_blue", "done")
+    assert {error.code for error in judge("medium", plan(*BOTH, dye)).errors} == {"plan.failure_unreachable"}
+
+
+def test_an_outcome_that_breaks_an_invariant_is_found():
+    verdict = judge("expansive", plan(*BOTH, invariants=[{"when": ["is_black"], "must": ["light"]}]))
+    assert {error.code: error.trace for error in verdict.errors} == {"plan.invariant_broken": ("look:black",)}
+
+
+@pytest.mark.parametrize("names", [["ok"], ["fail"], [""], ["red", "red"]])
+def test_each_outcome_has_a_name_of_its_own(names):
+    wrong = {**CHECK, "outcomes": [{"name": name, "effects": ["done"]} for name in names]}
+    verdict = judge("medium", plan(steps=[wrong]))
+    assert "plan.bad_outcome" in {error.code for error in verdict.errors}
+
+
+@pytest.mark.parametrize("outcomes", ["red", ["red"], [{"name": 1}], [{"name": "a", "effects": "done"}]])
+def test_outcomes_of_another_type_are_reported(outcomes):
+    read, findings = read_plan(plan(steps=[{**CHECK, "outcomes": outcomes}]))
+    assert read is None
+    assert any("outcomes" in finding.where for finding in findings)
+
+
+def test_a_step_with_outcomes_needs_no_guard():
+    assert not [finding for finding in judge("medium", plan(*BOTH)).findings if finding.code == "plan.unknown_guard"]
