@@ -42,12 +42,14 @@ class Person(Config):
 
 
 class Agreement(Config):
-    """How often a step that is redone from the same inputs brings the same artifact again, word for word."""
+    """How often a step that is redone from the same inputs brings the same artifact again."""
 
     right: Chance
     """The share where both artifacts are right."""
     wrong: Chance
     """The share where both are wrong."""
+    compare: Literal["text", "meaning"] = "text"
+    """What is the same: the text, word for word, or the typed fields, whatever the words (`TYPED_FIELDS`)."""
 
 
 class BeliefTable(Config):
