@@ -116,7 +116,8 @@ def _settled_text(event: StepSettled) -> str:
     hand = " by hand" if not event.node else ""
     late = ", after a replan was decided" if event.late else ""
     over = ", and the plan hands that over" if event.handed_over else ""
-    return f"{event.step}: {event.outcome}{hand}{late}{over}{_why(event.findings)}"
+    which = f" ({event.branch})" if event.branch else ""
+    return f"{event.step}: {event.outcome}{which}{hand}{late}{over}{_why(event.findings)}"
 
 
 def _why(findings: tuple[Finding, ...]) -> str:

@@ -3,6 +3,8 @@
 import pytest
 
 import replan
+from actors.execution.events import StepOutcome, StepSettled
+from actors.execution.views import record_text
 from actors.tools.readings import ValueSource, outcome_of, value_of, with_values
 from runtime.core.errors import UsageProblem
 
@@ -83,6 +85,11 @@ def test_a_result_says_which_way_the_plan_goes_and_what_later_calls_are_given(op
     assert result.succeeded
     assert trace == ["look:red", "note:ok", "again:same"]
     assert (options["workspace"] / "note").read_text() == "ann"
+
+
+def test_what_is_told_of_a_settled_step_names_its_outcome():
+    settled = StepSettled(step="look", node="look/r1.v1.a1", outcome=StepOutcome.OK, branch="green")
+    assert record_text(settled, None) == "look: ok (green)"
 
 
 def test_another_result_goes_another_way(options):
