@@ -1,23 +1,65 @@
-"""The table of the pilot with a real model, from `benchmarks/results/study_pilot.json`."""
+"""The tables of the study with a real model, from `benchmarks/results/study.json`."""
 
 import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from page_parts.markdown import table
+from page_parts.markdown import code, table
 from tests.tidy.source import ROOT
 
-RESULTS = ROOT / "benchmarks" / "results" / "study_pilot.json"
+RESULTS = ROOT / "benchmarks" / "results" / "study.json"
+CAPS = ("2", "4", "6", "10", "20")
+"""The caps of calls that the page shows; the file has more."""
 
 
-def pilot() -> str:
-    """Return a row for each fact: the share or difference, its interval, and the number of cases and tasks."""
-    found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    rows = [(name, *_cells(name, fact)) for name, fact in found["facts"].items()]
-    rows.append(("right by chance", f"{found['by_chance']:.0%}", "", "", found["kept"]))
+def _results() -> Any:
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def facts() -> str:
+    """Return a row for each fact: the mean over tasks, its interval, and the number of cases and tasks."""
+    rows = [(name, *_cells(fact, name.startswith("lift")), fact["cases"], fact["tasks"]) for name, fact in _facts()]
     return table(("Fact", "Share", "95 % interval", "Cases", "Tasks"), rows)
 
 
-def _cells(name: str, fact: dict) -> tuple[object, ...]:
-    sign = "+" if name.startswith("lift") else ""
-    share, low, high = (f"{100 * fact[key]:{sign}.0f}" for key in ("share", "low", "high"))
-    unit = " points" if sign else " %"
-    return f"{share}{unit}", f"{low} to {high}", fact["cases"], fact["tasks"]
+def _facts() -> list[tuple[str, Any]]:
+    return list(_results()["facts"].items())
+
+
+def arms() -> str:
+    """Return for each arm the success within some caps of calls, and its difference to the rules at equal calls."""
+    rows = []
+    for arm, found in _results()["arms"].items():
+        shares = (f"{100 * found['success'][cap]['mean']:.0f} %" for cap in CAPS)
+        equal = found["at_equal_calls"]
+        rows.append((code(arm), *shares, *(("", "") if equal is None else _cells(equal, True))))
+    return table(("Arm", *(f"{cap} calls" for cap in CAPS), "Against rules", "95 % interval"), rows)
+
+
+def prediction() -> str:
+    """Return for each arm the success that the fitted simulation predicts, and that of the other half of the tasks."""
+    found = _results()
+    by_arm: dict[str, dict[str, Any]] = {}
+    for row in found["prediction"]:
+        by_arm.setdefault(row["arm"], {})[str(row["cap"])] = row
+    rows = []
+    for arm, caps in by_arm.items():
+        shown = [f"{100 * caps[cap]['predicted']:.0f} / {100 * caps[cap]['measured']['mean']:.0f} %" for cap in CAPS]
+        gain = found["gains"].get(arm)
+        against = "" if gain is None else f"{100 * gain['predicted']:+.1f} / {100 * gain['measured']['mean']:+.1f}"
+        rows.append((code(arm), *shown, against))
+    return table(("Arm", *(f"{cap} calls" for cap in CAPS), "Against rules"), rows)
+
+
+def _cells(fact: Mapping[str, float], signed: bool) -> tuple[str, str]:
+    sign, unit = ("+", " points") if signed else ("", " %")
+    mean, low, high = (f"{100 * fact[key]:{sign}.1f}" for key in ("mean", "low", "high"))
+    return f"{mean}{unit}", f"{low} to {high}"
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "study-facts": facts,
+    "study-arms": arms,
+    "study-prediction": prediction,
+}
+"""The generated parts of the page."""

@@ -195,7 +195,7 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> tuple[Row, Mapping
     """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())
-    own, reached = _interpolated(curve, target)
+    own, reached = interpolated(curve, target)
     gained = {pair: own[pair] - other[pair][0] for pair in own if pair in other}
     row: Row = {
         "model": curve.model,
@@ -208,7 +208,7 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> tuple[Row, Mapping
     return row, gained
 
 
-def _interpolated(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
+def interpolated(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
     """Return the success of each pair at these mean calls, linear between two caps, and the mean calls reached."""
     points = [(cap, fmean(calls for _, calls in curve.at(cap).values())) for cap in curve.caps()]
     for (cap, mean), (following, following_mean) in pairwise(points):

@@ -15,9 +15,11 @@ from itertools import product
 from actors.guards.built_in import BUILT_IN
 from actors.values.artifacts import Artifact, Context
 
-WORDS = tuple(
-    "wood plank table clay brick wall wool yarn scarf milk cheese pizza iron nail box sand glass window wheat flour "
-    "cake grape juice wine cocoa bar gift leather strap bag paper letter parcel stone gravel road oil soap bath".split()
+WORDS = (
+    *("wood", "plank", "table", "clay", "brick", "wall", "wool", "yarn", "scarf", "milk", "cheese", "pizza"),
+    *("iron", "nail", "box", "sand", "glass", "window", "wheat", "flour", "cake", "grape", "juice", "wine"),
+    *("cocoa", "bar", "gift", "leather", "strap", "bag", "paper", "letter", "parcel", "stone", "gravel"),
+    *("road", "oil", "soap", "bath"),
 )
 CHOOSE = "Choose what the goal is made from."
 ORDER = "Choose two actions, in order, that make the goal from what is there."
@@ -43,8 +45,8 @@ class Task:
         """The pair of actions that is right."""
         return (self.start, self.right), (self.right, self.goal)
 
-    def judged(self, pair):
-        """Return whether `plan_medium` passes the plan of two actions, and its first finding."""
+    def plan(self, pair):
+        """Return the plan that a pair of actions is."""
         steps = [
             {
                 "step_id": step_id, "name": f"make {made}", "generator": "coder", "guard": "syntax", "retry_budget": 1,
@@ -52,12 +54,15 @@ class Task:
             }
             for step_id, (source, made) in zip(("first", "second"), pair, strict=True)
         ]  # fmt: skip
-        plan = {
+        return {
             "plan_id": "p", "goal": "g", "initial_state": [self.start], "goal_state": [self.goal],
             "total_retry_budget": 2, "steps": steps,
         }  # fmt: skip
-        verdict = GUARD(Artifact("n", "plan", json.dumps(plan)), Context(""))
-        return verdict.passed, verdict.errors[0].message if verdict.errors else ""
+
+    def judged(self, pair):
+        """Return whether `plan_medium` passes the plan of two actions, and its first finding."""
+        verdict = GUARD(Artifact("n", "plan", json.dumps(self.plan(pair))), Context(""))
+        return verdict.passed, verdict.errors[0] if verdict.errors else None
 
 
 GUARD = BUILT_IN["plan_medium"]({})

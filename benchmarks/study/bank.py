@@ -1,6 +1,6 @@
 """Record the replies of a real model to the tasks of the study, each by its exact request.
 
-    python benchmarks/study_bank.py [--tasks 60] [--calls 12000]
+    python benchmarks/study/bank.py [--tasks 60] [--calls 12000]
 
 Needs `make model`; takes an hour of two quiet cores and goes on where it stopped. A task is kept if in six pairs of
 requests, which are not used again, the model gets it right between 10 and 60 % of the time and neither call is right
@@ -12,7 +12,7 @@ always or never. For each task that is kept there are replies
 - to the second call, for the right family: 4 after each of two wrong answers with the word that it was wrong, and 4
   with the finding of another task.
 
-They are kept in results/study_bank.jsonl, a line a reply: the key of the request, task, call, family, what was said
+They are kept in replies.jsonl, a line a reply: the key of the request, task, call, family, what was said
 before, condition, sample and text.
 """
 
@@ -22,13 +22,14 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 
 import trio
-from common import HERE
 
-sys.path.insert(0, str(HERE.parent))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
 
-from study_tasks import (
+from tasks import (
     choice_request,
     choice_text,
     no_plan,
@@ -43,7 +44,7 @@ from runtime.core.events import text_hash
 from runtime.models.openai import open_openai
 from runtime.models.port import ModelRequest, Reply
 
-RECORDED = HERE / "results" / "study_bank.jsonl"
+RECORDED = HERE / "replies.jsonl"
 MODEL = "smollm2"
 TEMPERATURE = 0.8
 FIRST, AFTER, COMPARED = 12, 8, 4
@@ -79,9 +80,15 @@ class Bank:
                     raise LimitReached
                 found = await self.model.complete(
                     ModelRequest(
-                        request_id="study/v1.a1", purpose="study", system=system, user=user, timeout_seconds=300.0,
-                        output_tokens_max=80, schema=schema, fields={"temperature": TEMPERATURE, "seed": sample},
-                    )  # fmt: skip
+                        request_id="study/v1.a1",
+                        purpose="study",
+                        system=system,
+                        user=user,
+                        timeout_seconds=300.0,
+                        output_tokens_max=80,
+                        schema=schema,
+                        fields={"temperature": TEMPERATURE, "seed": sample},
+                    )
                 )
             assert isinstance(found, Reply), found
             text = json.dumps(json.loads(found.text))  # The spaces between the tokens of an answer say nothing.
@@ -137,7 +144,7 @@ def wrong_answers(asked, texts):
     """Return the wrong pairs among texts with their findings, the most frequent first."""
     counts = Counter(map(read_pair, texts))
     judged = [(pair, *asked.judged(pair)) for pair in sorted(counts, key=lambda pair: (-counts[pair], pair))]
-    return [(pair, finding) for pair, passed, finding in judged if not passed]
+    return [(pair, finding.message) for pair, passed, finding in judged if not passed]
 
 
 async def collect(bank, wanted):
@@ -150,7 +157,7 @@ async def collect(bank, wanted):
                 kept.append(asked.name)
                 # The finding of another task: of the pair that ends where it began, so that its words differ.
                 other = task(f"t{number + 1:03d}")
-                await record(bank, asked, other.judged(other.solution[::-1])[1])
+                await record(bank, asked, other.judged(other.solution[::-1])[1].message)
                 print(f"{len(kept)} of {number + 1} tasks kept, {len(bank.replies)} replies", flush=True)
     except* LimitReached:
         print(f"stopped at {len(bank.replies)} replies")
@@ -165,7 +172,7 @@ async def run(bank, base_url, wanted):
 @contextmanager
 def serving():
     """Yield the address of a server with the model."""
-    command = [HERE.parent / "build/model/bin/python", HERE.parent / "tests/real/serve_model.py", "--port", "0"]
+    command = [HERE.parents[1] / "build/model/bin/python", HERE.parents[1] / "tests/real/serve_model.py", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
             yield server.stdout.readline().strip()

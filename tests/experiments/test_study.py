@@ -1,0 +1,57 @@
+"""The study with a real model: its replies are to the requests that its code makes, and its table is theirs."""
+
+import json
+import sys
+
+import pytest
+
+from tests.tidy.source import ROOT
+
+STUDY = ROOT / "benchmarks" / "study"
+
+
+@pytest.fixture
+def study(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(STUDY))
+    before = set(sys.modules)
+    import study as module
+
+    yield module
+    for name in set(sys.modules) - before:
+        if name in ("study", "play", "tasks", "bank", "common"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def rows():
+    return [json.loads(line) for line in (STUDY / "replies.jsonl").read_text().splitlines()]
+
+
+def test_every_recorded_first_reply_has_the_key_of_its_request(study, rows):
+    import bank
+    from tasks import choice_request, task
+
+    checked = 0
+    for row in rows:
+        if row["call"] == "choice" and "after" not in row:
+            request = [*choice_request(task(row["task"])), bank.MODEL, bank.TEMPERATURE, row["sample"]]
+            assert row["key"] == bank.text_hash(json.dumps(request))[:32]
+            checked += 1
+    assert checked == 60 * bank.FIRST
+
+
+def test_the_published_facts_are_those_of_the_replies(study, rows):
+    table, _ = study.facts(study.recorded(study.REPLIES), rows)
+    published = json.loads((ROOT / "benchmarks" / "results" / "study.json").read_text())["facts"]
+    assert study.rounded(table) == published
+
+
+def test_an_arm_plays_a_task_from_the_replies_and_the_same_again(study):
+    name = next(iter(study.recorded(study.REPLIES)))
+    trials, asked, missing = study.play_task(name, 2)
+    assert study.play_task(name, 2) == (trials, asked, missing)
+    assert len(trials) == 2 * len(study.prepared().arms)
+    assert asked == sum(trial.calls for trial in trials)
+    assert missing < asked / 2
+    assert {trial.outcome for trial in trials} <= {"success", "budget_exhausted", "escalated"}
