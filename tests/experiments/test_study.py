@@ -30,12 +30,11 @@ def rows():
 
 def test_every_recorded_first_reply_has_the_key_of_its_request(study, rows):
     import bank
-    from tasks import choice_request, task
 
     checked = 0
     for row in rows:
         if row["call"] == "choice" and "after" not in row:
-            request = [*choice_request(task(row["task"])), bank.MODEL, bank.TEMPERATURE, row["sample"]]
+            request = [*tasks.choice_request(tasks.task(row["task"])), bank.MODEL, bank.TEMPERATURE, row["sample"]]
             assert row["key"] == bank.text_hash(json.dumps(request))[:32]
             checked += 1
     assert checked == 60 * bank.FIRST
