@@ -29,7 +29,7 @@ def rows():
 
 
 def test_every_recorded_first_reply_has_the_key_of_its_request(study, rows):
-    import bank
+    bank, tasks = import_module("bank"), import_module("tasks")
 
     checked = 0
     for row in rows:
