@@ -2,25 +2,24 @@
 
 import json
 import sys
+from importlib import import_module
 
 import pytest
 
 from tests.tidy.source import ROOT
 
 STUDY = ROOT / "benchmarks" / "study"
+SCRIPTS = ("study", "play", "tasks", "bank", "common")
 
 
 @pytest.fixture
 def study(monkeypatch):
+    """The scripts beside the data, which no package has: imported by name, and forgotten afterwards."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.syspath_prepend(str(STUDY))
-    before = set(sys.modules)
-    import study as module
-
-    yield module
-    for name in set(sys.modules) - before:
-        if name in ("study", "play", "tasks", "bank", "common"):
-            del sys.modules[name]
+    yield import_module("study")
+    for name in SCRIPTS:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
@@ -30,7 +29,6 @@ def rows():
 
 def test_every_recorded_first_reply_has_the_key_of_its_request(study, rows):
     bank, tasks = import_module("bank"), import_module("tasks")
-
     checked = 0
     for row in rows:
         if row["call"] == "choice" and "after" not in row:
