@@ -4,7 +4,8 @@ In acquisition runs it writes what the rules write, of which a known share is wr
 """
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,13 +22,15 @@ from actors.run.ids import call_of
 from actors.simulated.plans import DEFECT_STEPS, note, simulated_plan
 from actors.simulated.profile import PLAN, UNSOLVABLE, AuthorProfile
 from actors.simulated.seeded import draw, normal, pick, tag
-from actors.simulated.world import World, clue, read_views, strategy_for, views_text
+from actors.simulated.world import World, attempts_before, clue, read_views, strategy_for, views_text
 from runtime.core.clock import Clock
 from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 BYTES_PER_TOKEN = 4
 """A common rule of thumb for English text and JSON."""
+_WORD = re.compile(r"[A-Za-z]{4,40}")
+"""A word of a problem that a simulated recon may name."""
 
 
 class SimulatedModel:
@@ -76,7 +79,46 @@ class Request:
     def feedback(self) -> list[str]:
         """The texts of all rejections and answers in the prompt."""
         answers = (each["answer"] for each in self.material.get("clarifications", ()))
-        return [*self.material.get("retry", ()), *self.material.get("escalation", ()), *answers]
+        return [*self.material.get("retry", ()), *self._heeded_escalations, *answers]
+
+    @property
+    def _heeded_escalations(self) -> Sequence[str]:
+        """The rejections that sent the search back, without those that the author forgets."""
+        texts: Sequence[str] = self.material.get("escalation", ())
+        share = self.world.profile.forgets
+        if not share:
+            return texts
+        return [text for at, text in enumerate(texts) if draw(self.world.key, self.node, "forgets", at) >= share]
+
+    @cached_property
+    def factor(self) -> float:
+        """The factor of the odds of this attempt, at every level that it decides."""
+        profile, factor = self.world.profile, 1.0
+        if profile.drift != 1:
+            factor *= profile.drift ** attempts_before(self.node)
+        if profile.cascade != 1:
+            above = self.world.wrong(read_views(self.material.get("dependencies", {})))
+            factor *= profile.cascade if above in profile.levels else 1.0
+        return factor
+
+    def view(self, level: str, unsettled: float = 1.0) -> int:
+        """Return the attempt's view at a level; `unsettled` is a further factor of its odds."""
+        return self.world.view(level, self.node, self.feedback, unsettled * self.factor)
+
+    def varies(self, what: str, share: float) -> bool:
+        """Return whether the wording, or the meaning, of this attempt is its own."""
+        return share > 0 and draw(self.world.key, self.node, what) < share
+
+    @cached_property
+    def wording(self) -> str:
+        """What makes the text of an artifact above the plan differ from all others; empty if it may come again."""
+        varies = self.varies("wording", self.world.profile.texts_vary)
+        return f" {note(tag(self.world.key, self.node))}" if varies else ""
+
+    @cached_property
+    def has_own_meaning(self) -> bool:
+        """Whether the typed fields of the artifact are drawn anew, whatever its view."""
+        return self.varies("meaning", self.world.profile.meanings_vary)
 
 
 def answer(profile: AuthorProfile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
@@ -114,15 +156,17 @@ def answer_in(
 
 def _analysis(request: Request) -> dict[str, Any]:
     world = request.world
-    view = world.view("analysis", request.node, request.feedback)
+    view = request.view("analysis")
     kind = world.kind if view == world.truth("analysis") else _other_kind(world.kind, view)
+    if request.has_own_meaning:
+        kind = _drawn_kind(request)
     return {
         "problem_type": kind,
         "language": "python",
         "severity": "medium",
         "key_signals": ["as simulated"],
         "affected_area": "as simulated",
-        "rationale": views_text({"analysis": view}),
+        "rationale": views_text({"analysis": view}) + request.wording,
     }
 
 
@@ -131,16 +175,33 @@ def _other_kind(kind: str, view: int) -> str:
     return others[view % len(others)]
 
 
+def _drawn_kind(request: Request) -> str:
+    return PROBLEM_TYPES[int(draw(request.world.key, request.node, "kind") * len(PROBLEM_TYPES))]
+
+
+def _named(request: Request, view: int) -> list[str]:
+    """Return the words of the problem that the artifact of a view names, for an author whose texts vary.
+
+    Another view has another word, as far as there are enough, and an artifact with a meaning of its own has three.
+    """
+    words = sorted(set(_WORD.findall(request.world.problem)))
+    if not words or not request.world.profile.texts_vary:
+        return []
+    if not request.has_own_meaning:
+        return [words[view % len(words)]]
+    return sorted({words[int(draw(request.world.key, request.node, "named", at) * len(words))] for at in range(3)})
+
+
 def _part(request: Request) -> dict[str, Any]:
     """Return the artifact of the recon, or of a step of a longer pipeline, which has the same form."""
     role = str(request.material["role"])
-    view = request.world.view(role, request.node, request.feedback)
+    view = request.view(role)
     return {
         "mentioned_files": [],
         "stack_traces": [],
-        "apis_involved": [],
+        "apis_involved": _named(request, view),
         "test_references": [],
-        "reproduction_steps": [],
+        "reproduction_steps": [request.wording.strip()] if request.wording else [],
         "constraints_mentioned": [views_text({role: view})],
         "requirements": [],
     }
@@ -148,13 +209,13 @@ def _part(request: Request) -> dict[str, Any]:
 
 def _strategy(request: Request) -> dict[str, Any]:
     world = request.world
-    view = world.view("strategy", request.node, request.feedback)
+    view = request.view("strategy")
     kind = request.dependency("analysis").get("problem_type", world.kind)
-    right = view == world.truth("strategy")
+    kind = kind if view == world.truth("strategy") else _other_kind(kind, view)
     return {
-        "strategy_id": strategy_for(kind if right else _other_kind(kind, view)),
+        "strategy_id": strategy_for(_drawn_kind(request) if request.has_own_meaning else kind),
         "strategy_name": "as simulated",
-        "rationale": views_text({"strategy": view}),
+        "rationale": views_text({"strategy": view}) + request.wording,
         "key_steps": ["as simulated"],
         "expected_guards": ["syntax"],
         "risk_factors": [],
@@ -190,9 +251,9 @@ def _plan(request: Request) -> dict[str, Any]:
         if accepted is not None:
             views[level] = accepted
         elif level not in views:  # The workflow has no step for this level, so the view is drawn here.
-            views[level] = world.view(level, request.node, request.feedback, world.profile.unsettled)
+            views[level] = request.view(level, world.profile.unsettled)
     if PLAN not in views:
-        views[PLAN] = world.view(PLAN, request.node, request.feedback)
+        views[PLAN] = request.view(PLAN)
     views = {level: views[level] for level in world.profile.levels}
     cause, goal = world.wrong(views), f"{views_text(views)} {note(tag(world.key, request.node))}"
     given = request.material.get("given") or {}

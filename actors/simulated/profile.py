@@ -94,6 +94,19 @@ class SimulatedPerson(Config):
     """The price of an answer, in model calls."""
 
 
+class GuardErrors(Config):
+    """How often the plan's guard errs in the laboratory. A key of an experiment's pipeline takes precedence."""
+
+    false_accept: Share = 0.0
+    """The probability that the guard accepts a wrong plan, for each attempt."""
+    false_reject: Share = 0.0
+    """The probability that the guard rejects a right plan, for each attempt."""
+    accepting_problems: Share = 0.0
+    """The share of problems on which the guard accepts every plan."""
+    rejecting_problems: Share = 0.0
+    """The share of problems on which the guard rejects every plan."""
+
+
 class Latency(Config):
     """The distribution of a call's duration, which is log-normal."""
 
@@ -149,6 +162,23 @@ class AuthorProfile(Config):
     """The wrong views of a level that attempts share: two attempts that are wrong may agree."""
     favourite: Mapping[str, Share] = Field(default_factory=dict)
     """The share of wrong attempts at a level that have the author's favourite wrong view; the others are even."""
+    texts_vary: Share = 0.0
+    """The probability that an attempt is worded anew, so that no earlier text comes again word for word. If it is above
+    0, the artifacts of steps like recon name a word of the problem for their view, as an analysis names a type."""
+    meanings_vary: Share = 0.0
+    """The probability that an attempt has other values in its typed fields than its view has, right or wrong: a problem
+    type, a strategy, names. Above the plan only; the plans that build on it are not affected."""
+    sticky: Mapping[str, Share] = Field(default_factory=dict)
+    """The probability that an attempt at a level is made with the draws of the step's attempt before. It has the same
+    view then, unless feedback has made the right one likelier. A level without a value has that of `other`, else 0."""
+    cascade: Factor = 1.0
+    """The factor of the odds of an attempt whose prompt has a wrong artifact."""
+    drift: Factor = 1.0
+    """The factor of the odds for each earlier visit of the step, and for each earlier attempt of the visit."""
+    forgets: Share = 0.0
+    """The probability that an attempt makes no use of a rejection that sent the search back, for each rejection."""
+    misled: Factor = 1.0
+    """The factor of the odds at a level where the problem is not hard, if a rejection in the prompt names the level."""
     findings: Mapping[str, Mapping[Defect, Share]]
     """The shares of the defects of a wrong plan, by cause; each row adds up to 1. `other` is for all further causes."""
     misattributed: Share = 0.0
@@ -162,6 +192,10 @@ class AuthorProfile(Config):
     """The share of classifications that name the topmost wrong level; None: the answer is always `unclear`."""
     person: SimulatedPerson | None = None
     """The person who answers questions in the laboratory; None: there is none."""
+    guard_errors: GuardErrors = GuardErrors()
+    """How often the plan's guard errs in the laboratory."""
+    call_prices: Mapping[str, Factor] = Field(default_factory=dict)
+    """The price of a call at a level, in calls, where the laboratory compares at equal calls; 1 for other levels."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
     acquisition_errors: Share = 0.2
@@ -183,6 +217,8 @@ class AuthorProfile(Config):
             ("causes", (*self.levels, UNSOLVABLE)),
             ("heeds", (*self.levels, OTHER)),
             ("favourite", self.levels),
+            ("sticky", (*self.levels, OTHER)),
+            ("call_prices", self.levels),
             ("findings", (*self.levels, UNSOLVABLE, OTHER)),
             ("repeats", (*self.levels, UNSOLVABLE, OTHER)),
         ):
@@ -214,6 +250,10 @@ class AuthorProfile(Config):
     def heed(self, level: str) -> float:
         """Return the share of the effect of feedback at a level."""
         return self.heeds.get(level, self.heeds.get(OTHER, 1.0))
+
+    def stickiness(self, level: str) -> float:
+        """Return the probability that an attempt at a level is made with the draws of the attempt before."""
+        return self.sticky.get(level, self.sticky.get(OTHER, 0.0))
 
     def repeated(self, cause: str) -> float:
         """Return the share of wrong plans that repeat the same defect."""

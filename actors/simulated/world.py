@@ -19,6 +19,8 @@ from actors.simulated.seeded import QUANTILES, beta_quantile, count_in, draw, od
 from runtime.core.events import text_hash
 
 _VIEW = re.compile(r"view:([a-z][a-z0-9_]*)=(\d+)")
+_ATTEMPT = re.compile(r"([^/]+)/v(\d+)\.a(\d+)(.*)", re.DOTALL)
+"""Step, visit, attempt and the suffix of a branch in the id of an attempt."""
 
 Views = Mapping[str, int]
 """The view of an artifact at each level."""
@@ -80,10 +82,17 @@ class World:
         """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier."""
         if level not in self._truths:
             return 0
-        told = count_in(clue(level), feedback)
-        if draw(self.key, level, node, "right") < self.chance(level, told, factor):
+        told, drawn_as = count_in(clue(level), feedback), self._drawn_as(level, node)
+        if draw(self.key, level, drawn_as, "right") < self.chance(level, told, factor):
             return self._truths[level]
-        return self._wrong_view(level, node)
+        return self._wrong_view(level, drawn_as)
+
+    def _drawn_as(self, level: str, node: str) -> str:
+        """Return the attempt whose draws an attempt is made with: itself, or an earlier one if the author is sticky."""
+        share = self.profile.stickiness(level)
+        while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:
+            node = before
+        return node
 
     def _wrong_view(self, level: str, node: str) -> int:
         """Return one of the wrong views, which are counted from the truth on; the first is the favourite."""
@@ -102,7 +111,7 @@ class World:
             return 0.0
         difficulty = self.difficulty.get(level)
         if difficulty is None:
-            return probability(odds(self.profile.easy) * factor)
+            return probability(odds(self.profile.easy) * factor * (self.profile.misled if told else 1.0))
         return lifted(self.profile.odds, difficulty, told, self.profile.heed(level), factor)
 
     def wrong(self, views: Views) -> str | None:
@@ -115,6 +124,26 @@ class World:
         """Return whether a plan is right, whatever its verdict."""
         views = read_views(plan)
         return PLAN in views and self.wrong(views) is None
+
+
+def attempt_before(node: str) -> str | None:
+    """Return the attempt before another one of the step: of its visit, else the first of the visit before.
+
+    None before the first attempt, and for a name that is no attempt's.
+    """
+    found = _ATTEMPT.fullmatch(node)
+    if found is None:
+        return None
+    step, visit, attempt, branch = found[1], int(found[2]), int(found[3]), found[4]
+    if attempt > 1:
+        return f"{step}/v{visit}.a{attempt - 1}{branch}"
+    return f"{step}/v{visit - 1}.a1{branch}" if visit > 1 else None
+
+
+def attempts_before(node: str) -> int:
+    """Return the number of the step's earlier visits and of the earlier attempts of the visit together."""
+    found = _ATTEMPT.fullmatch(node)
+    return 0 if found is None else int(found[2]) + int(found[3]) - 2
 
 
 def lifted(given: AuthorOdds, difficulty: float, told: int, heeds: float = 1.0, factor: float = 1.0) -> float:

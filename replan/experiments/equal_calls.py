@@ -55,8 +55,8 @@ class Curve:
 
 
 def _cost(trial: Trial) -> float:
-    """Return the calls of a trial, with the price of what people have answered."""
-    return trial.calls + trial.help_calls
+    """Return the calls of a trial at their prices, with the price of what people have answered."""
+    return trial.calls + trial.help_calls + trial.price_calls
 
 
 def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[str, Table]:

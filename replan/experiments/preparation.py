@@ -62,7 +62,8 @@ class PreparedArm:
     def lab_setup(self) -> LabSetup:
         """The setup for simulated trials."""
         assert self.profile is not None
-        values, verdict_filter = self.arm.pipeline.filter_values, None
+        errors = {name: share for name, share in self.profile.guard_errors.model_dump().items() if share}
+        values, verdict_filter = errors | dict(self.arm.pipeline.filter_values), None
         if values or self.profile.score_signal is not None:
             verdict_filter = VerdictFilter(self.profile, 0, **values)
         return LabSetup(self.request.pinned, self.request.limits, self.profile, self.registry, verdict_filter)

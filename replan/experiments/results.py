@@ -69,6 +69,8 @@ class Trial(Value):
     """Model calls."""
     help_calls: float = 0.0
     """The price of the answers of the simulated person, in model calls; it is not in `calls`."""
+    price_calls: float = 0.0
+    """What calls cost beyond one call each, where a profile prices the calls of a level; below 0 if they cost less."""
     tokens: int
     """Input and output tokens of the run together."""
     micro_usd: int | None
@@ -136,6 +138,7 @@ def trial_from(
     decided = [(node.step, node.decision) for node in state.nodes.values() if node.decision is not None]
     distance, used = state.config.graph.distance, state.run.ledger.committed
     person = None if world is None else world.profile.person
+    steps = _steps(state, events)
     return Trial(
         arm=arm,
         problem=problem.name,
@@ -147,6 +150,7 @@ def trial_from(
         solved=None if world is None else passed and plan is not None and world.solved_by(plan),
         calls=used.calls,
         help_calls=(person.calls if person else 0.0) * sum(1 for each in state.run.questions.values() if each.answer),
+        price_calls=0.0 if world is None else _surcharge(state, steps, world.profile.call_prices),
         tokens=used.tokens,
         micro_usd=None if state.config.price is None else used.micro_usd,
         seconds=round(state.run.ledger.active, 3),
@@ -158,8 +162,13 @@ def trial_from(
         retries=sum(decision.level is BacktrackLevel.LOCAL_RETRY for _, decision in decided),
         rules=dict(sorted(Counter(decision.rule for _, decision in decided).items())),
         aligned=_aligned(state),
-        steps=_steps(state, events),
+        steps=steps,
     )
+
+
+def _surcharge(state: State, steps: Mapping[str, StepUse], prices: Mapping[str, float]) -> float:
+    """Return what the calls of a run cost beyond one call each."""
+    return sum((prices.get(state.config.roles[step], 1.0) - 1.0) * use.calls for step, use in steps.items())
 
 
 def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
