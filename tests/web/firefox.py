@@ -32,10 +32,13 @@ FIND_SECONDS = 30.0
 ERRORS = """
 return Services.console.getMessageArray()
   .filter(each => each instanceof Ci.nsIScriptError && !(each.flags & Ci.nsIScriptError.warningFlag))
-  .filter(each => String(each.sourceName).startsWith(arguments[0]))
+  .filter(each => String(each.sourceName).startsWith(arguments[0]) && each.category !== "Event Source")
   .map(each => each.message);
 """
-"""The errors on the console that come from pages of an address."""
+"""The errors on the console that come from pages of an address.
+
+Firefox also notes each event stream that was open when its page was left; the page closes it as the next one comes.
+"""
 
 
 def find_firefox():
