@@ -32,7 +32,7 @@ def arms() -> str:
     for arm, found in _results()["arms"].items():
         shares = (f"{100 * found['success'][cap]['mean']:.0f} %" for cap in CAPS)
         equal = found["at_equal_calls"]
-        rows.append((code(arm), *shares, *(("", "") if equal is None else _cells(equal, True))))
+        rows.append((code([arm]), *shares, *(("", "") if equal is None else _cells(equal, True))))
     return table(("Arm", *(f"{cap} calls" for cap in CAPS), "Against rules", "95 % interval"), rows)
 
 
@@ -47,7 +47,7 @@ def prediction() -> str:
         shown = [f"{100 * caps[cap]['predicted']:.0f} / {100 * caps[cap]['measured']['mean']:.0f} %" for cap in CAPS]
         gain = found["gains"].get(arm)
         against = "" if gain is None else f"{100 * gain['predicted']:+.1f} / {100 * gain['measured']['mean']:+.1f}"
-        rows.append((code(arm), *shown, against))
+        rows.append((code([arm]), *shown, against))
     return table(("Arm", *(f"{cap} calls" for cap in CAPS), "Against rules"), rows)
 
 

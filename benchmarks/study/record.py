@@ -1,6 +1,6 @@
 """Record the replies of a real model to the tasks of the study, each by its exact request.
 
-    python benchmarks/study/bank.py [--tasks 60] [--calls 12000]
+    python benchmarks/study/record.py [--tasks 60] [--calls 12000]
 
 Needs `make model`; takes an hour of two quiet cores and goes on where it stopped. A task is kept if in six pairs of
 requests, which are not used again, the model gets it right between 10 and 60 % of the time and neither call is right
@@ -61,7 +61,7 @@ class LimitReached(Exception):
     """The limit of calls is reached."""
 
 
-class Bank:
+class Recorder:
     """The recorded replies by exact request, and the server that gives those that are missing."""
 
     def __init__(self, limit=0):
@@ -110,34 +110,34 @@ class Bank:
         return [texts[sample] for sample in samples]
 
 
-async def screened(bank, asked):
+async def screened(recorder, asked):
     """Return whether a task is kept."""
-    chosen = await bank.many(asked, choice_request(asked), SCREEN, call="screen 1")
+    chosen = await recorder.many(asked, choice_request(asked), SCREEN, call="screen 1")
     right_choices = sum(read_choice(text) == asked.right for text in chosen) / len(SCREEN)
     if not 0 < right_choices < 1:
         return False
-    pairs = await bank.many(asked, pair_request(asked, asked.right), SCREEN, call="screen 2")
+    pairs = await recorder.many(asked, pair_request(asked, asked.right), SCREEN, call="screen 2")
     right_pairs = sum(asked.judged(read_pair(text))[0] for text in pairs) / len(SCREEN)
     return 0 < right_pairs < 1 and SCREENED[0] <= right_choices * right_pairs <= SCREENED[1]
 
 
-async def record(bank, asked, other_finding):
+async def record(recorder, asked, other_finding):
     """Record every reply of a task that is kept."""
-    await bank.many(asked, choice_request(asked), range(FIRST), call="choice")
+    await recorder.many(asked, choice_request(asked), range(FIRST), call="choice")
     for choice in asked.families:
         request = choice_request(asked, choice_text(asked, choice), no_plan(choice))
-        await bank.many(asked, request, range(AFTER), call="choice", after=choice, condition="own")
-        texts = await bank.many(asked, pair_request(asked, choice), range(FIRST), call="pair", choice=choice)
+        await recorder.many(asked, request, range(AFTER), call="choice", after=choice, condition="own")
+        texts = await recorder.many(asked, pair_request(asked, choice), range(FIRST), call="pair", choice=choice)
         for rank, (pair, finding) in enumerate(wrong_answers(asked, texts)[: WRONG_SHOWN[choice == asked.right]]):
             said = pair_text(pair)
             facts = {"call": "pair", "choice": choice, "after": said}
             request = pair_request(asked, choice, said, finding)
-            await bank.many(asked, request, range(AFTER), **facts, condition="own")
+            await recorder.many(asked, request, range(AFTER), **facts, condition="own")
             if choice == asked.right and rank < 2:
                 request = pair_request(asked, choice, said)
-                await bank.many(asked, request, range(COMPARED), **facts, condition="none")
+                await recorder.many(asked, request, range(COMPARED), **facts, condition="none")
                 request = pair_request(asked, choice, said, other_finding)
-                await bank.many(asked, request, range(COMPARED), **facts, condition="other")
+                await recorder.many(asked, request, range(COMPARED), **facts, condition="other")
 
 
 def wrong_answers(asked, texts):
@@ -147,26 +147,26 @@ def wrong_answers(asked, texts):
     return [(pair, finding.message) for pair, passed, finding in judged if not passed]
 
 
-async def collect(bank, wanted):
+async def collect(recorder, wanted):
     """Record `wanted` tasks; return the names of those that are kept, also where the limit of calls is reached."""
     kept = []
     try:
         for number in range(POOL):
             asked = task(f"t{number:03d}")
-            if len(kept) < wanted and await screened(bank, asked):
+            if len(kept) < wanted and await screened(recorder, asked):
                 kept.append(asked.name)
                 # The finding of another task: of the pair that ends where it began, so that its words differ.
                 other = task(f"t{number + 1:03d}")
-                await record(bank, asked, other.judged(other.solution[::-1])[1].message)
-                print(f"{len(kept)} of {number + 1} tasks kept, {len(bank.replies)} replies", flush=True)
+                await record(recorder, asked, other.judged(other.solution[::-1])[1].message)
+                print(f"{len(kept)} of {number + 1} tasks kept, {len(recorder.replies)} replies", flush=True)
     except* LimitReached:
-        print(f"stopped at {len(bank.replies)} replies")
+        print(f"stopped at {len(recorder.replies)} replies")
     return kept
 
 
-async def run(bank, base_url, wanted):
-    async with open_openai(MODEL, base_url=base_url) as bank.model:
-        return await collect(bank, wanted)
+async def run(recorder, base_url, wanted):
+    async with open_openai(MODEL, base_url=base_url) as recorder.model:
+        return await collect(recorder, wanted)
 
 
 @contextmanager
@@ -187,7 +187,7 @@ def main():
     parser.add_argument("--calls", type=int, default=12_000, help="recorded replies at most (12000)")
     options = parser.parse_args()
     with serving() as base_url:
-        trio.run(run, Bank(options.calls), base_url, options.tasks)
+        trio.run(run, Recorder(options.calls), base_url, options.tasks)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The study with a real model, from its recorded replies: facts, arms, and what a fitted simulation predicts.
 
-    python benchmarks/study/study.py [--seeds 20] [--simulated 2000]
+    python benchmarks/study/analysis.py [--seeds 20] [--simulated 2000]
 
-Asks no model. The facts are about single replies. The arms play every task from the bank (`play.py`), paired by task
-and seed; intervals are a bootstrap over tasks. The simulated author is fitted to half of the tasks, plays the same
-arms, and is compared with what was measured on the other half. Prints the tables; writes ../results/study.json and
-profiles/fitted.yaml. Takes five minutes.
+Asks no model. The facts are about single replies. The arms answer every task from the recorded replies (`replay.py`),
+paired by task and seed; intervals are a bootstrap over tasks. The simulated author is fitted to half of the tasks, runs
+the same arms, and is compared with the measurements of the other half. Prints the tables; writes ../results/study.json
+and profiles/fitted.yaml. Takes five minutes.
 """
 
 import argparse
@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1])]
 
 from common import write
-from play import play, recorded
+from replay import recorded, replay
 from tasks import read_choice, read_pair
 
 from replan.experiments.equal_calls import curves_of, interpolated
@@ -55,10 +55,13 @@ def interval(by_task):
 # --- Facts about single replies ---
 
 
-def facts(bank, rows):
-    """Return the facts: name, then mean over tasks with interval."""
+def facts(replies_by_task, rows):
+    """Return the facts, by name the mean over tasks with its interval; and how often each code was found.
+
+    What follows a wrong reply to the second call is of those answers after which every kind of finding was recorded.
+    """
     right, agree, codes = defaultdict(lambda: defaultdict(list)), defaultdict(lambda: defaultdict(list)), Counter()
-    for name, one in bank.items():
+    for name, one in replies_by_task.items():
         asked = one.task
         chosen = one.first[None]
         right["the first call is right"][name] = [choice == asked.right for choice in chosen]
@@ -75,19 +78,18 @@ def facts(bank, rows):
             if not asked.judged(pair)[0]:
                 codes[str(asked.judged(pair)[1].code)] += 1
     stays, mended = defaultdict(lambda: defaultdict(list)), defaultdict(lambda: defaultdict(list))
+    compared_answers = {(row["task"], row["after"]) for row in rows if row.get("condition") == "none"}
     for row in rows:
-        if "after" not in row or row["task"] not in bank:
+        if "after" not in row or row["task"] not in replies_by_task:
             continue
-        asked = bank[row["task"]].task
-        if row["call"] == "choice":
+        asked = replies_by_task[row["task"]].task
+        if row["call"] == "choice" and row["after"] != asked.right:
             key, said, got = "first", row["after"], read_choice(row["text"])
             passed = got == asked.right
-        else:
+        elif row["call"] == "pair" and (row["task"], row["after"]) in compared_answers:
             key, said, got = f"second {row['condition']}", read_pair(row["after"]), read_pair(row["text"])
             passed = asked.judged(got)[0]
-            if row["choice"] != asked.right:
-                continue
-        if key == "first" and said == asked.right:
+        else:
             continue
         stays[key][row["task"]].append(got == said)
         mended[key][row["task"]].append(passed)
@@ -108,7 +110,7 @@ def _same(replies):
     return [one == other for one, other in combinations(replies, 2)]
 
 
-# --- Arms, from the bank and from the simulated author ---
+# --- Arms, with recorded replies and with the simulated author ---
 
 
 @cache
@@ -118,16 +120,16 @@ def prepared():
 
 
 @cache
-def bank_of(names):
+def replies_to(names):
     return recorded(REPLIES, names)
 
 
-def play_task(name, seeds):
+def replay_task(name, seeds):
     """Return the trials of all arms on one task, how many requests there were, and how many were not recorded."""
-    replies, trials, asked, missing = bank_of((name,))[name], [], 0, 0
+    replies, trials, asked, missing = replies_to((name,))[name], [], 0, 0
     for arm in prepared().arms:
         for seed in range(seeds):
-            run, requests, absent = play(arm.lab_setup, replies, seed)
+            run, requests, absent = replay(arm.lab_setup, replies, seed)
             trials.append(trial_from(arm.name, ExperimentProblem(name, ""), seed, run, None))
             asked, missing = asked + requests, missing + absent
     return trials, asked, missing
@@ -159,12 +161,12 @@ def compared(curve, base, cap):
 # --- The fit ---
 
 
-def fit(bank, rows):
+def fit(replies_by_task, rows):
     """Return the values of the profile that fit these tasks."""
-    table, codes = facts(bank, rows)
+    table, codes = facts(replies_by_task, rows)
     counts = [
         (sum(hits), len(hits))
-        for one in bank.values()
+        for one in replies_by_task.values()
         for hits in (
             [choice == one.task.right for choice in one.first[None]],
             [one.task.judged(pair)[0] for pair in one.first[one.task.right]],
@@ -241,16 +243,16 @@ def main():
     parser.add_argument("--simulated", type=int, default=2000, help="trials of each arm with the fitted author (2000)")
     options = parser.parse_args()
     rows = [json.loads(line) for line in REPLIES.read_text().splitlines()]
-    bank = recorded(REPLIES)
-    names = list(bank)
-    table, codes = facts(bank, rows)
+    replies_by_task = recorded(REPLIES)
+    names = list(replies_by_task)
+    table, codes = facts(replies_by_task, rows)
     for name, row in table.items():
         print(f"{name:70} {shown(row)}")
-    fitted = {name: bank[name] for name in names[::2]}
+    fitted = {name: replies_by_task[name] for name in names[::2]}
     profile = fit(fitted, rows)
     FITTED.write_text(yaml_text(profile))
     with ProcessPoolExecutor() as pool:
-        played = list(pool.map(play_task, names, [options.seeds] * len(names)))
+        played = list(pool.map(replay_task, names, [options.seeds] * len(names)))
     trials = [trial for task_trials, _, _ in played for trial in task_trials]
     asked, missing = (sum(each[position] for each in played) for position in (1, 2))
     arms, experiment = curves(trials), prepared().experiment
@@ -317,7 +319,7 @@ def rounded(value):
 
 def yaml_text(profile):
     lines = ["# yaml-language-server: $schema=../../../configs/schemas/profile.schema.json"]
-    lines += ["# Written by study.py from the replies to half of the tasks."]
+    lines += ["# Written by analysis.py from the replies to half of the tasks."]
     return "\n".join([*lines, *(f"{key}: {json.dumps(value)}" for key, value in profile.items())]) + "\n"
 
 

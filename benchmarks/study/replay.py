@@ -1,4 +1,4 @@
-"""Play runs of the study from recorded replies: the machine, policies and searches are those of every run.
+"""Replays the recorded replies in simulated runs: machine, policies and searches are those of every run.
 
 A request is answered by a recorded reply to the same request: those of one request come in an order that the seed of
 the trial decides, without replacement until all have come. What is said before a request is the last wrong answer
@@ -110,8 +110,8 @@ class Player:
         return value
 
 
-def play(setup, replies, seed):
-    """Play a run; return its last state with its events, its requests, and how many of these were not recorded."""
+def replay(setup, replies, seed):
+    """Run an arm on a task; return its state and events, the number of requests, and how many were not recorded."""
     player = Player(replies, setup.guards(seed), seed)
     text = f"Make {replies.task.goal} from {replies.task.start}."
     first = RunStarted(at=START, run="study", specification=text, pinned=setup.pinned_text, limits=setup.limits)
