@@ -24,7 +24,7 @@ from actors.run.questions import (
 )
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.file_texts import file_in
-from actors.tools.readings import outcome_of, read_values
+from actors.tools.output_parsing import find_values, outcome_of
 from actors.tools.snapshot_texts import snapshot_use
 from actors.tools.uses import ModelUse, PersonUse, ToolUse
 from actors.values.findings import Code, Finding
@@ -180,11 +180,11 @@ def after_tool(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
             assert_never(event.outcome)
 
 
-def after_reading(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
-    """Return the attempt after the call of its generator has succeeded, with what its output says.
+def after_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
+    """Return an attempt whose generator has succeeded, with the outcome and the values that its output holds.
 
-    It has failed where the output is none of the step's outcomes, or holds no value for a token that the step makes.
-    The output is empty where a person has reported the success.
+    The attempt has failed if the output matches none of the step's outcomes, or lacks the value of a token that the
+    step adds. The output is empty if a person has reported the success.
     """
     outcome = outcome_of(use.outcomes, output, values) if step.outcomes else ""
     chosen = [item for item in step.outcomes if item.name == outcome]
@@ -192,10 +192,10 @@ def after_reading(attempt: Attempt, step: Step, use: ToolUse, output: str, value
         known = ", ".join(item.name for item in step.outcomes)
         return failed(attempt, faults.not_read(attempt, use.tool, f"is none of {known}", output))
     added = step.effects.union(*(item.effects for item in chosen))
-    reading = read_values(use.values, iter(added), output)
-    if reading.problem:
-        return failed(attempt, faults.not_read(attempt, use.tool, reading.problem, output))
-    return replace(attempt, outcome=outcome, values=reading.values)
+    found = find_values(use.values, added, output)
+    if found.problem:
+        return failed(attempt, faults.not_read(attempt, use.tool, found.problem, output))
+    return replace(attempt, outcome=outcome, values=found.values)
 
 
 def after_file(attempt: Attempt, event: FileReplied) -> Attempt:

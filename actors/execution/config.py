@@ -169,7 +169,7 @@ class ReadyPlan:
         return (act,) if check is None else (act, check)
 
     def is_read(self, tools: ToolSet, step: str) -> bool:
-        """Return whether the result of a step says which outcome it has, or the values of tokens."""
+        """Return whether the output of a step's generator holds its outcome or values of tokens."""
         act = tools.generator_use(self.by_id[step])
         return bool(self.by_id[step].outcomes or (isinstance(act, ToolUse) and act.values))
 

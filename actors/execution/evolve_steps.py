@@ -9,7 +9,7 @@ from actors.execution.attempts import (
     Answer,
     after_answer,
     after_file,
-    after_reading,
+    after_output,
     after_tool,
     failed,
     next_attempt,
@@ -141,14 +141,17 @@ def tool_ended(state: State, event: ToolFinished) -> State:
 
 
 def _read(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
-    """Return an attempt after its phase; where that was a call of its generator that succeeded, with what it says."""
+    """Return an attempt after its phase. If its generator has succeeded, add the outcome and the values in the output.
+
+    A finding about the output names the phase `act`, so it is made of the attempt before the phase ended.
+    """
     use = tool_use(state.config, state.plan, before) if before.phase is AttemptPhase.ACT else None
     if use is None or after.result == "failed" or after.todo == before.todo:
         return after
     step = state.plan.by_id[before.step]
     if not state.plan.is_read(state.config.tools, before.step):
         return after
-    read = after_reading(replace(before, tries=0), step, use, output, state.values)
+    read = after_output(replace(before, tries=0), step, use, output, state.values)
     return read if read.result else replace(after, outcome=read.outcome, values=read.values)
 
 
@@ -240,7 +243,7 @@ def settled(state: State, event: StepSettled) -> State:
 
 
 def _values_after(state: State, attempt: Attempt | None, event: StepSettled, tokens: list[str]) -> Mapping[str, str]:
-    """Return the values of tokens after a visit of a step: a value goes with its token."""
+    """Return the values of tokens after a visit of a step. A token that no longer holds loses its value."""
     new = attempt.values if attempt is not None and event.node and event.outcome is StepOutcome.OK else ()
     if not (state.values or new):
         return state.values

@@ -63,8 +63,8 @@ _FINDINGS_SHOWN = 5
 def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> AskedForm:
     """Return the question about a trouble.
 
-    `again` says whether the step may be visited again, `plan` whether a new plan can be made. A step whose result says
-    what follows cannot be settled by hand.
+    `again` says whether the step may be visited again, `plan` whether a new plan can be made. A step
+    with an outcome or values in its output cannot be settled by hand.
     """
     by_hand = not (trouble.step and state.plan.is_read(state.config.tools, trouble.step))
     finding = trouble.findings[0]

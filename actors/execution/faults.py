@@ -31,7 +31,7 @@ def rejected(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
 
 
 def not_read(attempt: Attempt, tool: str, problem: str, output: str) -> Finding:
-    """Return the finding of a tool that did its work and whose result does not say what the plan needs to know."""
+    """Return the finding of a tool that succeeded and whose output lacks the outcome or a value."""
     text = f"the result of {_what(attempt, tool)} {problem}"
     shown = _end_of(output.strip())
     return _finding(attempt, Code.NOT_READ, text + (f"\n{shown}" if shown else ": nothing is known of it"))

@@ -75,9 +75,9 @@ class Attempt:
     result: Result = ""
     """How it ended."""
     outcome: str = ""
-    """The outcome that its result is; empty before the call has ended, and for a step without outcomes."""
+    """The outcome in its output; empty before the call has ended, and for a step without outcomes."""
     values: tuple[tuple[str, str], ...] = ()
-    """The values of tokens that its result holds, by token."""
+    """The values in its output, as pairs of token and value."""
     findings: tuple[Finding, ...] = ()
     """Why it failed."""
     skipped: bool = False
@@ -231,7 +231,7 @@ class State:
     unnamed: frozenset[str] = frozenset()
     """The tokens that hold and that the plan does not name."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """The values of the tokens that hold and have one: what calls of steps have found out."""
+    """The values of the tokens that hold and have one, as read from the outputs of steps."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
     """The attempts that are not settled, by the name of their step, in the order in which they began."""
     visits: Mapping[str, int] = field(default_factory=dict)

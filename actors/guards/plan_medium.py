@@ -81,7 +81,7 @@ def check_soundness(
     """Check a plan with a valid structure; `whole` explores all its traces, not only those needed here."""
     result = Soundness(findings=[*structure.findings, *_undefined(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
-    if plan.is_policy or plan.branches:
+    if plan.is_policy or plan.has_outcomes:
         _check_by_traces(result, plan, order, settings, whole=whole)
     else:
         _check_nominal(result, plan, order)
@@ -364,9 +364,9 @@ def _redundant(step: Step) -> Finding:
 
 
 def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
-    """Check that some trace reaches the goal, and that each step runs on some trace where the plan is no policy.
+    """Check that some trace reaches the goal and, unless the plan is a policy, that each step runs on some trace.
 
-    So a policy is checked, and a plan with outcomes: neither has one run in which nothing fails.
+    This is for policies and for plans with outcomes, which have no single run without failures.
     """
     if not result.sound:
         result.score = SCORE_MAX

@@ -36,10 +36,10 @@ class Invariant:
 
 
 class NamedOutcome(NamedTuple):
-    """One of the ways in which a step may succeed; the result of its generator tells which."""
+    """One of the ways in which a step may succeed. The output of its generator says which one it is."""
 
     name: str
-    """Unique within the step; a trace writes it as `STEP:NAME`."""
+    """The name, unique within the step. A trace has it as `STEP:NAME`."""
     effects: frozenset[str] = frozenset()
     """Tokens that it adds, beside the `effects` of the step."""
     delete_effects: frozenset[str] = frozenset()
@@ -82,7 +82,7 @@ class Step(NamedTuple):
     implements: frozenset[str] = frozenset()
     """Ids of the strategy's key steps that it carries out."""
     outcomes: tuple[NamedOutcome, ...] = ()
-    """The ways in which it may succeed, of which each success is one; empty where success is all there is to tell."""
+    """The ways in which it may succeed; empty if there is only one."""
 
     @property
     def may_add(self) -> frozenset[str]:
@@ -136,8 +136,8 @@ class Plan:
         return bool(self.steps) and all(step.repeatable for step in self.steps)
 
     @property
-    def branches(self) -> bool:
-        """Whether some step has outcomes, so that there is no one run in which nothing fails."""
+    def has_outcomes(self) -> bool:
+        """Whether some step has outcomes, so that more than one run has no failure."""
         return any(step.outcomes for step in self.steps)
 
 

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from actors.files.document import KeyPath, ParsedFile
 from actors.files.suggestions import nearest
+from actors.tools.output_parsing import ValueSource
 from actors.tools.parameters import first_problem, with_defaults
-from actors.tools.readings import ValueSource
 from actors.tools.tools_file import (
     AnyTool,
     Binding,

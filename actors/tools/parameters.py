@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, field_validator
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
 from actors.files.suggestions import nearest
@@ -32,6 +32,16 @@ def pattern_problem(pattern: str) -> str:
         causes = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
         return f"is no regular expression: {causes[-1] if causes else 'it cannot be compiled'}"
     return ""
+
+
+def _checked(pattern: str) -> str:
+    if cause := pattern_problem(pattern):
+        raise config_error(cause)
+    return pattern
+
+
+Regex = Annotated[str, AfterValidator(_checked)]
+"""A regular expression in a file, in the syntax of Rust's `regex`, which needs linear time."""
 
 
 def matches_all(pattern: str, text: str) -> bool:
@@ -76,17 +86,10 @@ class StringParameter(Config):
 
     type: Literal["string"]
     """The kind of value: `string`."""
-    pattern: str = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
+    pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
     """The regular expression that the whole text matches, in the syntax of Rust's `regex`, which needs linear time."""
     default: str | None = None
     """The value where a binding gives none; without it, every binding must give one."""
-
-    @field_validator("pattern")
-    @classmethod
-    def _check_pattern(cls, pattern: str) -> str:
-        if cause := pattern_problem(pattern):
-            raise config_error(cause)
-        return pattern
 
 
 class IntegerParameter(Config):

@@ -12,8 +12,8 @@ from pydantic import model_validator as checks
 from actors.files.validation_errors import Config, config_error
 from actors.plans.plan import RESERVED_OUTCOMES
 from actors.tools.mcp_arguments import placeholders
-from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, path_problem, pattern_problem
-from actors.tools.readings import with_values
+from actors.tools.output_parsing import with_values
+from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, Regex, path_problem, pattern_problem
 from actors.tools.specs import PLACEHOLDER, parameters_in
 from runtime.core.errors import UsageProblem
 from runtime.models.base_url import check_base_url
@@ -105,31 +105,24 @@ TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 """A token of a plan that has a value."""
 OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 """The name of an outcome of a step."""
-Pattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
-"""A regular expression, in the syntax of Rust's `regex`."""
+OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
+"""A regular expression, in which `{token}` stands for the value of a token."""
 
 
 class TokenValue(Config):
-    """An argument that an earlier step has found out."""
+    """An argument that is the value of a token."""
 
     value: TokenName
-    """The token whose value it is."""
+    """The token. A step before has read its value from an output."""
 
 
 class OutputValue(Config):
-    """Where the value of a token stands in the output."""
+    """The place of a token's value in the output."""
 
     after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
-    """The text that it follows, at its first place; without it, the value stands at the start."""
-    pattern: Pattern
-    """The regular expression of the value; the longest match is taken."""
-
-    @field_validator("pattern")
-    @classmethod
-    def _check_pattern(cls, pattern: str) -> str:
-        if cause := pattern_problem(pattern):
-            raise config_error(cause)
-        return pattern
+    """The text before the value. Its first occurrence counts; without it, the value begins the output."""
+    pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
+    """The regular expression of the value; the value is the longest match."""
 
 
 class Binding(Config):
@@ -143,10 +136,10 @@ class Binding(Config):
     """The arguments by parameter, each a value or `{value: TOKEN}`; those that are not given have their default."""
     expect: Expected = "success"
     """How a call must end: with `failure` it has done its work where it fails, as a test that must fail."""
-    outcomes: dict[OutcomeName, Pattern] = Field(default_factory=dict, max_length=50)
-    """Of a generator, the outcomes of its steps, each with a pattern for a line of the output; the first one counts."""
+    outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
+    """The outcomes of a generator's steps, by name; the first whose pattern matches in a line of the output counts."""
     values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
-    """Of a generator, the tokens that get a value from the output, each with `{after, pattern}`."""
+    """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
 
     @field_validator("outcomes")
     @classmethod
@@ -215,20 +208,13 @@ class CommandTool(_Run):
     """Exit codes of failures that may pass, so that the call is worth repeating."""
     broken_exit_codes: tuple[ExitCode, ...] | None = Field(default=None, max_length=255)
     """Exit codes with which the program says that it could not do its work, such as 2 to 5 of pytest: no result."""
-    failure_pattern: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
+    failure_pattern: Regex = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
     """A regular expression; a line of the kept output in which it is found makes exit code 0 a failure."""
 
     @field_validator("command", "wrap", mode="before")
     @classmethod
     def _no_line(cls, value: Any) -> Any:
         return not_a_line(value)
-
-    @field_validator("failure_pattern")
-    @classmethod
-    def _check_pattern(cls, pattern: str) -> str:
-        if cause := pattern_problem(pattern):
-            raise config_error(cause)
-        return pattern
 
     @checks(mode="after")
     def _check_words(self) -> "CommandTool":

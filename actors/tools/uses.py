@@ -14,7 +14,7 @@ from pydantic import Field
 
 from actors.plans.plan import Plan, Step, bound_names
 from actors.tools.mcp_arguments import filled_in
-from actors.tools.readings import ValueSource, arguments_with, values_in
+from actors.tools.output_parsing import ValueSource, arguments_with, values_in
 from actors.tools.specs import CommandSpec, McpSpec, PythonSpec, ToolSpec, filled
 from runtime.core.events import Value
 
@@ -32,7 +32,7 @@ def canonical(arguments: Mapping[str, Any]) -> str:
 
 
 class ToolUse(Value):
-    """A call of a tool, and what is read from its output."""
+    """A call of a tool, and how its output is parsed."""
 
     kind: Literal["tool"] = "tool"
     tool: str
@@ -52,9 +52,9 @@ class ToolUse(Value):
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values are arguments, by parameter."""
     outcomes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The outcomes of a step, each with the pattern by which its output is known."""
+    """The outcomes of a step, each with the pattern that its output matches."""
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens that get a value from the output."""
+    """The tokens whose values are read from the output."""
 
     @property
     def needs(self) -> frozenset[str]:
@@ -182,10 +182,10 @@ class ToolSet(Value):
         return tuple(sorted(set(self._not_read(plan))))
 
     def _not_read(self, plan: Plan) -> Iterator[str]:
-        """Yield the outcomes and the values of a plan whose names are bound that no binding reads.
+        """Yield the outcomes and the values of a plan that no binding reads. Every name of the plan is bound.
 
-        A token that has a value somewhere has one wherever it holds: every success that adds it reads it. So the proof
-        of preconditions is the proof that each value is there.
+        If a binding uses the value of a token, every success that adds the token must read the value. So the proof of
+        a step's preconditions also proves that the values it uses are known.
         """
         acts = {step.step_id: self.generator_use(step) for step in plan.steps}
         needs: dict[str, frozenset[str]] = {}

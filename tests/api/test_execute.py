@@ -10,6 +10,7 @@ import replan
 from replan.setup.data_files import data_root
 from tests.cli.samples import write_script
 from tests.journal.behind import query
+from tests.support.python_tools import execution_options
 
 DETOUR = data_root() / "configs" / "examples" / "detour"
 
@@ -50,11 +51,7 @@ PLAN = {
 @pytest.fixture
 def options(tmp_path):
     """Keywords that execute the plan in a folder of its own."""
-    (tmp_path / "tools.yaml").write_text(TOOLS)
-    (tmp_path / "actions.py").write_text(ACTIONS)
-    (tmp_path / "work").mkdir()
-    folders = {"tools": tmp_path / "tools.yaml", "workspace": tmp_path / "work", "home": tmp_path / "home"}
-    return {**folders, "model": "rules", "approve": "none"}
+    return execution_options(tmp_path, TOOLS, ACTIONS)
 
 
 def test_a_plan_is_executed_outside_of_an_event_loop(options):

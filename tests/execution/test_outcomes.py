@@ -1,12 +1,13 @@
-"""What results say: outcomes and values of tokens, from the tools file to the trace, and what is refused before."""
+"""Outcomes and values that an execution reads from the outputs of tools, and plans that it refuses before it begins."""
 
 import pytest
 
 import replan
 from actors.execution.events import StepOutcome, StepSettled
 from actors.execution.views import record_text
-from actors.tools.readings import ValueSource, outcome_of, value_of, with_values
+from actors.tools.output_parsing import ValueSource, outcome_of, value_of, with_values
 from runtime.core.errors import UsageProblem
+from tests.support.python_tools import execution_options
 
 ACTIONS = """
 def look(workspace):
@@ -66,11 +67,7 @@ def plan(look=LOOK, note=NOTE, again=AGAIN):
 
 @pytest.fixture
 def options(tmp_path):
-    (tmp_path / "tools.yaml").write_text(TOOLS)
-    (tmp_path / "actions.py").write_text(ACTIONS)
-    (tmp_path / "work").mkdir()
-    folders = {"tools": tmp_path / "tools.yaml", "workspace": tmp_path / "work", "home": tmp_path / "home"}
-    return {**folders, "model": "rules", "approve": "none"}
+    return execution_options(tmp_path, TOOLS, ACTIONS)
 
 
 def executed(options, sign, **steps):
@@ -125,6 +122,11 @@ def test_what_no_binding_reads_is_refused_before_anything_runs(options, steps, c
 def test_a_value_in_a_pattern_is_the_text_that_it_is():
     assert with_values(r"^{name}: \d{3}$", {"name": "a.b"}) == r"^a\.b: \d{3}$"
     assert outcome_of({"dot": "^{name}$", "any": "."}, "axb", {"name": "a.b"}) == "any"
+
+
+def test_a_pattern_that_a_long_value_makes_too_large_matches_nothing():
+    repeated = "({name}{name}{name}{name}){400}"
+    assert outcome_of({"large": repeated, "any": "."}, "text", {"name": "x" * 1_000}) == "any"
 
 
 def test_the_longest_match_after_the_first_place_is_the_value():
