@@ -3,9 +3,9 @@
     HELPDESK_PYTHON=PYTHON python benchmarks/bench_helpdesk.py [--rounds N] [--tasks N]
 
 PYTHON has `mcp` and what the environment of tau2-bench needs: loguru, docstring-parser, deepdiff, addict, toml,
-python-dotenv, fastapi. The environment is found by REPLAN_EXTERNAL, or beside the checkout. Each task has a fresh world
-(`helpdesk/world.py`), which judges the result by the task's own assertions. Every tenth task is killed in the middle of
-its first writing call, before or after its work, and resumed; the person who is then asked looks into the world.
+python-dotenv, fastapi. The environment is found by REPLAN_EXTERNAL, or beside the checkout. Each task has a fresh
+world (`helpdesk/server.py`), which judges the result by the task's own assertions. Every tenth task is killed in its
+first writing call, before or after its work, and resumed; the person who is then asked looks into the world.
 
 Three rounds run side by side. In the first one the user is not reached: only the ticket counts. In the others the user
 answers what the plan asks, as the task's own instructions for the user say. Prints a table, writes
@@ -94,7 +94,7 @@ def one_round(number, most):
     python = os.environ.get("HELPDESK_PYTHON", sys.executable)
     environment = {**os.environ, "TAU2_DATA_DIR": str(TAU2 / "data"), "PYTHONPATH": str(TAU2 / "src")}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    words = [python, HERE / "helpdesk" / "world.py", "--tasks", TASKS, "--port", str(PORT + number)]
+    words = [python, HERE / "helpdesk" / "server.py", "--tasks", TASKS, "--port", str(PORT + number)]
     with tempfile.TemporaryDirectory(dir=SCRATCH) as scratch, subprocess.Popen(words, env=environment) as server:
         try:
             return Round(number, Path(scratch)).run(tasks)
@@ -111,7 +111,7 @@ class Round:
         self.tools = scratch / "tools.yaml"
         text = (HERE / "helpdesk" / "tools.yaml").read_text()
         self.tools.write_text(text.replace("127.0.0.1:8765", f"127.0.0.1:{self.port}"))
-        (scratch / "lists.py").write_text((HERE / "helpdesk" / "lists.py").read_text())
+        (scratch / "functions.py").write_text((HERE / "helpdesk" / "functions.py").read_text())
         self.workspace = scratch / "workspace"
         self.workspace.mkdir()
         self.generators = {step["step_id"]: step for step in self.plan["steps"]}
@@ -162,7 +162,7 @@ class Round:
         return outcome == "ok" and not step.get("outcomes") and step["generator"] not in READERS
 
     def whole(self, task):
-        """Execute the plan in this process."""
+        """Execute the plan on one ticket in this process; return the run as `show` does."""
         home = self.scratch / "home"
         options = {"tools": self.tools, "workspace": self.workspace, "home": home, "model": "rules"}
         answer = partial(self.answer, task)

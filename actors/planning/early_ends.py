@@ -1,13 +1,11 @@
 """What follows from replies that were cut off, and ends of a run while calls are left. Pure."""
 
-import json
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
 
 from actors.config.workflow import MODEL_GENERATORS
 from actors.planning.events import VerdictReached
 from actors.planning.given_plans import PLAN
+from actors.planning.meaning import meaning
 from actors.planning.state import Branch, Node, State
 from actors.policy.belief_choice import counted_calls
 from actors.policy.decision import Decision, summary
@@ -18,15 +16,12 @@ from actors.run.ending import NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD, Outcome
 from actors.run.parking import RunParked
 from actors.search.graph import Graph
 from actors.search.progress import Phase
-from actors.values.artifacts import FILTERED, LENGTH, Artifact
+from actors.values.artifacts import FILTERED, LENGTH
 from actors.values.findings import Code
 from runtime.core.copies import changed
-from runtime.models.replies import Parsed
 
 REPEATS_MAX = 3
 """How often a step's model writes the same rejected artifact in a round before the run ends."""
-_WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
-"""The keys of a plan that no guard reads: two plans that differ in nothing else are the same."""
 
 
 def not_worth_it(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
@@ -129,35 +124,6 @@ def without_moves(graph: Graph, steps: frozenset[str]) -> Graph:
         step: replace(budget, deterministic=True) if step in steps else budget for step, budget in graph.budgets.items()
     }
     return Graph(requires=graph.requires, budgets=budgets)
-
-
-@lru_cache(maxsize=256)
-def meaning(artifact: Artifact, *, plan: bool) -> str:
-    """Return a text that two artifacts have in common if they say the same, whatever their white space.
-
-    Of a plan, the names for people and the order of its lists do not count, since no guard reads them.
-    """
-    value = artifact.value
-    if not isinstance(value, Parsed):
-        return " ".join(artifact.content.split())
-    return json.dumps(_canonical(value.value, plan=plan), sort_keys=True)
-
-
-def _canonical(value: Any, *, plan: bool) -> Any:
-    match value:
-        case str():
-            return " ".join(value.split())
-        case list():
-            items = [_canonical(item, plan=plan) for item in value]
-            return sorted(items, key=lambda item: json.dumps(item, sort_keys=True)) if plan else items
-        case dict():
-            return {
-                key: _canonical(item, plan=plan)
-                for key, item in value.items()
-                if not (plan and key in _WORDS_OF_A_PLAN)
-            }
-        case _:
-            return value
 
 
 CUTS_MAX = 2

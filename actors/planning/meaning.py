@@ -1,27 +1,29 @@
-"""What two artifacts of a step have in common if they say the same, in whatever words. Pure."""
+"""The meaning of an artifact: a text that two artifacts share if they say the same in other words. Pure."""
 
 import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from actors.planning.early_ends import meaning
 from actors.values.artifacts import Artifact
+from runtime.models.replies import Parsed
 
 TYPED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "analysis": ("problem_type", "language"),
     "recon": ("mentioned_files", "apis_involved", "test_references", "constraints_mentioned"),
     "strategy": ("strategy_id",),
 }
-"""By role, the fields of an artifact that later steps and guards go by; its other texts explain them."""
+"""By role, the fields of an artifact that later steps and guards read; its other fields explain them."""
+_WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
+"""The keys of a plan that no guard reads: two plans that differ in nothing else are the same."""
 
 
 @lru_cache(maxsize=256)
 def typed_meaning(artifact: Artifact, role: str) -> str:
-    """Return a text that two artifacts of a role have in common if their typed fields agree.
+    """Return a text that two artifacts of a role share if their typed fields are equal.
 
-    Lists are sets, and neither case nor white space counts. An artifact of another role, and one that has none of the
-    fields, is compared as a whole, without its white space.
+    Lists count as sets; case and white space do not count. An artifact of another role, or without any of the fields,
+    has the text of `meaning`.
     """
     fields, value = TYPED_FIELDS.get(role, ()), artifact.parsed
     if isinstance(value, dict) and any(name in value for name in fields):
@@ -38,5 +40,34 @@ def _folded(value: Any) -> Any:
             return sorted({json.dumps(_folded(item), sort_keys=True) for item in value})
         case dict():
             return {key: _folded(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+@lru_cache(maxsize=256)
+def meaning(artifact: Artifact, *, plan: bool) -> str:
+    """Return a text that two artifacts have in common if they say the same, whatever their white space.
+
+    Of a plan, the names for people and the order of its lists do not count, since no guard reads them.
+    """
+    value = artifact.value
+    if not isinstance(value, Parsed):
+        return " ".join(artifact.content.split())
+    return json.dumps(_canonical(value.value, plan=plan), sort_keys=True)
+
+
+def _canonical(value: Any, *, plan: bool) -> Any:
+    match value:
+        case str():
+            return " ".join(value.split())
+        case list():
+            items = [_canonical(item, plan=plan) for item in value]
+            return sorted(items, key=lambda item: json.dumps(item, sort_keys=True)) if plan else items
+        case dict():
+            return {
+                key: _canonical(item, plan=plan)
+                for key, item in value.items()
+                if not (plan and key in _WORDS_OF_A_PLAN)
+            }
         case _:
             return value

@@ -83,7 +83,7 @@ class Request:
 
     @property
     def _heeded_escalations(self) -> Sequence[str]:
-        """The rejections that sent the search back, without those that the author forgets."""
+        """The rejections that sent the search back, less those that the author ignores (`forgets`)."""
         texts: Sequence[str] = self.material.get("escalation", ())
         share = self.world.profile.forgets
         if not share:
@@ -92,7 +92,7 @@ class Request:
 
     @cached_property
     def factor(self) -> float:
-        """The factor of the odds of this attempt, at every level that it decides."""
+        """The factor of the odds of this attempt, from `drift` and `cascade`."""
         profile, factor = self.world.profile, 1.0
         if profile.drift != 1:
             factor *= profile.drift ** attempts_before(self.node)
@@ -105,20 +105,20 @@ class Request:
         """Return the attempt's view at a level; `unsettled` is a further factor of its odds."""
         return self.world.view(level, self.node, self.feedback, unsettled * self.factor)
 
-    def varies(self, what: str, share: float) -> bool:
-        """Return whether the wording, or the meaning, of this attempt is its own."""
+    def is_drawn(self, what: str, share: float) -> bool:
+        """Draw with a probability, once for each attempt and purpose (`what`)."""
         return share > 0 and draw(self.world.key, self.node, what) < share
 
     @cached_property
     def wording(self) -> str:
-        """What makes the text of an artifact above the plan differ from all others; empty if it may come again."""
-        varies = self.varies("wording", self.world.profile.texts_vary)
+        """A note that makes the text of an artifact unique; empty if the wording does not vary."""
+        varies = self.is_drawn("wording", self.world.profile.texts_vary)
         return f" {note(tag(self.world.key, self.node))}" if varies else ""
 
     @cached_property
     def has_own_meaning(self) -> bool:
-        """Whether the typed fields of the artifact are drawn anew, whatever its view."""
-        return self.varies("meaning", self.world.profile.meanings_vary)
+        """Whether the typed fields of the artifact are drawn at random, whatever its view."""
+        return self.is_drawn("meaning", self.world.profile.meanings_vary)
 
 
 def answer(profile: AuthorProfile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
@@ -180,9 +180,9 @@ def _drawn_kind(request: Request) -> str:
 
 
 def _named(request: Request, view: int) -> list[str]:
-    """Return the words of the problem that the artifact of a view names, for an author whose texts vary.
+    """Return the words of the problem that a recon with this view lists; none if `texts_vary` is 0.
 
-    Another view has another word, as far as there are enough, and an artifact with a meaning of its own has three.
+    The view determines one word. If the meaning is drawn at random, up to three random words are listed.
     """
     words = sorted(set(_WORD.findall(request.world.problem)))
     if not words or not request.world.profile.texts_vary:

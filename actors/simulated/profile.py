@@ -95,7 +95,7 @@ class SimulatedPerson(Config):
 
 
 class GuardErrors(Config):
-    """How often the plan's guard errs in the laboratory. A key of an experiment's pipeline takes precedence."""
+    """The error rates of the plan's guard in simulated experiments; keys of a pipeline take precedence."""
 
     false_accept: Share = 0.0
     """The probability that the guard accepts a wrong plan, for each attempt."""
@@ -163,20 +163,20 @@ class AuthorProfile(Config):
     favourite: Mapping[str, Share] = Field(default_factory=dict)
     """The share of wrong attempts at a level that have the author's favourite wrong view; the others are even."""
     texts_vary: Share = 0.0
-    """The probability that an attempt is worded anew, so that no earlier text comes again word for word. If it is above
-    0, the artifacts of steps like recon name a word of the problem for their view, as an analysis names a type."""
+    """The probability that an artifact above the plan has a wording of its own, different from all others. If it is
+    above 0, a recon also lists a word of the problem that depends on its view, as the type of an analysis does."""
     meanings_vary: Share = 0.0
-    """The probability that an attempt has other values in its typed fields than its view has, right or wrong: a problem
-    type, a strategy, names. Above the plan only; the plans that build on it are not affected."""
+    """The probability that the typed fields of an artifact above the plan (problem type, strategy, words) are drawn at
+    random, so that they say nothing about its view. Plans follow the view, so they are not affected."""
     sticky: Mapping[str, Share] = Field(default_factory=dict)
-    """The probability that an attempt at a level is made with the draws of the step's attempt before. It has the same
-    view then, unless feedback has made the right one likelier. A level without a value has that of `other`, else 0."""
+    """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. It then has
+    the same view, unless feedback has raised the odds. A level without a value has that of `other`, else 0."""
     cascade: Factor = 1.0
-    """The factor of the odds of an attempt whose prompt has a wrong artifact."""
+    """The factor of the odds of an attempt if an artifact in its prompt is wrong."""
     drift: Factor = 1.0
     """The factor of the odds for each earlier visit of the step, and for each earlier attempt of the visit."""
     forgets: Share = 0.0
-    """The probability that an attempt makes no use of a rejection that sent the search back, for each rejection."""
+    """The probability that an attempt ignores a rejection that sent the search back, drawn for each rejection."""
     misled: Factor = 1.0
     """The factor of the odds at a level where the problem is not hard, if a rejection in the prompt names the level."""
     findings: Mapping[str, Mapping[Defect, Share]]
@@ -193,9 +193,9 @@ class AuthorProfile(Config):
     person: SimulatedPerson | None = None
     """The person who answers questions in the laboratory; None: there is none."""
     guard_errors: GuardErrors = GuardErrors()
-    """How often the plan's guard errs in the laboratory."""
+    """The error rates of the plan's guard."""
     call_prices: Mapping[str, Factor] = Field(default_factory=dict)
-    """The price of a call at a level, in calls, where the laboratory compares at equal calls; 1 for other levels."""
+    """The price of a call at a level, in calls, when arms are compared at equal calls; 1 for other levels."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
     acquisition_errors: Share = 0.2
@@ -252,7 +252,7 @@ class AuthorProfile(Config):
         return self.heeds.get(level, self.heeds.get(OTHER, 1.0))
 
     def stickiness(self, level: str) -> float:
-        """Return the probability that an attempt at a level is made with the draws of the attempt before."""
+        """Return the probability that an attempt at a level reuses the random numbers of the previous attempt."""
         return self.sticky.get(level, self.sticky.get(OTHER, 0.0))
 
     def repeated(self, cause: str) -> float:

@@ -88,7 +88,7 @@ class World:
         return self._wrong_view(level, drawn_as)
 
     def _drawn_as(self, level: str, node: str) -> str:
-        """Return the attempt whose draws an attempt is made with: itself, or an earlier one if the author is sticky."""
+        """Return the attempt whose random numbers are used: this one, or an earlier one if the author is sticky."""
         share = self.profile.stickiness(level)
         while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:
             node = before
@@ -127,9 +127,9 @@ class World:
 
 
 def attempt_before(node: str) -> str | None:
-    """Return the attempt before another one of the step: of its visit, else the first of the visit before.
+    """Return the previous attempt of the visit; for the first attempt, the first one of the previous visit.
 
-    None before the first attempt, and for a name that is no attempt's.
+    None for the first attempt of the first visit, and for a text that is not the id of an attempt.
     """
     found = _ATTEMPT.fullmatch(node)
     if found is None:
@@ -141,7 +141,7 @@ def attempt_before(node: str) -> str | None:
 
 
 def attempts_before(node: str) -> int:
-    """Return the number of the step's earlier visits and of the earlier attempts of the visit together."""
+    """Return how many visits of the step came before, plus how many attempts of this visit."""
     found = _ATTEMPT.fullmatch(node)
     return 0 if found is None else int(found[2]) + int(found[3]) - 2
 

@@ -45,7 +45,7 @@ class Curve:
         """Return success and calls within a cap, by pair."""
         made_with = min((own for own in self.by_cap if own >= cap), default=max(self.by_cap))
         return {
-            pair: (float(is_success(trial) and _cost(trial) <= cap), float(min(_cost(trial), cap)))
+            pair: (float(is_success(trial) and cost_in_calls(trial) <= cap), float(min(cost_in_calls(trial), cap)))
             for pair, trial in self.by_cap[made_with].items()
         }
 
@@ -54,7 +54,7 @@ class Curve:
         return sorted(self.by_cap) if len(self.by_cap) > 1 else list(range(max(self.by_cap) + 1))
 
 
-def _cost(trial: Trial) -> float:
+def cost_in_calls(trial: Trial) -> float:
     """Return the calls of a trial at their prices, with the price of what people have answered."""
     return trial.calls + trial.help_calls + trial.price_calls
 

@@ -70,7 +70,7 @@ class Trial(Value):
     help_calls: float = 0.0
     """The price of the answers of the simulated person, in model calls; it is not in `calls`."""
     price_calls: float = 0.0
-    """What calls cost beyond one call each, where a profile prices the calls of a level; below 0 if they cost less."""
+    """The price of the calls less their number, if the profile has `call_prices`; negative if calls are cheaper."""
     tokens: int
     """Input and output tokens of the run together."""
     micro_usd: int | None
@@ -167,7 +167,7 @@ def trial_from(
 
 
 def _surcharge(state: State, steps: Mapping[str, StepUse], prices: Mapping[str, float]) -> float:
-    """Return what the calls of a run cost beyond one call each."""
+    """Return the price of the calls of a run, less their number."""
     return sum((prices.get(state.config.roles[step], 1.0) - 1.0) * use.calls for step, use in steps.items())
 
 

@@ -1,4 +1,4 @@
-"""What two artifacts of a step have in common if they say the same, in whatever words."""
+"""Two artifacts have the same meaning if they say the same in other words."""
 
 import json
 

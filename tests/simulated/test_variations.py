@@ -1,4 +1,4 @@
-"""What varies in the author beyond its odds: words, meanings, stickiness, cascades, drift, forgetting, guard errors."""
+"""The variations of the simulated author: wording, meaning, stickiness, cascades, drift, forgetting, guard errors."""
 
 import json
 from functools import cache
@@ -8,7 +8,7 @@ import pytest
 from actors.simulated.author import answer
 from actors.simulated.profile import GuardErrors, load_profile
 from actors.simulated.world import World, attempt_before, attempts_before, clue, read_views, views_text
-from replan.experiments.equal_calls import _cost
+from replan.experiments.equal_calls import cost_in_calls
 from replan.experiments.preparation import Installation, prepare
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
@@ -28,13 +28,13 @@ def profile(**changes):
 
 
 def written(role, changed, node="g_x/v1.a1", seed=0, **more):
-    """Return the text that the author writes."""
+    """Return the text of an attempt by the author with a profile."""
     material = {"role": role, "specification": PROBLEM, "dependencies": {}, **more}
     return answer(changed, seed, request(node, material=material), "simulated:x")[0].text
 
 
 def typed(role, text):
-    """Return what the artifact says in its typed field."""
+    """Return the value of an artifact's typed field."""
     return json.loads(text)[{"analysis": "problem_type", "recon": "apis_involved", "strategy": "strategy_id"}[role]]
 
 
@@ -133,7 +133,7 @@ def test_the_guard_of_a_profile_errs_and_prices_count_at_equal_calls():
     assert arms["shipped@base"].lab_setup.verdict_filter is None
     trial = arms["shipped@costly_plans"].lab_trial(prepared.problems[0], 1)
     plans = next(use.calls for step, use in trial.steps.items() if step == "g_plan")
-    assert _cost(trial) == trial.calls + 2 * plans
+    assert cost_in_calls(trial) == trial.calls + 2 * plans
     assert arms["shipped@base"].lab_trial(prepared.problems[0], 1).price_calls == 0
 
 

@@ -1,6 +1,6 @@
 """The telecom helpdesk of tau2-bench as an MCP server: one world at a time, a fresh one for each task.
 
-    TAU2_DATA_DIR=FOLDER/data PYTHONPATH=FOLDER/src python benchmarks/helpdesk/world.py --tasks FILE --port N
+    TAU2_DATA_DIR=FOLDER/data PYTHONPATH=FOLDER/src python benchmarks/helpdesk/server.py --tasks FILE --port N
 
 Runs with a Python that has `mcp` and what the environment needs. The tools are those of the environment in solo mode,
 and `read_ticket`. The benchmark itself uses the other paths: `/reset/N` makes the world of task N, `/judge` applies the

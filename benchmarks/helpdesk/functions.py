@@ -1,4 +1,4 @@
-"""Two small functions that the helpdesk's tools file calls: the next item of a list, and a comparison."""
+"""The functions that the helpdesk's tools file calls: one takes the next item of a list, one compares amounts."""
 
 NOTHING = "-"
 """A list without items."""
