@@ -45,6 +45,7 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
         "live": "/live",
         "cursor": cursor,
         "notice": request.query_params.get("done", ""),
+        "taken": not any(row.unread for row, _ in rows),
     }
     return page(site, who, "inbox.html", values)
 

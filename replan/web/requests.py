@@ -168,7 +168,15 @@ def _stranger(site: Site, request: Request) -> Response:
 
 def page(site: Site, who: Principal, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
     """Return a page for a browser that is signed in."""
-    common = {"csrf": who.csrf, "signed_in": True, "now": site.now(), "live": None, "here": "", "notice": ""}
+    common = {
+        "csrf": who.csrf,
+        "signed_in": True,
+        "now": site.now(),
+        "live": None,
+        "here": "",
+        "notice": "",
+        "taken": False,
+    }
     rights = {"may_answer": who.may("answer"), "may_control": who.may("control")}
     user = "" if site.proxy is None else who.client.removeprefix("user:")
     return render(template, {**common, **rights, "user": user, **values}, status)

@@ -65,6 +65,26 @@
   var source = null, cursor = "", pending = false, busy = false, retry = 0;
   var offline = document.getElementById("offline");
 
+  // What was done is said for some seconds at least, and until something has happened since. A page that is opened again
+  // does not say it again.
+  var notice = document.getElementById("notice"), loaded = performance.now(), live = document.getElementById("live");
+  var first = live ? live.dataset.cursor : "";
+
+  function outdated() {
+    if (!notice) return;
+    setTimeout(function (old) { old.remove(); }, Math.max(0, loaded + 4000 - performance.now()), notice);
+    notice = null;
+  }
+  if (notice && live) {
+    history.replaceState(history.state, "", shown() + location.hash);
+    if (notice.dataset.taken) outdated();
+  }
+
+  // The address without what was done before.
+  function shown() {
+    return location.pathname + location.search.replace(/([?&])done=\w+&?/, "$1").replace(/[?&]$/, "");
+  }
+
   // Tells whether the page shows less than the stream has told: each part `#live` says up to where it goes.
   function stale() {
     var live = document.getElementById("live");
@@ -75,7 +95,7 @@
     if (busy || document.hidden) { pending = true; return; }
     busy = true; pending = false;
     var begun = performance.now();
-    htmx.ajax("GET", location.pathname + location.search.replace(/[?&]done=\w+/, ""), {
+    htmx.ajax("GET", shown(), {
       source: document.getElementById("live"), target: "#live", select: "#live", swap: "outerHTML"
     }).catch(function () {}).finally(function () {
       busy = false;
@@ -88,9 +108,8 @@
     cursor = event.lastEventId;
     offline.hidden = true;
     retry = 0;
-    var notice = document.getElementById("notice");  // What was done is read for some seconds, and goes with the next event.
-    if (notice && event.type === "changed" && performance.now() > 4000) notice.remove();
     if (stale()) refresh();
+    if (cursor !== first) outdated();
   }
 
   // A reply in progress grows where it stands, and its end stays in sight.
