@@ -150,7 +150,7 @@ pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chr
 recording: $(READY) ## record `make run` on a terminal, for the README
 	@$(BIN)/python docs/recording.py
 
-plots: $(READY) ## draw the plots of the page about the experiments anew, from the committed tables
+plots: $(READY) ## draw the plots of the pages about measurements anew, from the committed tables
 	@$(BIN)/python docs/plots.py
 
 COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \

@@ -1,6 +1,6 @@
-"""Draws the plots of the page about the experiments from the committed tables: `make plots`.
+"""Draws the plots of the pages about measurements from the committed tables: `make plots`.
 
-Needs the extra `experiments`. The plots are in `docs/explanation/pictures`. A test compares their names and scales with
+Needs the extra `experiments`. The plots are in `docs/explanation/pictures`. Tests compare their names and scales with
 the tables. Their bytes depend on the release of matplotlib.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
+from page_parts import study  # noqa: E402
 from page_parts.experiments import results, unsettled_of  # noqa: E402
 
 from replan.experiments.plots import Point, curves, groups  # noqa: E402
@@ -20,6 +21,8 @@ from replan.experiments.plots import Point, curves, groups  # noqa: E402
 OUT = DOCS / "explanation" / "pictures"
 MEASURED = ("shipped", "rules", "iterative_deepening")
 FINDINGS = ("informed", "blind", "blind_search", "blind_author", "shuffled", "verdict_only")
+PREDICTED_CALLS = 10
+"""The cap of calls at which predicted and measured success are drawn."""
 
 
 def point(row: Mapping[str, str], name: str, x: float = 0.0) -> Point:
@@ -91,22 +94,52 @@ def world_measure() -> str:
     return groups("Success less that of the baseline, at its mean calls", rows, "paired, with 95 % intervals")
 
 
-PLOTS: Mapping[str, Callable[[], str]] = {
-    "equal_calls": equal_calls,
-    "findings": findings,
-    "guard_errors": guard_errors,
-    "tools": tools,
-    "unsettled": unsettled,
-    "world_measure": world_measure,
+def study_arms() -> str:
+    """Return the success of each arm of the study with a real model, against the cap of calls."""
+    lines = {
+        arm: [study_point(fact, float(cap)) for cap, fact in found["success"].items()]
+        for arm, found in study.results()["arms"].items()
+    }
+    ticks = sorted({each.x for points in lines.values() for each in points})
+    return curves("Success of a real model within some calls, by arm", lines, "calls at most", "success", ticks)
+
+
+def study_prediction() -> str:
+    """Return the success of each arm of the study within ten calls: measured, and predicted by the fitted simulation."""
+    rows: dict[str, dict[str, Point]] = {}
+    for row in study.results()["prediction"]:
+        if row["cap"] == PREDICTED_CALLS:
+            predicted = Point(row["predicted"], row["predicted"], row["predicted"])
+            rows[row["arm"]] = {"measured": study_point(row["measured"]), "predicted": predicted}
+    title = f"Success within {PREDICTED_CALLS} calls on the tasks that the simulation was not fitted to"
+    return groups(title, rows, "success, measured with 95 % intervals")
+
+
+def study_point(fact: Mapping[str, float], x: float = 0.0) -> Point:
+    """Return a fact of the study with its interval."""
+    return Point(fact["mean"], fact["low"], fact["high"], x)
+
+
+PLOTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "experiments": {
+        "equal_calls": equal_calls,
+        "findings": findings,
+        "guard_errors": guard_errors,
+        "tools": tools,
+        "unsettled": unsettled,
+        "world_measure": world_measure,
+    },
+    "real-model": {"study_arms": study_arms, "study_prediction": study_prediction},
 }
-"""The plots by the names of their files."""
+"""The plots by the pages that show them, below `docs/explanation`, and by the names of their files."""
 
 
 def main(names: Iterable[str]) -> None:
     """Draw the plots of these names, or all."""
     OUT.mkdir(exist_ok=True)
-    for name in names or PLOTS:
-        (OUT / f"{name}.svg").write_text(PLOTS[name](), encoding="utf-8")
+    plots = {name: draw for page in PLOTS.values() for name, draw in page.items()}
+    for name in names or plots:
+        (OUT / f"{name}.svg").write_text(plots[name](), encoding="utf-8")
         print(f"docs/explanation/pictures/{name}.svg")
 
 

@@ -12,7 +12,8 @@ CAPS = ("2", "4", "6", "10", "20")
 """The caps of calls that the page shows; the file has more."""
 
 
-def _results() -> Any:
+def results() -> Any:
+    """Return what the study has computed."""
     return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
@@ -23,13 +24,13 @@ def facts() -> str:
 
 
 def _facts() -> list[tuple[str, Any]]:
-    return list(_results()["facts"].items())
+    return list(results()["facts"].items())
 
 
 def arms() -> str:
     """Return for each arm the success within some caps of calls, and its difference to the rules at equal calls."""
     rows = []
-    for arm, found in _results()["arms"].items():
+    for arm, found in results()["arms"].items():
         shares = (f"{100 * found['success'][cap]['mean']:.0f} %" for cap in CAPS)
         equal = found["at_equal_calls"]
         rows.append((code([arm]), *shares, *(("", "") if equal is None else _cells(equal, True))))
@@ -38,7 +39,7 @@ def arms() -> str:
 
 def prediction() -> str:
     """Return for each arm the success that the fitted simulation predicts, and that of the other half of the tasks."""
-    found = _results()
+    found = results()
     by_arm: dict[str, dict[str, Any]] = {}
     for row in found["prediction"]:
         by_arm.setdefault(row["arm"], {})[str(row["cap"])] = row
