@@ -1,6 +1,6 @@
 """Verdicts on plans in the forms of build servers: annotations of GitHub, SARIF, and JUnit's XML. Pure.
 
-A finding has no line; it gets that of its step, or of its key, in the text that was checked.
+A finding without a line gets that of its step, or of its key, in the text that was checked.
 """
 
 import json
@@ -16,9 +16,9 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
-    """Return the line of a finding in the file, from 1: that of its step or its key, else 1."""
-    if "line" in report:
-        return int(report["line"])
+    """Return the line of a finding in the file, from 1: its own, or that of its step or its key, else 1."""
+    if "line" in report or "line" in finding:
+        return int(report.get("line", finding.get("line")))
     step, where = finding.get("step_id"), str(finding.get("where", ""))
     name = re.split(r"[.\[]", where, maxsplit=1)[0]
     own = rf'"step_id"\s*:\s*{re.escape(json.dumps(step, ensure_ascii=False))}'

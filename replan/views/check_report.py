@@ -30,6 +30,9 @@ def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[L
         word = "valid" if report["valid"] else "rejected"
         style: Style = "green" if report["valid"] else "red"
         rows = [line(f"{place}{case}: {word} at level {report['level']}{assurance}", style)]
+    if failing := report.get("first_failing_step"):
+        where = f"{failing['step']} {failing['action']}, line {failing['line']}"
+        rows.append(_item(f"first action that cannot run: {where}"))
     rows += _findings(report["findings"])
     if report["escalations"]:
         rows.append(_item(f"may hand over at: {', '.join(report['escalations'])}", "dim"))

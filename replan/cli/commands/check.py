@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples
+from replan.cli.options import common, examples
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _CHECK = examples(
     "replan check plans/*.json more.jsonl --jsonl | jq -c 'select(.valid | not)'",
     "replan check plans/*.json --format sarif > replan.sarif",
     "replan run problem.md --json | jq .plan | replan check -",
+    "replan check --pddl domain.pddl problem.pddl plan.txt",
 )
 
 
@@ -41,6 +42,7 @@ _CHECK = examples(
     type=click.Choice(["strong", "strong_cyclic", "weak"]),
     help="What expansive asks of the traces that do not escalate; default: strong_cyclic.",
 )
+@click.option("--pddl", is_flag=True, help="The files are a DOMAIN, a PROBLEM and sequential plans, in PDDL.")
 @click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest total budget.")
 @click.option(
     "--guard",
@@ -60,13 +62,14 @@ _CHECK = examples(
 @click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
 @common
-@click.pass_obj
+@click.pass_context
 def check(
-    invocation: Invocation,  # noqa: ARG001 -- checking has no home, so it keeps no log
+    context: click.Context,
     files: tuple[str, ...],
     *,
     level: str,
     assurance: str | None,
+    pddl: bool,
     r_max: int,
     guards: tuple[str, ...],
     form: str,
@@ -75,7 +78,8 @@ def check(
 ) -> int:
     """Check plans without a model: no run, no home.
 
-    A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line.
+    A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line. With
+    --pddl, a DOMAIN and a PROBLEM come first, and a PLAN has an action as (name object ...) after the other.
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
     """
     flags = {"json": as_json, "jsonl": as_jsonl}
@@ -86,13 +90,18 @@ def check(
         hint = "add --level expansive"
         raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
     from replan.cli.check_output import output_of
+    from replan.cli.check_pddl import check_actions
     from replan.cli.terminal.console import notice
     from replan.service.checking import Standard, judged
     from replan.views.errors import line_of_error
 
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
+    form = named[0] if named else "text"
+    if pddl:
+        _refuse_plan_settings(context)
+        return check_actions(files, Standard(level, assurance or "strong_cyclic", r_max), form)
     worst, single = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl")
-    output = output_of(named[0] if named else "text", single=single)
+    output = output_of(form, single=single)
     for name in files:
         try:
             for case in _cases(name):
@@ -104,6 +113,13 @@ def check(
             worst = Exit.USAGE
     output.end()
     return worst
+
+
+def _refuse_plan_settings(context: click.Context) -> None:
+    """Refuse the settings that plans in PDDL do not have: their actions are tried once, and name no guard."""
+    for name, option in (("r_max", "--r-max"), ("guards", "--guard")):
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            raise UsageProblem("plans in PDDL have no budgets and no guards", place=option, hint=f"leave {option} out")
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024

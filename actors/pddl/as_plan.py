@@ -1,0 +1,233 @@
+"""Turns a sequential plan for a PDDL problem into a plan of this product, which the guards judge. Pure.
+
+Each action becomes a step that cannot fail and waits for the one before it. An atom becomes a token; where some
+condition says that an atom must not hold, a second token stands for its absence. The alternatives of `oneof` become
+outcomes. A conditional effect becomes an effect where all states that the plan may be in agree on its condition; where
+they differ, the action becomes one step for each case, and tokens that count the actions keep the order.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Never
+
+from actors.pddl.domain import EQUAL, Atom, Literal, PddlDomain, PddlProblem, PlanAction
+from actors.pddl.grounding import Change, GroundAction, TooManyOutcomes, grounded, holds, misuse_of
+from actors.plans.plan import NEVER, NamedOutcome, Plan, Step
+from runtime.core.errors import UsageProblem
+
+STATES_MAX = 1_000
+"""The most states in which the plan may be before one action, as far as they decide what actions do."""
+GUARD = "domain"
+"""The guard that each step names: what an action does is what the domain says."""
+ALWAYS = "(and)"
+"""The token that always holds. It keeps the state at the beginning, and an empty goal, from being undefined."""
+
+States = frozenset[frozenset[Atom]]
+"""The states in which the plan may be."""
+
+
+class Case(NamedTuple):
+    """What an action does in some of the states before it."""
+
+    when: tuple[Literal, ...]
+    """What tells these states from the others; empty where there are no others."""
+    changes: tuple[Change, ...]
+    """Its outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A plan for a PDDL problem and the plan of this product that it stands for."""
+
+    plan: Plan | None
+    """The plan; None for one without a step."""
+    actions: Sequence[PlanAction]
+    """The actions as they are written, those included that have no step because of `misuse`."""
+    numbers: dict[str, int]
+    """The index in `actions` of each step."""
+    misuse: str
+    """Why the action after the last step is none of the problem; empty where each is one."""
+    stuck: int | None
+    """The index of the first action that can run in none of the states before it; None where there is none."""
+    missing: tuple[str, ...]
+    """What that action lacks in the state in which it lacks least; else what the goal lacks at the end, if anything."""
+
+    @property
+    def misused(self) -> str:
+        """The name of the step that `misuse` is about."""
+        index = len(set(self.numbers.values()))
+        return step_name(index, self.actions)
+
+
+def step_name(index: int, actions: Sequence[PlanAction]) -> str:
+    """Return the id of the step of an action: its number, and the action as PDDL."""
+    return f"{index + 1:0{len(str(len(actions)))}d} {actions[index]}"
+
+
+def translated(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAction]) -> Translation:
+    """Return the plan that a sequential plan stands for.
+
+    Raises:
+        UsageProblem: when an action has too many outcomes, or the plan may be in too many states.
+    """
+    misuse, steps = "", []
+    for action in actions:
+        if misuse := misuse_of(action, domain, problem):
+            break
+        steps.append(grounded(action, domain))
+    goal = () if misuse else problem.goal
+    course = _Course(domain, problem, steps, goal)
+    course.run()
+    ids = [step_name(index, actions) for index in range(len(steps))]
+    plan, numbers = _plan(problem, course, ids) if steps else (None, {})
+    return Translation(plan, actions, numbers, misuse, course.stuck, course.missing)
+
+
+class _Course:
+    """Follows a plan through the states that it may be in."""
+
+    def __init__(
+        self, domain: PddlDomain, problem: PddlProblem, steps: Sequence[GroundAction], goal: tuple[Literal, ...]
+    ) -> None:
+        self.domain, self.steps, self.goal = domain, steps, goal
+        named: set[Atom] = {literal.atom for literal in goal}
+        for step in steps:
+            named |= step.asked() | step.changed() | {literal.atom for literal in step.condition}
+        self.initial = problem.initial & named
+        self.cases: list[tuple[Case, ...]] = []
+        self.stuck: int | None = None
+        self.missing: tuple[str, ...] = ()
+
+    def run(self) -> None:
+        """Follow all actions. Above `STATES_MAX` states, only while no action after them depends on the state."""
+        states: States = frozenset((self.initial,))
+        followed = True
+        for index, step in enumerate(self.steps):
+            ready = frozenset(state for state in states if step.applicable_in(state))
+            if followed and not ready and self.stuck is None:
+                self.stuck, self.missing = index, _lacking(step.condition, states)
+            states = self._after(step, ready or states)
+            if len(states) > STATES_MAX:
+                if any(later.asked() for later in self.steps[index + 1 :]):
+                    self._refuse(step, f"leads to more than {STATES_MAX:,} states", "check a shorter plan")
+                states, followed = frozenset((self.initial,)), False
+        if followed and self.stuck is None:
+            self.missing = _lacking(self.goal, states)
+
+    def _after(self, step: GroundAction, states: States) -> States:
+        """Note what a step does in these states, and return those after it, or the first that are too many."""
+        asked = sorted(step.asked())
+        groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}
+        for state in states:
+            groups.setdefault(tuple(atom in state for atom in asked), []).append(state)
+        after: set[frozenset[Atom]] = set()
+        cases = []
+        for answers, members in sorted(groups.items()):
+            try:
+                changes = tuple(step.outcomes(members[0]))
+            except TooManyOutcomes:
+                self._refuse(step, "has too many outcomes", "split the action")
+            told = tuple(map(Literal, asked, answers)) if len(groups) > 1 else ()
+            cases.append(Case(told, changes))
+            for state in members:
+                if len(after) <= STATES_MAX:
+                    after.update(change.applied_to(state) for change in changes)
+        self.cases.append(tuple(cases))
+        return frozenset(after)
+
+    def _refuse(self, step: GroundAction, cause: str, hint: str) -> Never:
+        place = f"{self.domain.file}:{step.schema.line}"
+        raise UsageProblem(f"the action {step.action} {cause}", place=place, hint=hint)
+
+
+def _lacking(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
+    """Return what does not hold, in the state in which that is least."""
+    lists = ([literal for literal in literals if not holds(literal, state)] for state in states)
+    found = min((sorted(map(token, lacking)) for lacking in lists), key=lambda names: (len(names), names))
+    return tuple(found)
+
+
+def token(literal: Literal) -> str:
+    """Return the token of a literal: the atom as PDDL, or its negation."""
+    return str(literal.atom) if literal.positive else f"(not {literal.atom})"
+
+
+def _plan(problem: PddlProblem, course: _Course, ids: Sequence[str]) -> tuple[Plan, dict[str, int]]:
+    # Where a trace may leave the order, reaching the goal early is not enough: each action must run.
+    counted = any(len(cases) > 1 or len(cases[0].changes) > 1 for cases in course.cases)
+    absent = _negated(course)
+    steps: list[Step] = []
+    numbers: dict[str, int] = {}
+    for index, (action, cases) in enumerate(zip(course.steps, course.cases, strict=True)):
+        for number, case in enumerate(cases, 1):
+            step_id = f"{ids[index]} case {number}" if len(cases) > 1 else ids[index]
+            numbers[step_id] = index
+            made = _step(step_id, (*action.condition, *case.when), case.changes, absent)
+            steps.append(_counted(made, index) if counted else _after_step(made, ids[index - 1] if index else None))
+    initial = {ALWAYS, *map(str, course.initial), *map(_absence, absent - course.initial)}
+    goal = set(map(token, course.goal))
+    if counted:
+        initial.add(_place(0))
+        goal.add(_place(len(course.steps)))
+    plan = Plan(
+        plan_id=problem.name or "plan",
+        steps=tuple(steps),
+        initial_state=frozenset(initial),
+        goal_state=frozenset(goal or (ALWAYS,)),
+        total_retry_budget=len(steps),
+    )
+    return plan, numbers
+
+
+def _negated(course: _Course) -> set[Atom]:
+    """Return the atoms whose absence some condition needs."""
+    conditions = [course.goal]
+    for step, cases in zip(course.steps, course.cases, strict=True):
+        conditions += [step.condition, *(case.when for case in cases)]
+    literals = (literal for condition in conditions for literal in condition)
+    return {each.atom for each in literals if not each.positive and each.atom.predicate != EQUAL}
+
+
+def _step(step_id: str, condition: Iterable[Literal], changes: Sequence[Change], absent: set[Atom]) -> Step:
+    tokens = [_tokens(change, absent) for change in changes]
+    step = Step(
+        step_id,
+        name=step_id,
+        guard=GUARD,
+        retry_budget=1,
+        preconditions=frozenset(map(token, condition)),
+        on_failure=NEVER,
+    )
+    if len(tokens) == 1:
+        return step._replace(effects=tokens[0][0], delete_effects=tokens[0][1])
+    outcomes = (NamedOutcome(f"outcome {number}", *pair) for number, pair in enumerate(tokens, 1))
+    return step._replace(outcomes=tuple(outcomes))
+
+
+def _tokens(change: Change, absent: set[Atom]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the tokens that a change adds and those that it deletes."""
+    adds = {*map(str, change.adds), *(_absence(atom) for atom in change.deletes & absent)}
+    deletes = {*map(str, change.deletes), *(_absence(atom) for atom in change.adds & absent)}
+    return frozenset(adds), frozenset(deletes)
+
+
+def _absence(atom: Atom) -> str:
+    return token(Literal(atom, positive=False))
+
+
+def _place(index: int) -> str:
+    return f"at action {index + 1}"
+
+
+def _counted(step: Step, index: int) -> Step:
+    """Return the step with the tokens that count actions in place of a dependency."""
+    here, there = frozenset((_place(index),)), frozenset((_place(index + 1),))
+    return step._replace(
+        preconditions=step.preconditions | here,
+        effects=step.effects | there,
+        delete_effects=step.delete_effects | here,
+    )
+
+
+def _after_step(step: Step, before: str | None) -> Step:
+    return step if before is None else step._replace(dependencies=frozenset((before,)))

@@ -1,0 +1,139 @@
+"""What a planning domain and a problem say, as frozen values: types, predicates, actions, objects, start and goal.
+
+They are what the steps of a plan can carry: typed STRIPS with negative conditions, conditional and non-deterministic
+effects. `actors.pddl.domain_reader` reads them from PDDL.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+OBJECT = "object"
+"""The type that every object has."""
+EQUAL = "="
+"""The predicate of two equal objects, which no action changes."""
+
+
+class Atom(NamedTuple):
+    """A predicate with its terms: objects, or variables, which begin with `?`."""
+
+    predicate: str
+    """The name of the predicate."""
+    terms: tuple[str, ...] = ()
+    """Its terms, in order."""
+
+    def __str__(self) -> str:
+        """Return the atom as PDDL."""
+        return f"({' '.join((self.predicate, *self.terms))})"
+
+    def bound(self, values: Mapping[str, str]) -> "Atom":
+        """Return the atom with the values of its variables."""
+        return Atom(self.predicate, tuple(values.get(term, term) for term in self.terms))
+
+
+class Literal(NamedTuple):
+    """An atom that is to hold, or that is not to hold."""
+
+    atom: Atom
+    """The atom."""
+    positive: bool = True
+    """Whether it is to hold."""
+
+    def bound(self, values: Mapping[str, str]) -> "Literal":
+        """Return the literal with the values of its variables."""
+        return Literal(self.atom.bound(values), self.positive)
+
+
+class Effect(NamedTuple):
+    """What an action does. Atoms are deleted before atoms are added."""
+
+    literals: tuple[Literal, ...] = ()
+    """What holds and what does not hold afterwards, in every case."""
+    conditional: "tuple[ConditionalEffect, ...]" = ()
+    """What happens beside it under a condition."""
+    choices: "tuple[tuple[Effect, ...], ...]" = ()
+    """For each `oneof` its alternatives, of which exactly one happens beside it."""
+
+
+class ConditionalEffect(NamedTuple):
+    """An effect that happens where a condition holds before the action."""
+
+    condition: tuple[Literal, ...]
+    """What must hold before the action."""
+    effect: Effect
+    """What happens then."""
+
+
+NOTHING = Effect()
+"""The effect of an action that changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSchema:
+    """An action of a domain, with parameters."""
+
+    name: str
+    """The name of the action."""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """The variable and the type of each parameter, in order."""
+    condition: tuple[Literal, ...] = ()
+    """What must hold before it, all of it."""
+    effect: Effect = NOTHING
+    """What it does."""
+    line: int = 0
+    """The line of its definition, from 1; 0 where it comes from no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PddlDomain:
+    """A planning domain."""
+
+    name: str
+    """The name of the domain."""
+    supertypes: Mapping[str, str] = field(default_factory=dict)
+    """The type above each declared type; every chain ends in `object`."""
+    constants: Mapping[str, str] = field(default_factory=dict)
+    """The type of each constant."""
+    predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The types of the terms of each predicate."""
+    actions: Mapping[str, ActionSchema] = field(default_factory=dict)
+    """The actions by their names."""
+    functions: frozenset[str] = frozenset()
+    """The names of declared numeric functions; they only count costs."""
+    file: str = ""
+    """The file that it was read from, as the user wrote it; empty where it comes from none."""
+
+    def is_a(self, kind: str, wanted: str) -> bool:
+        """Return whether every object of the type `kind` has the type `wanted`."""
+        while kind != wanted and kind in self.supertypes:
+            kind = self.supertypes[kind]
+        return wanted in (kind, OBJECT)
+
+
+@dataclass(frozen=True, slots=True)
+class PddlProblem:
+    """A problem of a domain."""
+
+    name: str
+    """The name of the problem."""
+    objects: Mapping[str, str]
+    """The type of each object, those of the domain's constants included."""
+    initial: frozenset[Atom]
+    """The atoms that hold at the beginning; no other holds."""
+    goal: tuple[Literal, ...]
+    """What must hold at the end, all of it."""
+
+
+class PlanAction(NamedTuple):
+    """One action of a sequential plan, as it is written."""
+
+    name: str
+    """The name of an action; whether the domain has it is checked later."""
+    arguments: tuple[str, ...] = ()
+    """The names of objects, in order."""
+    line: int = 0
+    """Its line in the plan's file, from 1; 0 where it comes from no file."""
+
+    def __str__(self) -> str:
+        """Return the action as PDDL."""
+        return f"({' '.join((self.name, *self.arguments))})"

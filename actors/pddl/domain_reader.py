@@ -1,0 +1,283 @@
+"""Reads a planning domain and a problem from PDDL; refuses by name, file and line what plans cannot carry. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from actors.files.suggestions import near
+from actors.pddl.domain import OBJECT, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem
+from actors.pddl.expressions import Expression, Form, Source, Word, read_expressions, shown
+from actors.pddl.formulas import CARRIED, Scope
+
+_REQUIREMENTS = frozenset(
+    (
+        *(":strips", ":typing", ":negative-preconditions", ":equality"),
+        *(":conditional-effects", ":non-deterministic", ":action-costs"),
+    )
+)
+"""Requirements whose every construct plans carry; costs are read and not judged."""
+_WIDER = frozenset(
+    (
+        *(":adl", ":disjunctive-preconditions", ":existential-preconditions"),
+        *(":universal-preconditions", ":quantified-preconditions"),
+    )
+)
+"""Requirements that many domains declare and do not use; what plans do not carry of them is refused where it stands."""
+_REFUSED = frozenset(
+    (
+        *(":fluents", ":numeric-fluents", ":object-fluents", ":durative-actions", ":duration-inequalities", ":time"),
+        *(":continuous-effects", ":timed-initial-literals", ":timed-initial-effects", ":derived-predicates"),
+        *(":domain-axioms", ":preferences", ":constraints", ":probabilistic-effects", ":rewards", ":mdp"),
+        *(":contingent", ":partial-observability", ":hierarchy", ":method-preconditions", ":goal-utilities"),
+        *(":multi-agent", ":unfactored-privacy", ":factored-privacy"),
+    )
+)
+"""Requirements that are known and not carried."""
+_SECTIONS_REFUSED = frozenset(
+    (":durative-action", ":derived", ":axiom", ":constraints", ":process", ":event", ":task", ":method", ":htn")
+)
+"""Sections that are known and not carried."""
+ARITY_MAX = 100
+"""The most parameters of one action or predicate."""
+
+
+def read_domain(text: str, name: str) -> PddlDomain:
+    """Return the domain in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
+    source = Source(name)
+    title, sections = _defined(text, source, "domain")
+    once = (":requirements", ":types", ":constants", ":predicates", ":functions")
+    by_head = _by_head(sections, source, once, ":action")
+    _check_requirements(by_head, source)
+    domain = PddlDomain(title, supertypes=_types(by_head.get(":types", ()), source), file=name)
+    constants = _objects(by_head.get(":constants", ()), domain, source, {})
+    domain = replace(
+        domain,
+        constants=constants,
+        predicates=dict(_predicates(by_head.get(":predicates", ()), domain, source)),
+        functions=frozenset(_functions(by_head.get(":functions", ()), source)),
+    )
+    actions: dict[str, ActionSchema] = {}
+    for form in by_head.get(":action", ()):
+        action = _action(form, domain, source)
+        if action.name in actions:
+            source.refuse(f"the action {action.name} is defined twice", form.line, "give each its own name")
+        actions[action.name] = action
+    return replace(domain, actions=actions)
+
+
+def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
+    """Return the problem in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
+    source = Source(name)
+    title, sections = _defined(text, source, "problem")
+    heads = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
+    by_head = _by_head(sections, source, heads, "")
+    _check_requirements(by_head, source)
+    for head in (":init", ":goal"):
+        if head not in by_head:
+            source.refuse(f"the problem has no {head}", hint="name the file of a problem, after that of its domain")
+    scope = Scope(source, domain, _objects(by_head.get(":objects", ()), domain, source, domain.constants))
+    [init], [goal] = by_head[":init"], by_head[":goal"]
+    if len(goal.items) != 2:
+        source.refuse(":goal takes one condition", goal.line, "join several by `and`")
+    initial = frozenset(_initial(init.items[1:], scope))
+    return PddlProblem(title, scope.objects, initial, scope.condition(goal.items[1]))
+
+
+def _defined(text: str, source: Source, kind: str) -> tuple[str, Sequence[Form]]:
+    """Return the name and the sections of `(define (KIND NAME) ...)`."""
+    expressions = read_expressions(text, source)
+    hint = f"a {kind} begins with (define ({kind} NAME)"
+    if not expressions:
+        source.refuse("the file is empty", hint=hint)
+    first, *others = expressions
+    if not isinstance(first, Form) or first.head != "define" or len(first.items) < 2:
+        source.refuse(f"{shown(first)} is no (define ...)", first.line, hint)
+    title = first.items[1]
+    if not isinstance(title, Form) or title.head != kind or not all(isinstance(item, Word) for item in title.items):
+        source.refuse(f"{shown(title)} is no ({kind} NAME)", title.line, hint)
+    if others:
+        source.refuse(f"{shown(others[0])} stands after the end of the {kind}", others[0].line, "look for a ) too many")
+    forms = []
+    for item in first.items[2:]:
+        if not isinstance(item, Form) or not item.head:
+            source.refuse(f"{shown(item)} is no section of a {kind}", item.line, "a section is (:name ...)")
+        forms.append(item)
+    return " ".join(item.text for item in title.items[1:] if isinstance(item, Word)), forms
+
+
+def _by_head(
+    sections: Sequence[Form], source: Source, known: Sequence[str], repeated: str
+) -> dict[str, tuple[Form, ...]]:
+    """Return the sections by their heads; only `repeated` may stand more than once."""
+    by_head: dict[str, tuple[Form, ...]] = {}
+    for form in sections:
+        if form.head not in (*known, repeated):
+            name = shown(form.items[0])
+            if form.head in _SECTIONS_REFUSED:
+                source.refuse(f"`{name}` is not carried by plans", form.line, CARRIED)
+            source.refuse(f"the section `{name}` is unknown here", form.line, near(form.head, (*known, repeated)))
+        if form.head in by_head and form.head != repeated:
+            source.refuse(f"a second {form.head}", form.line, "join the two")
+        by_head[form.head] = (*by_head.get(form.head, ()), form)
+    return by_head
+
+
+def _check_requirements(by_head: Mapping[str, tuple[Form, ...]], source: Source) -> None:
+    for form in by_head.get(":requirements", ()):
+        for item in form.items[1:]:
+            name = shown(item)
+            if name in _REFUSED:
+                source.refuse(f"the requirement `{name}` is not carried by plans", item.line, CARRIED)
+            if name not in _REQUIREMENTS and name not in _WIDER:
+                close = near(name, _REQUIREMENTS | _WIDER)
+                source.refuse(f"the requirement `{name}` is unknown", item.line, close or CARRIED)
+
+
+def _typed(items: Sequence[Expression], source: Source) -> Iterator[tuple[Word, Word | None]]:
+    """Yield the names of a typed list, each with its type, or None where it has none."""
+    names: list[Word] = []
+    rest = iter(items)
+    for item in rest:
+        if isinstance(item, Form):
+            source.refuse(f"{shown(item)} stands in a list of names", item.line)
+        if not item.text.startswith("-"):
+            names.append(item)
+            continue
+        kind = next(rest, None) if item.text == "-" else Word(item.text[1:], item.line)
+        if isinstance(kind, Form):
+            what = "`either`" if kind.head == "either" else shown(kind)
+            source.refuse(f"{what} as a type is not carried by plans", kind.line, "name one type")
+        if kind is None or not names:
+            source.refuse("a - without a name before it and a type after it", item.line)
+        yield from ((name, kind) for name in names)
+        names = []
+    yield from ((name, None) for name in names)
+
+
+def _types(forms: Sequence[Form], source: Source) -> dict[str, str]:
+    above: dict[str, str] = {}
+    for form in forms:
+        for name, kind in _typed(form.items[1:], source):
+            parent = OBJECT if kind is None else kind.text
+            if name.text == OBJECT:
+                continue
+            if above.get(name.text, parent) != parent:
+                source.refuse(f"the type {shown(name)} is declared twice", name.line)
+            above[name.text] = parent
+        for parent in list(above.values()):
+            above.setdefault(parent, OBJECT)
+        above.pop(OBJECT, None)
+        _check_circles(above, form.line, source)
+    return above
+
+
+def _check_circles(above: Mapping[str, str], line: int, source: Source) -> None:
+    fine = {OBJECT}
+    for first in above:
+        chain, name = list[str](), first
+        while name not in fine:
+            if name in chain:
+                source.refuse(f"the types above {name} run in a circle", line, "let each chain end in object")
+            chain.append(name)
+            name = above[name]
+        fine.update(chain)
+
+
+def _type_of(kind: Word | None, domain: PddlDomain, source: Source) -> str:
+    if kind is None or kind.text == OBJECT:
+        return OBJECT
+    if kind.text not in domain.supertypes:
+        source.refuse(f"the type {shown(kind)} is not declared", kind.line, near(kind.text, domain.supertypes))
+    return kind.text
+
+
+def _objects(forms: Sequence[Form], domain: PddlDomain, source: Source, before: Mapping[str, str]) -> dict[str, str]:
+    objects = dict(before)
+    for form in forms:
+        for name, kind in _typed(form.items[1:], source):
+            typed = _type_of(kind, domain, source)
+            if name.text.startswith("?"):
+                source.refuse(f"{shown(name)} is a variable, not an object", name.line)
+            if objects.get(name.text, typed) != typed:
+                source.refuse(f"the object {shown(name)} is declared twice", name.line, "give it one type")
+            objects[name.text] = typed
+    return objects
+
+
+def _parameters(
+    form: Form, items: Sequence[Expression], domain: PddlDomain, source: Source
+) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for name, kind in _typed(items, source):
+        if not name.text.startswith("?"):
+            source.refuse(f"{shown(name)} is no variable", name.line, "a variable begins with ?")
+        if name.text in found:
+            source.refuse(f"the variable {shown(name)} stands twice", name.line)
+        found[name.text] = _type_of(kind, domain, source)
+    if len(found) > ARITY_MAX:
+        source.refuse(f"{len(found):,} parameters; at most {ARITY_MAX} are read", form.line)
+    return tuple(found.items())
+
+
+def _predicates(forms: Sequence[Form], domain: PddlDomain, source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+    seen: set[str] = set()
+    for form in forms:
+        for item in form.items[1:]:
+            if not isinstance(item, Form) or not item.head:
+                source.refuse(f"{shown(item)} is no predicate", item.line, "a predicate is (name ?x - type)")
+            if item.head in seen:
+                source.refuse(f"the predicate {shown(item.items[0])} is declared twice", item.line)
+            seen.add(item.head)
+            yield item.head, tuple(kind for _, kind in _parameters(item, item.items[1:], domain, source))
+
+
+def _functions(forms: Sequence[Form], source: Source) -> Iterator[str]:
+    """Yield the names of numeric functions; their types, after a -, are passed over."""
+    for form in forms:
+        for item in form.items[1:]:
+            if isinstance(item, Form):
+                if not item.head:
+                    source.refuse(f"{shown(item)} is no function", item.line)
+                yield item.head
+
+
+def _action(form: Form, domain: PddlDomain, source: Source) -> ActionSchema:
+    name = form.items[1] if len(form.items) > 1 else None
+    if not isinstance(name, Word) or name.text.startswith(":"):
+        source.refuse("an action without a name", form.line, "(:action NAME :parameters (...) ...)")
+    parts: dict[str, Expression] = {}
+    rest = iter(form.items[2:])
+    for key in rest:
+        value = next(rest, None)
+        if not isinstance(key, Word) or key.text not in (":parameters", ":precondition", ":effect"):
+            source.refuse(f"`{shown(key)}` in an action is not carried by plans", key.line, CARRIED)
+        if value is None or key.text in parts:
+            why = "has no value" if value is None else "stands twice"
+            source.refuse(f"{key.text} of the action {shown(name)} {why}", key.line)
+        parts[key.text] = value
+    listed = parts.get(":parameters", Form((), form.line))
+    if isinstance(listed, Word):
+        source.refuse("the parameters of an action stand in parentheses", listed.line)
+    parameters = _parameters(form, listed.items, domain, source)
+    scope = Scope(source, domain, domain.constants, dict(parameters))
+    condition = scope.condition(parts[":precondition"]) if ":precondition" in parts else ()
+    effect = scope.effect(parts[":effect"]) if ":effect" in parts else Effect()
+    return ActionSchema(name.text, parameters, condition, effect, form.line)
+
+
+def _initial(items: Sequence[Expression], scope: Scope) -> Iterator[Atom]:
+    """Yield the atoms that hold at the beginning; what is said not to hold does not hold anyway."""
+    for item in items:
+        if isinstance(item, Form) and item.head == "=":
+            counted = item.items[1] if len(item.items) > 1 else None
+            named = counted.head if isinstance(counted, Form) else counted.text if counted else ""
+            if named in scope.domain.functions:
+                continue
+        for literal in _single(item, scope):
+            if literal.positive:
+                yield literal.atom
+
+
+def _single(item: Expression, scope: Scope) -> tuple[Literal, ...]:
+    if isinstance(item, Form) and item.head == "and" and "and" not in scope.domain.predicates:
+        scope.source.refuse("`and` in :init is not carried by plans", item.line, "list the atoms")
+    return scope.condition(item)

@@ -1,0 +1,111 @@
+"""Reads the parenthesised expressions of PDDL, each with its line, within limits of size and nesting. Pure.
+
+The libraries that read PDDL keep no lines in what they return, and one of them recurses without a limit; so this is the
+one part of reading that is written here. PDDL does not tell capitals from small letters: every word is small.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, NoReturn
+
+from actors.plans.formatting import printable
+from runtime.core.errors import UsageProblem
+
+BYTES_MAX = 4 * 1024 * 1024
+"""Bytes of one PDDL file."""
+WORDS_MAX = 300_000
+"""The most words and parentheses of one file."""
+DEPTH_MAX = 50
+"""The most expressions inside each other; readers may recurse this deep."""
+WORD_MAX = 200
+"""Characters of one word."""
+
+_PART = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
+
+
+class Word(NamedTuple):
+    """One word, in small letters."""
+
+    text: str
+    """The word: a name, a variable with its `?`, a keyword with its `:`, or a number."""
+    line: int
+    """Its line in the file, from 1."""
+
+
+class Form(NamedTuple):
+    """An expression in parentheses."""
+
+    items: "tuple[Expression, ...]"
+    """What stands in it."""
+    line: int
+    """The line of its opening parenthesis, from 1."""
+
+    @property
+    def head(self) -> str:
+        """Its first item where that is a word, else an empty text."""
+        first = self.items[0] if self.items else None
+        return first.text if isinstance(first, Word) else ""
+
+
+Expression = Word | Form
+"""A word, or an expression in parentheses."""
+
+
+class Source(NamedTuple):
+    """The file that is read, by which errors name their place."""
+
+    name: str
+    """The path, as the user wrote it, or `-`."""
+
+    def refuse(self, cause: str, line: int = 0, hint: str = "") -> NoReturn:
+        """Raise the `UsageProblem` about a line; 0 is the file as a whole."""
+        raise UsageProblem(cause, place=f"{self.name}:{line}" if line else self.name, hint=hint)
+
+
+def read_expressions(text: str, source: Source) -> list[Expression]:
+    """Return the expressions of a text, in order. Raises `UsageProblem` for one that is malformed or too large."""
+    if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
+        source.refuse(f"more than {BYTES_MAX:,} bytes", hint="PDDL files are read up to 4 MiB")
+    open_forms: list[tuple[int, list[Expression]]] = []
+    items: list[Expression] = []
+    line = 1
+    for number, part in enumerate(_parts(text), 1):
+        if number > WORDS_MAX:
+            source.refuse(f"more than {WORDS_MAX:,} words and parentheses", line, "make the file smaller")
+        if part == "\n":
+            line += 1
+        elif part == "(":
+            if len(open_forms) >= DEPTH_MAX:
+                source.refuse(f"more than {DEPTH_MAX} expressions inside each other", line, "write it flatter")
+            open_forms.append((line, items))
+            items = []
+        elif part == ")":
+            if not open_forms:
+                source.refuse("a ) closes nothing", line, "remove it, or open what it closes")
+            began, outer = open_forms.pop()
+            outer.append(Form(tuple(items), began))
+            items = outer
+        else:
+            if len(part) > WORD_MAX:
+                source.refuse(f"a word of {len(part):,} characters; at most {WORD_MAX} are read", line)
+            items.append(Word(part.lower(), line))
+    if open_forms:
+        source.refuse("a ( is never closed", open_forms[-1][0], "add the missing )")
+    return items
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the parentheses, words and ends of lines, without comments."""
+    for match in _PART.finditer(text):
+        if (part := match[0])[0] != ";":
+            yield part
+
+
+def shown(expression: Expression) -> str:
+    """Return an expression as PDDL for a message, shortened."""
+    match expression:
+        case Word():
+            return printable(expression.text)
+        case Form():
+            text = f"({' '.join(map(shown, expression.items[:8]))}{' …' if len(expression.items) > 8 else ''})"
+            return printable(text)

@@ -1,0 +1,173 @@
+"""What an action of a plan needs and does, with its objects in the place of its parameters. Pure.
+
+Nothing is enumerated: only the actions that a plan names are grounded.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import NamedTuple
+
+from actors.files.suggestions import near
+from actors.pddl.domain import (
+    EQUAL,
+    ActionSchema,
+    Atom,
+    ConditionalEffect,
+    Effect,
+    Literal,
+    PddlDomain,
+    PddlProblem,
+    PlanAction,
+)
+
+OUTCOMES_MAX = 100
+"""The most outcomes of one action: the product of the alternatives of its `oneof`s."""
+
+
+class TooManyOutcomes(Exception):
+    """An action has more than `OUTCOMES_MAX` outcomes."""
+
+
+class Change(NamedTuple):
+    """What one outcome of an action changes."""
+
+    adds: frozenset[Atom]
+    """The atoms that hold afterwards."""
+    deletes: frozenset[Atom]
+    """The atoms that do not hold afterwards; none of `adds`."""
+
+    def applied_to(self, state: frozenset[Atom]) -> frozenset[Atom]:
+        """Return the state afterwards."""
+        return state - self.deletes | self.adds
+
+
+class GroundAction(NamedTuple):
+    """An action of a plan with its objects."""
+
+    action: PlanAction
+    """The action as the plan names it."""
+    schema: ActionSchema
+    """Its definition in the domain."""
+    condition: tuple[Literal, ...]
+    """What must hold before it; what is always true is left out."""
+    effect: Effect
+    """What it does."""
+
+    def applicable_in(self, state: frozenset[Atom]) -> bool:
+        """Return whether it can run in a state."""
+        return all(holds(literal, state) for literal in self.condition)
+
+    def asked(self) -> frozenset[Atom]:
+        """Return the atoms in the conditions of its conditional effects: what it does depends on them."""
+        return frozenset(
+            literal.atom
+            for each in _conditionals(self.effect)
+            for literal in each.condition
+            if literal.atom.predicate != EQUAL
+        )
+
+    def changed(self) -> frozenset[Atom]:
+        """Return the atoms that it may add or delete."""
+        return frozenset(_changed(self.effect))
+
+    def outcomes(self, state: frozenset[Atom]) -> list[Change]:
+        """Return what it may change in a state, each different change once.
+
+        Raises:
+            TooManyOutcomes: for more than `OUTCOMES_MAX` of them.
+        """
+        alternatives = _alternatives(self.effect, state)
+        changes = dict.fromkeys(_change(literals) for literals in alternatives)
+        return list(changes)
+
+
+def misuse_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
+    """Return why the problem has no such action, as half a sentence; an empty text where it has it."""
+    schema = domain.actions.get(action.name)
+    if schema is None:
+        close = near(action.name, domain.actions)
+        return f"the domain has no action {action.name}{f' ({close})' if close else ''}"
+    if len(action.arguments) != len(schema.parameters):
+        return f"{action} names {len(action.arguments)} objects, and {action.name} takes {len(schema.parameters)}"
+    for name, (variable, wanted) in zip(action.arguments, schema.parameters, strict=True):
+        kind = problem.objects.get(name)
+        if kind is None:
+            close = near(name, problem.objects)
+            return f"{action} names {name}, which is no object of the problem{f' ({close})' if close else ''}"
+        if not domain.is_a(kind, wanted):
+            return f"{action} names {name} of the type {kind} for {variable}, which must be of the type {wanted}"
+    return ""
+
+
+def grounded(action: PlanAction, domain: PddlDomain) -> GroundAction:
+    """Return an action that the problem has (`misuse_of` says nothing against it) with its objects."""
+    schema = domain.actions[action.name]
+    values = dict(zip((name for name, _ in schema.parameters), action.arguments, strict=True))
+    condition = tuple(literal for literal in _bound(schema.condition, values) if not _always(literal))
+    return GroundAction(action, schema, condition, _bound_effect(schema.effect, values))
+
+
+def holds(literal: Literal, state: frozenset[Atom]) -> bool:
+    """Return whether a ground literal holds in a state."""
+    atom = literal.atom
+    found = atom.terms[0] == atom.terms[1] if atom.predicate == EQUAL else atom in state
+    return found is literal.positive
+
+
+def _always(literal: Literal) -> bool:
+    return literal.atom.predicate == EQUAL and holds(literal, frozenset())
+
+
+def _bound(literals: tuple[Literal, ...], values: Mapping[str, str]) -> tuple[Literal, ...]:
+    return tuple(literal.bound(values) for literal in literals)
+
+
+def _bound_effect(effect: Effect, values: Mapping[str, str]) -> Effect:
+    return Effect(
+        _bound(effect.literals, values),
+        tuple(
+            ConditionalEffect(_bound(each.condition, values), _bound_effect(each.effect, values))
+            for each in effect.conditional
+        ),
+        tuple(tuple(_bound_effect(each, values) for each in choice) for choice in effect.choices),
+    )
+
+
+def _conditionals(effect: Effect) -> Iterator[ConditionalEffect]:
+    for each in effect.conditional:
+        yield each
+        yield from _conditionals(each.effect)
+    for choice in effect.choices:
+        for way in choice:
+            yield from _conditionals(way)
+
+
+def _changed(effect: Effect) -> Iterator[Atom]:
+    yield from (literal.atom for literal in effect.literals)
+    for each in effect.conditional:
+        yield from _changed(each.effect)
+    for choice in effect.choices:
+        for way in choice:
+            yield from _changed(way)
+
+
+def _alternatives(effect: Effect, state: frozenset[Atom]) -> list[tuple[Literal, ...]]:
+    """Return the literals of each way in which an effect may happen in a state. Raises `TooManyOutcomes`."""
+    parts: list[list[tuple[Literal, ...]]] = [[effect.literals]]
+    parts += [
+        _alternatives(each.effect, state)
+        for each in effect.conditional
+        if all(holds(literal, state) for literal in each.condition)
+    ]
+    parts += [[way for each in choice for way in _alternatives(each, state)] for choice in effect.choices]
+    count = 1
+    for ways in parts:
+        count *= len(ways)
+        if count > OUTCOMES_MAX:
+            raise TooManyOutcomes
+    return [tuple(literal for way in ways for literal in way) for ways in product(*parts)]
+
+
+def _change(literals: tuple[Literal, ...]) -> Change:
+    adds = frozenset(literal.atom for literal in literals if literal.positive)
+    return Change(adds, frozenset(literal.atom for literal in literals if not literal.positive) - adds)

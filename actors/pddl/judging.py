@@ -1,0 +1,121 @@
+"""Judges a sequential plan for a PDDL problem by the guards of plans: the first action that fails, and why. Pure."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.guards.built_in import BUILT_IN
+from actors.pddl.as_plan import GUARD, Translation, token, translated
+from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
+from actors.pddl.grounding import holds
+from actors.pddl.plan_reader import ACTIONS_MAX
+from actors.plans.formatting import quoted_list
+from actors.plans.plan import plan_to_json
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
+
+_WHY = {
+    Code.PRECONDITION_UNSATISFIED: "it does not hold at the beginning, and no other action makes it",
+    Code.PRECONDITION_UNORDERED: "only later actions make it",
+    Code.PRECONDITION_DELETED: "an earlier action ends it",
+    Code.GOAL_UNREACHABLE: "it does not hold at the beginning, and no action makes it",
+    Code.GOAL_DELETED: "an action ends it, and none makes it again",
+}
+"""Why a token is missing, in the words of an order of actions: what they need is fixed by the domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFailure:
+    """The first action of a plan that cannot run."""
+
+    index: int
+    """Its index among the plan's actions."""
+    action: PlanAction
+    """The action as it is written."""
+    unmet: tuple[str, ...]
+    """What it lacks, as PDDL, sorted; empty where the problem has no such action."""
+
+
+@dataclass(frozen=True, slots=True)
+class PddlJudgement:
+    """What the guards say of a sequential plan."""
+
+    verdict: Verdict
+    """The verdict; its findings name steps as `NUMBER (action object ...)`."""
+    failure: FirstFailure | None
+    """The first action that cannot run; None where each can, or where the level does not look at that."""
+    unmet_goals: tuple[str, ...]
+    """The conditions of the goal that do not hold at the end, as PDDL, sorted; only where each action can run."""
+    translation: Translation
+    """The plan of this product that was judged."""
+
+
+def judge_actions(
+    domain: PddlDomain,
+    problem: PddlProblem,
+    actions: Sequence[PlanAction],
+    *,
+    level: str = "medium",
+    assurance: str = "strong_cyclic",
+) -> PddlJudgement:
+    """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
+
+    `medium` asks that some outcomes of the actions lead to the goal, `expansive` for `assurance`; for a plan without
+    `oneof` these are the same. Raises `UsageProblem` for a plan with too many outcomes or states.
+    """
+    translation = translated(domain, problem, actions)
+    verdict = _verdict(translation, problem, level, assurance)
+    failure = None if level == "minimal" else _first_failure(translation, verdict)
+    goals = () if failure or level == "minimal" or verdict.passed else translation.missing
+    return PddlJudgement(verdict, failure, goals, translation)
+
+
+def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure | None:
+    """Return the first action that cannot run: of a plan without outcomes, what the guard says."""
+    step, actions = verdict.facts.get("first_failing_step"), translation.actions
+    if translation.plan is not None and not translation.plan.has_outcomes and step is not None:
+        index = translation.numbers[step]
+        return FirstFailure(index, actions[index], tuple(verdict.facts["unmet"]))
+    if translation.stuck is not None:
+        return FirstFailure(translation.stuck, actions[translation.stuck], translation.missing)
+    if translation.misuse:
+        index = len(set(translation.numbers.values()))
+        return FirstFailure(index, actions[index], ())
+    return None
+
+
+def _verdict(translation: Translation, problem: PddlProblem, level: str, assurance: str) -> Verdict:
+    guard = f"plan_{level}"
+    if translation.plan is None:
+        verdict = Verdict(guard=guard, passed=True, score=1.0, findings=(), facts={"level": level})
+        lost = [] if translation.misuse or level == "minimal" else _lost_at_once(problem)
+        if lost:
+            text = f"The goal needs {quoted_list(lost)}, and the plan has no action."
+            finding = Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(lost))
+            verdict = verdict.model_copy(update={"passed": False, "score": 0.0, "findings": (finding,)})
+    else:
+        settings = {"guard_catalog": {"only": [GUARD]}, "r_max": ACTIONS_MAX * 100, "assurance": assurance}
+        content = json.dumps(plan_to_json(translation.plan))
+        artifact = Artifact(artifact_id="plan", step="plan", content=content)
+        verdict = BUILT_IN[guard](settings)(artifact, Context(specification=""))
+        verdict = verdict.model_copy(update={"findings": tuple(map(_retold, verdict.findings))})
+    if translation.misuse:
+        finding = Finding(code=Code.UNBOUND, where=translation.misused, message=f"{translation.misuse}.")
+        update: dict[str, Any] = {"passed": False, "score": min(verdict.score, 0.2)}
+        verdict = verdict.model_copy(update=update | {"findings": (*verdict.findings, finding)})
+    return verdict
+
+
+def _lost_at_once(problem: PddlProblem) -> list[str]:
+    lost: list[Literal] = [literal for literal in problem.goal if not holds(literal, problem.initial)]
+    return sorted(map(token, lost))
+
+
+def _retold(finding: Finding) -> Finding:
+    """Return the finding with a text that takes the needs of actions as fixed, and their order as written."""
+    why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
+    if why is None:
+        return finding
+    who = "The goal" if finding.where == "goal_state" else f"step {finding.where}:"
+    return finding.model_copy(update={"message": f"{who} needs {quoted_list(finding.tokens)}: {why}."})
