@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Never
 
 from actors.pddl.domain import EQUAL, Atom, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import Change, GroundAction, TooManyOutcomes, grounded, holds, misuse_of
+from actors.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes, grounded, holds, misuse_of
 from actors.plans.plan import NEVER, NamedOutcome, Plan, Step
 from runtime.core.errors import UsageProblem
 
@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
     when: tuple[Literal, ...]
     """What tells these states from the others; empty where there are no others."""
-    changes: tuple[Change, ...]
+    changes: tuple[AtomChange, ...]
     """Its outcomes."""
 
 
@@ -188,7 +188,7 @@ def _negated(course: _Course) -> set[Atom]:
     return {each.atom for each in literals if not each.positive and each.atom.predicate != EQUAL}
 
 
-def _step(step_id: str, condition: Iterable[Literal], changes: Sequence[Change], absent: set[Atom]) -> Step:
+def _step(step_id: str, condition: Iterable[Literal], changes: Sequence[AtomChange], absent: set[Atom]) -> Step:
     tokens = [_tokens(change, absent) for change in changes]
     step = Step(
         step_id,
@@ -204,7 +204,7 @@ def _step(step_id: str, condition: Iterable[Literal], changes: Sequence[Change],
     return step._replace(outcomes=tuple(outcomes))
 
 
-def _tokens(change: Change, absent: set[Atom]) -> tuple[frozenset[str], frozenset[str]]:
+def _tokens(change: AtomChange, absent: set[Atom]) -> tuple[frozenset[str], frozenset[str]]:
     """Return the tokens that a change adds and those that it deletes."""
     adds = {*map(str, change.adds), *(_absence(atom) for atom in change.deletes & absent)}
     deletes = {*map(str, change.deletes), *(_absence(atom) for atom in change.adds & absent)}

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from actors.files.suggestions import near
 from actors.pddl.domain import OBJECT, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem
-from actors.pddl.expressions import Expression, Form, Source, Word, read_expressions, shown
-from actors.pddl.formulas import CARRIED, Scope
+from actors.pddl.expressions import Expression, Form, PddlFile, Word, read_expressions, shown
+from actors.pddl.formulas import CARRIED, FormulaScope
 
 _REQUIREMENTS = frozenset(
     (
@@ -42,7 +42,7 @@ ARITY_MAX = 100
 
 def read_domain(text: str, name: str) -> PddlDomain:
     """Return the domain in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
-    source = Source(name)
+    source = PddlFile(name)
     title, sections = _defined(text, source, "domain")
     once = (":requirements", ":types", ":constants", ":predicates", ":functions")
     by_head = _by_head(sections, source, once, ":action")
@@ -66,7 +66,7 @@ def read_domain(text: str, name: str) -> PddlDomain:
 
 def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     """Return the problem in a text; `name` is its file. Raises `UsageProblem`, a line with the place."""
-    source = Source(name)
+    source = PddlFile(name)
     title, sections = _defined(text, source, "problem")
     heads = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
     by_head = _by_head(sections, source, heads, "")
@@ -74,7 +74,7 @@ def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     for head in (":init", ":goal"):
         if head not in by_head:
             source.refuse(f"the problem has no {head}", hint="name the file of a problem, after that of its domain")
-    scope = Scope(source, domain, _objects(by_head.get(":objects", ()), domain, source, domain.constants))
+    scope = FormulaScope(source, domain, _objects(by_head.get(":objects", ()), domain, source, domain.constants))
     [init], [goal] = by_head[":init"], by_head[":goal"]
     if len(goal.items) != 2:
         source.refuse(":goal takes one condition", goal.line, "join several by `and`")
@@ -82,7 +82,7 @@ def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     return PddlProblem(title, scope.objects, initial, scope.condition(goal.items[1]))
 
 
-def _defined(text: str, source: Source, kind: str) -> tuple[str, Sequence[Form]]:
+def _defined(text: str, source: PddlFile, kind: str) -> tuple[str, Sequence[Form]]:
     """Return the name and the sections of `(define (KIND NAME) ...)`."""
     expressions = read_expressions(text, source)
     hint = f"a {kind} begins with (define ({kind} NAME)"
@@ -105,7 +105,7 @@ def _defined(text: str, source: Source, kind: str) -> tuple[str, Sequence[Form]]
 
 
 def _by_head(
-    sections: Sequence[Form], source: Source, known: Sequence[str], repeated: str
+    sections: Sequence[Form], source: PddlFile, known: Sequence[str], repeated: str
 ) -> dict[str, tuple[Form, ...]]:
     """Return the sections by their heads; only `repeated` may stand more than once."""
     by_head: dict[str, tuple[Form, ...]] = {}
@@ -121,7 +121,7 @@ def _by_head(
     return by_head
 
 
-def _check_requirements(by_head: Mapping[str, tuple[Form, ...]], source: Source) -> None:
+def _check_requirements(by_head: Mapping[str, tuple[Form, ...]], source: PddlFile) -> None:
     for form in by_head.get(":requirements", ()):
         for item in form.items[1:]:
             name = shown(item)
@@ -132,7 +132,7 @@ def _check_requirements(by_head: Mapping[str, tuple[Form, ...]], source: Source)
                 source.refuse(f"the requirement `{name}` is unknown", item.line, close or CARRIED)
 
 
-def _typed(items: Sequence[Expression], source: Source) -> Iterator[tuple[Word, Word | None]]:
+def _typed(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word, Word | None]]:
     """Yield the names of a typed list, each with its type, or None where it has none."""
     names: list[Word] = []
     rest = iter(items)
@@ -153,7 +153,7 @@ def _typed(items: Sequence[Expression], source: Source) -> Iterator[tuple[Word, 
     yield from ((name, None) for name in names)
 
 
-def _types(forms: Sequence[Form], source: Source) -> dict[str, str]:
+def _types(forms: Sequence[Form], source: PddlFile) -> dict[str, str]:
     above: dict[str, str] = {}
     for form in forms:
         for name, kind in _typed(form.items[1:], source):
@@ -170,7 +170,7 @@ def _types(forms: Sequence[Form], source: Source) -> dict[str, str]:
     return above
 
 
-def _check_circles(above: Mapping[str, str], line: int, source: Source) -> None:
+def _check_circles(above: Mapping[str, str], line: int, source: PddlFile) -> None:
     fine = {OBJECT}
     for first in above:
         chain, name = list[str](), first
@@ -182,7 +182,7 @@ def _check_circles(above: Mapping[str, str], line: int, source: Source) -> None:
         fine.update(chain)
 
 
-def _type_of(kind: Word | None, domain: PddlDomain, source: Source) -> str:
+def _type_of(kind: Word | None, domain: PddlDomain, source: PddlFile) -> str:
     if kind is None or kind.text == OBJECT:
         return OBJECT
     if kind.text not in domain.supertypes:
@@ -190,7 +190,7 @@ def _type_of(kind: Word | None, domain: PddlDomain, source: Source) -> str:
     return kind.text
 
 
-def _objects(forms: Sequence[Form], domain: PddlDomain, source: Source, before: Mapping[str, str]) -> dict[str, str]:
+def _objects(forms: Sequence[Form], domain: PddlDomain, source: PddlFile, before: Mapping[str, str]) -> dict[str, str]:
     objects = dict(before)
     for form in forms:
         for name, kind in _typed(form.items[1:], source):
@@ -204,7 +204,7 @@ def _objects(forms: Sequence[Form], domain: PddlDomain, source: Source, before: 
 
 
 def _parameters(
-    form: Form, items: Sequence[Expression], domain: PddlDomain, source: Source
+    form: Form, items: Sequence[Expression], domain: PddlDomain, source: PddlFile
 ) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
     for name, kind in _typed(items, source):
@@ -218,7 +218,7 @@ def _parameters(
     return tuple(found.items())
 
 
-def _predicates(forms: Sequence[Form], domain: PddlDomain, source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _predicates(forms: Sequence[Form], domain: PddlDomain, source: PddlFile) -> Iterator[tuple[str, tuple[str, ...]]]:
     seen: set[str] = set()
     for form in forms:
         for item in form.items[1:]:
@@ -230,7 +230,7 @@ def _predicates(forms: Sequence[Form], domain: PddlDomain, source: Source) -> It
             yield item.head, tuple(kind for _, kind in _parameters(item, item.items[1:], domain, source))
 
 
-def _functions(forms: Sequence[Form], source: Source) -> Iterator[str]:
+def _functions(forms: Sequence[Form], source: PddlFile) -> Iterator[str]:
     """Yield the names of numeric functions; their types, after a -, are passed over."""
     for form in forms:
         for item in form.items[1:]:
@@ -240,7 +240,7 @@ def _functions(forms: Sequence[Form], source: Source) -> Iterator[str]:
                 yield item.head
 
 
-def _action(form: Form, domain: PddlDomain, source: Source) -> ActionSchema:
+def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
     name = form.items[1] if len(form.items) > 1 else None
     if not isinstance(name, Word) or name.text.startswith(":"):
         source.refuse("an action without a name", form.line, "(:action NAME :parameters (...) ...)")
@@ -258,13 +258,13 @@ def _action(form: Form, domain: PddlDomain, source: Source) -> ActionSchema:
     if isinstance(listed, Word):
         source.refuse("the parameters of an action stand in parentheses", listed.line)
     parameters = _parameters(form, listed.items, domain, source)
-    scope = Scope(source, domain, domain.constants, dict(parameters))
+    scope = FormulaScope(source, domain, domain.constants, dict(parameters))
     condition = scope.condition(parts[":precondition"]) if ":precondition" in parts else ()
     effect = scope.effect(parts[":effect"]) if ":effect" in parts else Effect()
     return ActionSchema(name.text, parameters, condition, effect, form.line)
 
 
-def _initial(items: Sequence[Expression], scope: Scope) -> Iterator[Atom]:
+def _initial(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
     """Yield the atoms that hold at the beginning; what is said not to hold does not hold anyway."""
     for item in items:
         if isinstance(item, Form) and item.head == "=":
@@ -277,7 +277,7 @@ def _initial(items: Sequence[Expression], scope: Scope) -> Iterator[Atom]:
                 yield literal.atom
 
 
-def _single(item: Expression, scope: Scope) -> tuple[Literal, ...]:
+def _single(item: Expression, scope: FormulaScope) -> tuple[Literal, ...]:
     if isinstance(item, Form) and item.head == "and" and "and" not in scope.domain.predicates:
         scope.source.refuse("`and` in :init is not carried by plans", item.line, "list the atoms")
     return scope.condition(item)

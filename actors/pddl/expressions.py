@@ -51,18 +51,19 @@ Expression = Word | Form
 """A word, or an expression in parentheses."""
 
 
-class Source(NamedTuple):
+class PddlFile(NamedTuple):
     """The file that is read, by which errors name their place."""
 
     name: str
     """The path, as the user wrote it, or `-`."""
 
     def refuse(self, cause: str, line: int = 0, hint: str = "") -> NoReturn:
-        """Raise the `UsageProblem` about a line; 0 is the file as a whole."""
-        raise UsageProblem(cause, place=f"{self.name}:{line}" if line else self.name, hint=hint)
+        """Raise the `UsageProblem` about a line; 0 is the file as a whole. The hint may be left out."""
+        place = f"{self.name}:{line}" if line else self.name
+        raise UsageProblem(cause, place=place, hint=hint or "correct it there")
 
 
-def read_expressions(text: str, source: Source) -> list[Expression]:
+def read_expressions(text: str, source: PddlFile) -> list[Expression]:
     """Return the expressions of a text, in order. Raises `UsageProblem` for one that is malformed or too large."""
     if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
         source.refuse(f"more than {BYTES_MAX:,} bytes", hint="PDDL files are read up to 4 MiB")

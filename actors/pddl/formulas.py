@@ -6,7 +6,7 @@ from typing import Never
 
 from actors.files.suggestions import near
 from actors.pddl.domain import EQUAL, OBJECT, Atom, ConditionalEffect, Effect, Literal, PddlDomain
-from actors.pddl.expressions import Expression, Form, Source, Word, shown
+from actors.pddl.expressions import Expression, Form, PddlFile, Word, shown
 
 CARRIED = "carried are typed STRIPS, negative conditions, =, `when` and `oneof`"
 """The hint of every refusal of a part of PDDL that plans cannot carry."""
@@ -22,10 +22,10 @@ _OUTSIDE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class FormulaScope:
     """What the formulas of one place may name."""
 
-    source: Source
+    source: PddlFile
     """The file."""
     domain: PddlDomain
     """The types, predicates, constants and functions; its actions are not looked at."""

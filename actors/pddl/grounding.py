@@ -28,7 +28,7 @@ class TooManyOutcomes(Exception):
     """An action has more than `OUTCOMES_MAX` outcomes."""
 
 
-class Change(NamedTuple):
+class AtomChange(NamedTuple):
     """What one outcome of an action changes."""
 
     adds: frozenset[Atom]
@@ -70,7 +70,7 @@ class GroundAction(NamedTuple):
         """Return the atoms that it may add or delete."""
         return frozenset(_changed(self.effect))
 
-    def outcomes(self, state: frozenset[Atom]) -> list[Change]:
+    def outcomes(self, state: frozenset[Atom]) -> list[AtomChange]:
         """Return what it may change in a state, each different change once.
 
         Raises:
@@ -168,6 +168,6 @@ def _alternatives(effect: Effect, state: frozenset[Atom]) -> list[tuple[Literal,
     return [tuple(literal for way in ways for literal in way) for ways in product(*parts)]
 
 
-def _change(literals: tuple[Literal, ...]) -> Change:
+def _change(literals: tuple[Literal, ...]) -> AtomChange:
     adds = frozenset(literal.atom for literal in literals if literal.positive)
-    return Change(adds, frozenset(literal.atom for literal in literals if not literal.positive) - adds)
+    return AtomChange(adds, frozenset(literal.atom for literal in literals if not literal.positive) - adds)

@@ -3,7 +3,7 @@
 import re
 
 from actors.pddl.domain import PlanAction
-from actors.pddl.expressions import Source, Word, read_expressions, shown
+from actors.pddl.expressions import PddlFile, Word, read_expressions, shown
 
 ACTIONS_MAX = 5_000
 """The most actions of a plan."""
@@ -15,7 +15,7 @@ def read_plan_actions(text: str, name: str) -> list[PlanAction]:
 
     A number with a colon before an action, as `0:` or `0.000:`, is its place in the order and must rise.
     """
-    source = Source(name)
+    source = PddlFile(name)
     actions: list[PlanAction] = []
     last = -1.0
     for item in read_expressions(text, source):

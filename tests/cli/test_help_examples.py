@@ -13,6 +13,7 @@ from replan.cli.app import app
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.cli.test_docs import commands
+from tests.pddl.worlds import BLOCKS, SWAP, TWO
 
 REVIEWED = """\
 name: mine
@@ -68,6 +69,9 @@ def place(tmp_path_factory):
         "notes/design.md": "The session store is Redis.",
         "answer.txt": "3.11",
         "plan.json": json.dumps(PLAN),
+        "domain.pddl": BLOCKS,
+        "problem.pddl": TWO,
+        "plan.txt": SWAP,
         "more.jsonl": json.dumps(PLAN) + "\n",
         "my_workflow.yaml": search,
         "tuned.yaml": search,

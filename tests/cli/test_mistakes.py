@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from replan.cli.app import app
 from tests.cli.conftest import SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, PROBLEM
+from tests.pddl.worlds import BLOCKS, SWAP, TWO
 
 MISTAKES = (Path(__file__).parent / "data" / "mistakes.txt").read_text(encoding="utf-8")
 CASES = re.findall(r"^\$ (.*)\n\[(\d+)\] (.*)$", MISTAKES, re.MULTILINE)
@@ -55,6 +56,12 @@ FILES = {
     "homes/twice/config.yaml": "model: rules\nmodel: rules\n",
     "homes/plugin/config.yaml": "plugins: [mine.py]\n",
     "work/README": "",
+    "domain.pddl": BLOCKS,
+    "problem.pddl": TWO,
+    "plan.txt": SWAP,
+    "fluents.pddl": "(define (domain d)\n  (:requirements :strips :fluents))",
+    "forall.pddl": "(define (domain d) (:predicates (p ?x))\n  (:action a :effect\n    (forall (?x) (p ?x))))",
+    "times.txt": "0: (unstack b a) [1.5]\n",
 }
 
 

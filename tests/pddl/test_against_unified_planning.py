@@ -33,7 +33,7 @@ def written(problem):
     writer = PDDLWriter(problem)
     try:
         texts = writer.get_domain(), writer.get_problem()
-    except (UPException, NotImplementedError, AssertionError):
+    except (UPException, RuntimeError):  # Its writer has no form for 9 of the examples.
         return None
     domain = read_domain(texts[0], "domain")
     return writer, domain, read_problem(texts[1], "problem", domain)
@@ -143,11 +143,12 @@ def walk(domain, problem, chance, length):
             continue
         action = PlanAction(schema.name, tuple(map(chance.choice, choices)))
         ground = grounded(action, domain)
-        if ground.applicable_in(state):
+        runs = ground.applicable_in(state)
+        if runs and len(actions) < length:
             actions.append(action)
             [change] = ground.outcomes(state)
             state = change.applied_to(state)
-        elif len(actions) >= length:
+        elif not runs and len(actions) == length:
             return [*actions, action]
 
 
@@ -157,9 +158,9 @@ FILES = {
     "citycar": "domain.pddl:127: `forall`",
     "tpp_metric": "domain.pddl:5: the requirement `:fluents`",
     "sailing": "domain.pddl:23: `decrease`",
-    "visit_precedence": "domain.pddl:10: `:durative-action`",
+    "visit_precedence": "domain.pddl:5: `:durative-action`",
     "robot_fastener": "domain.pddl:22: `:durative-action`",
-    "matchcellar": "domain.pddl:5: `:durative-action`",
+    "matchcellar": "domain.pddl:10: `:durative-action`",
     "counters": "domain.pddl:18: `<=`",
     "parking_action_cost": "domain.pddl:13: `:durative-action`",
     "safe_road": "domain.pddl:27: `forall`",
