@@ -105,7 +105,7 @@ def study_arms() -> str:
 
 
 def study_prediction() -> str:
-    """Return the success of each arm of the study within ten calls: measured, and predicted by the fitted simulation."""
+    """Return the success of each arm of the study within ten calls: measured, and predicted by a fitted simulation."""
     rows: dict[str, dict[str, Point]] = {}
     for row in study.results()["prediction"]:
         if row["cap"] == PREDICTED_CALLS:

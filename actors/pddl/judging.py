@@ -14,6 +14,8 @@ from actors.plans.formatting import quoted_list
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from runtime.core.errors import UsageProblem
+from runtime.models.replies import ReplyCode
 
 _WHY = {
     Code.PRECONDITION_UNSATISFIED: "it does not hold at the beginning, and no other action makes it",
@@ -23,6 +25,8 @@ _WHY = {
     Code.GOAL_DELETED: "an action ends it, and none makes it again",
 }
 """Why a token is missing, in the words of an order of actions: what they need is fixed by the domain."""
+_TOO_LARGE = frozenset((*map(str, ReplyCode), Code.PLAN_TOO_LARGE))
+"""Codes of a plan that is too large for a guard to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ def judge_actions(
     """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
 
     `medium` asks that some outcomes of the actions lead to the goal, `expansive` for `assurance`; for a plan without
-    `oneof` these are the same. Raises `UsageProblem` for a plan with too many outcomes or states.
+    `oneof` these are the same. Raises `UsageProblem` for a plan with too many outcomes or states,
+    and for one that is too large.
     """
     translation = translated(domain, problem, actions)
     verdict = _verdict(translation, problem, level, assurance)
@@ -99,6 +104,8 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
         content = json.dumps(plan_to_json(translation.plan))
         artifact = Artifact(artifact_id="plan", step="plan", content=content)
         verdict = BUILT_IN[guard](settings)(artifact, Context(specification=""))
+        if any(finding.code in _TOO_LARGE for finding in verdict.errors):
+            raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check it in parts")
         verdict = verdict.model_copy(update={"findings": tuple(map(_retold, verdict.findings))})
     if translation.misuse:
         finding = Finding(code=Code.UNBOUND, where=translation.misused, message=f"{translation.misuse}.")

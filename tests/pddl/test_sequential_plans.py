@@ -154,3 +154,14 @@ def test_only_what_the_plan_can_meet_is_grounded():
     domain = read_domain(BLOCKS, "d")
     plan = translated(domain, read_problem(problem, "p", domain), read_plan_actions("(pick-up b7)", "plan")).plan
     assert plan.initial_state == {"(and)", "(handempty)", "(clear b7)", "(ontable b7)"}
+
+
+def test_a_plan_that_no_guard_can_read_is_refused():
+    """Its tokens together are longer than the longest plan that is read."""
+    name = "x" * 190
+    domain = f"""(define (domain d) (:predicates ({name}1) ({name}2))
+      (:action {name} :effect (and ({name}1) (not ({name}2)))))"""
+    problem = f"(define (problem p) (:domain d) (:init) (:goal ({name}1)))"
+    assert judged(f"({name})", domain, problem).verdict.passed
+    with pytest.raises(UsageProblem, match=r"^PLAN: the plan is too large to be judged"):
+        judged(f"({name})\n" * 4000, domain, problem)

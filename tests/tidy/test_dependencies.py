@@ -26,6 +26,7 @@ EXTRAS = {
     "replan/mcp/": "mcp",
     "replan/pytest_plugin.py": "pytest",
     "replan/telemetry/": "otel",
+    "replan/unified_planning_engine.py": "unified-planning",
     "replan/web/": "web",
     "runtime/dispatch/": "worker",
     "runtime/journal/postgres/": "postgres",

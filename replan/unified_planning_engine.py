@@ -1,0 +1,187 @@
+"""The engine of this product for the library unified-planning: a `PlanValidator` for sequential plans.
+
+`register()` adds it to an environment of the library by the name `replan`. It needs the extra `unified-planning`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from unified_planning.engines import Engine, ValidationResult, ValidationResultStatus
+from unified_planning.engines.mixins import PlanValidatorMixin
+from unified_planning.engines.results import FailedValidationReason, LogLevel, LogMessage
+from unified_planning.environment import get_environment
+from unified_planning.exceptions import UPUsageError
+from unified_planning.model import Problem, ProblemKind
+from unified_planning.model.problem_kind_versioning import LATEST_PROBLEM_KIND_VERSION
+from unified_planning.plans import PlanKind
+
+from actors.pddl.domain import (
+    EQUAL,
+    OBJECT,
+    ActionSchema,
+    Atom,
+    ConditionalEffect,
+    Effect,
+    Literal,
+    PddlDomain,
+    PddlProblem,
+    PlanAction,
+)
+from actors.pddl.judging import PddlJudgement, judge_actions
+from actors.pddl.plan_reader import ACTIONS_MAX
+from actors.values.findings import Code
+from runtime.core.errors import UsageProblem
+
+__all__ = ["NAME", "ReplanValidator", "register"]
+
+NAME = "replan"
+"""The name of the engine in the library."""
+_NEVER = (Literal(Atom(EQUAL, ("true", "false"))),)
+"""A condition that never holds."""
+
+
+class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the library has no types
+    """Validates sequential plans by the guards of plans, at the level `medium`.
+
+    It takes action-based problems with types, negative conditions, equality and conditional effects, without metrics,
+    and plans of at most `ACTIONS_MAX` actions. The status is UNKNOWN, with the reason in the log, for what it cannot
+    judge.
+    """
+
+    def __init__(self, **options: Any) -> None:  # noqa: ARG002 -- the library gives an environment, which is not needed
+        Engine.__init__(self)
+        PlanValidatorMixin.__init__(self)
+
+    @property
+    def name(self) -> str:
+        """The name of the engine."""
+        return NAME
+
+    @staticmethod
+    def supported_kind() -> ProblemKind:
+        """Return what a problem may have."""
+        kind = ProblemKind(version=LATEST_PROBLEM_KIND_VERSION)
+        kind.set_problem_class("ACTION_BASED")
+        kind.set_typing("FLAT_TYPING")
+        kind.set_typing("HIERARCHICAL_TYPING")
+        kind.set_conditions_kind("NEGATIVE_CONDITIONS")
+        kind.set_conditions_kind("EQUALITIES")
+        kind.set_effects_kind("CONDITIONAL_EFFECTS")
+        return kind
+
+    @staticmethod
+    def supports(problem_kind: ProblemKind) -> bool:
+        """Return whether a problem of this kind can be judged."""
+        return bool(problem_kind <= ReplanValidator.supported_kind())
+
+    @staticmethod
+    def supports_plan(plan_kind: PlanKind) -> bool:
+        """Return whether a plan of this kind can be judged."""
+        return bool(plan_kind is PlanKind.SEQUENTIAL_PLAN)
+
+    def _validate(self, problem: Any, plan: Any) -> ValidationResult:
+        """Judge a plan: the library calls it after its checks of the kinds."""
+        if len(plan.actions) > ACTIONS_MAX:
+            return self._unknown(f"the plan has more than {ACTIONS_MAX:,} actions")
+        try:
+            domain, start = model_of(problem)
+            actions = [PlanAction(each.action.name, tuple(map(_term, each.actual_parameters))) for each in plan.actions]
+            judgement = judge_actions(domain, start, actions)
+        except (UPUsageError, UsageProblem) as outside:
+            return self._unknown(str(outside))
+        return self._result(judgement, plan)
+
+    def _result(self, judgement: PddlJudgement, plan: Any) -> ValidationResult:
+        errors = judgement.verdict.errors
+        if any(error.code == Code.TOO_COMPLEX for error in errors):
+            return self._unknown(errors[0].message)
+        if judgement.verdict.passed:
+            return ValidationResult(ValidationResultStatus.VALID, NAME, [])
+        logs = [LogMessage(LogLevel.INFO, error.message) for error in errors]
+        if judgement.failure is None:
+            reason, action = FailedValidationReason.UNSATISFIED_GOALS, None
+        else:
+            reason, action = FailedValidationReason.INAPPLICABLE_ACTION, plan.actions[judgement.failure.index]
+        return ValidationResult(ValidationResultStatus.INVALID, NAME, logs, reason=reason, inapplicable_action=action)
+
+    def _unknown(self, why: str) -> ValidationResult:
+        return ValidationResult(ValidationResultStatus.UNKNOWN, NAME, [LogMessage(LogLevel.WARNING, why)])
+
+
+def register(environment: Any = None) -> None:
+    """Add the engine to an environment of the library, by default its global one, by the name `replan`."""
+    factory = get_environment(environment).factory
+    if NAME not in factory.engines:
+        factory.add_engine(NAME, __name__, ReplanValidator.__name__)
+
+
+def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
+    """Return a problem of the library as a domain and a problem.
+
+    Raises:
+        UPUsageError: for what plans do not carry, by its name.
+    """
+    if not isinstance(problem, Problem):
+        raise UPUsageError(f"{type(problem).__name__} is not carried by plans")
+    domain = PddlDomain(
+        problem.name or "",
+        supertypes={kind.name: OBJECT if kind.father is None else kind.father.name for kind in problem.user_types},
+        predicates={
+            fluent.name: tuple(parameter.type.name for parameter in fluent.signature) for fluent in problem.fluents
+        },
+        actions={action.name: _action(action) for action in problem.actions},
+    )
+    objects = {each.name: each.type.name for each in problem.all_objects}
+    goal = tuple(literal for each in problem.goals for literal in _condition(each))
+    return domain, PddlProblem(problem.name or "", objects, frozenset(_initial(problem)), goal)
+
+
+def _initial(problem: Any) -> Iterator[Atom]:
+    """Yield the atoms that hold at the beginning; without a fluent that holds by default, only those are looked at."""
+    true_by_default = any(value.is_true() for value in problem.fluents_defaults.values())
+    values: Mapping[Any, Any] = problem.initial_values if true_by_default else problem.explicit_initial_values
+    for fluent, value in values.items():
+        if value.is_true():
+            yield _atom(fluent)
+
+
+def _action(action: Any) -> ActionSchema:
+    parameters = tuple((f"?{parameter.name}", parameter.type.name) for parameter in action.parameters)
+    condition = tuple(literal for each in action.preconditions for literal in _condition(each))
+    literals: list[Literal] = []
+    conditional: list[ConditionalEffect] = []
+    for each in action.effects:
+        if not each.is_assignment() or not each.value.is_bool_constant() or each.is_forall():
+            raise UPUsageError(f"the effect {each} is not carried by plans")
+        literal = Literal(_atom(each.fluent), each.value.is_true())
+        if each.is_conditional():
+            conditional.append(ConditionalEffect(_condition(each.condition), Effect((literal,))))
+        else:
+            literals.append(literal)
+    return ActionSchema(action.name, parameters, condition, Effect(tuple(literals), tuple(conditional)))
+
+
+def _condition(node: Any) -> tuple[Literal, ...]:
+    if node.is_bool_constant():
+        return () if node.is_true() else _NEVER
+    if node.is_and():
+        return tuple(literal for each in node.args for literal in _condition(each))
+    if node.is_not() and (node.args[0].is_fluent_exp() or node.args[0].is_equals()):
+        return (Literal(_atom(node.args[0]), positive=False),)
+    return (Literal(_atom(node)),)
+
+
+def _atom(node: Any) -> Atom:
+    if node.is_fluent_exp():
+        return Atom(node.fluent().name, tuple(map(_term, node.args)))
+    if node.is_equals():
+        return Atom(EQUAL, tuple(map(_term, node.args)))
+    raise UPUsageError(f"{node} is not carried by plans")
+
+
+def _term(node: Any) -> str:
+    if node.is_object_exp():
+        return str(node.object().name)
+    if node.is_parameter_exp():
+        return f"?{node.parameter().name}"
+    raise UPUsageError(f"{node} in the place of an object is not carried by plans")
