@@ -4,6 +4,7 @@ from typing import Any
 
 import trio
 
+from actors.run.ending import Outcome
 from replan.runs.engine import Engine
 from replan.setup.command_name import program
 from runtime.core.errors import Held, ReplanError, UsageProblem
@@ -19,12 +20,12 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     """Post the message that cancels a run, and wait for its end. Return whether the run has ended.
 
     A run that nobody drives ends here; another process takes the message, within `CANCEL_SECONDS` or later. Raises
-    `UsageProblem` for a run that has finished, which says that `shown_by` shows it (by default the command), and as
-    `Engine.cancel` does.
+    `UsageProblem` for a run that has finished, also where it came to another end before it took the message; it says
+    that `shown_by` shows it (by default the command). Raises as `Engine.cancel` does.
     """
+    hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
     row = await engine.journal.row(run)
     if row.status == "finished":
-        hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
         raise UsageProblem(f"run {run} has finished already ({row.detail})", place="RUN", hint=hint)
     await engine.cancel(run)
     with trio.move_on_after(CANCEL_SECONDS):
@@ -35,7 +36,10 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
                 await trio.sleep(0.1)
             else:
                 break
-    return (await engine.journal.row(run)).status == "finished"
+    row = await engine.journal.row(run)
+    if row.status == "finished" and row.detail != Outcome.CANCELLED:
+        raise UsageProblem(f"run {run} has finished before it was cancelled ({row.detail})", place="RUN", hint=hint)
+    return row.status == "finished"
 
 
 WHY_MAX = 500

@@ -8,6 +8,7 @@
 - `ahead`: how many seconds its clock is ahead.
 - `freeze`: stop it with SIGSTOP in the middle of its nth transaction on Postgres.
 - `count`: a file that gets the number of times that each label was reached.
+- `cores`: the number of processors that it may use.
 - `full`: a file. While it exists, SQLite finds the disk full (the command retries at short intervals).
 """
 
@@ -63,6 +64,8 @@ def suffer(faults: dict[str, Any]) -> None:
         _freeze_in_transaction(faults["freeze"])
     if "full" in faults:
         _fill_the_disk(Path(faults["full"]))
+    if "cores" in faults:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: faults["cores"]])
     if "count" in faults:
         atexit.register(lambda: Path(faults["count"]).write_text(json.dumps(counts)))
 

@@ -1,0 +1,41 @@
+"""The tables of what users of other tools have reported, from `docs/explanation/comparison.yaml`."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+
+from page_parts.markdown import DOCS, table
+
+SOURCE = DOCS / "explanation" / "comparison.yaml"
+CLASSES = ("After a crash", "People", "Limits and size")
+"""The classes of reports, in their order on the page."""
+
+
+def reports() -> Mapping[str, list[dict[str, Any]]]:
+    """Return the reports by class."""
+    found: Mapping[str, list[dict[str, Any]]] = yaml.safe_load(SOURCE.read_text(encoding="utf-8"))
+    assert tuple(found) == CLASSES
+    return found
+
+
+def peers() -> str:
+    """Return a heading and a table for each class of reports, with links to the threads and to the tests."""
+    head = ("Report", "What it says", "In Replan", "Tests")
+    return "\n\n".join(f"### {title}\n\n{table(head, map(_row, rows))}" for title, rows in reports().items())
+
+
+def _row(report: Mapping[str, Any]) -> tuple[str, ...]:
+    repository, _, number = report["issue"].partition("#")
+    kind = "pull" if report["state"] == "merged" else "issues"
+    link = f"[{repository.partition('/')[2]} #{number}](https://github.com/{repository}/{kind}/{number})"
+    since = f", {report['date']}" if report["date"] else ""
+    return f"{link} ({report['state']}{since})", report["says"], report["here"], _links(report["tests"])
+
+
+def _links(tests: Iterable[str]) -> str:
+    links = []
+    for number, name in enumerate(tests, 1):
+        file, _, test = name.partition("::")
+        links.append(f'[{"test" if number == 1 else number}](../../{file} "{test}")')
+    return ", ".join(links)
