@@ -31,7 +31,7 @@ PLAN = plan(
     ],
     ["done"],
 )
-"""Where the withdrawal is refused, the credit is taken back, and another bank is tried; if that fails, a replan follows."""
+"""Where the withdrawal is refused, the credit is taken back, and another bank is tried; then a replan follows."""
 TOOLS = {"credit": {}, "withdraw": {}, "uncredit": {}, "other_bank": {}}
 ROUNDS_MAX = 12
 TRUTH = {"begin": FAILED, "end": SUCCEEDED}
