@@ -15,6 +15,7 @@ DISTRIBUTIONS = {
     "opentelemetry.metrics": "opentelemetry-api",
     "opentelemetry.proto": "opentelemetry-proto",
     "opentelemetry.sdk": "opentelemetry-sdk",
+    "opentelemetry.semconv": "opentelemetry-semantic-conventions",
     "opentelemetry.trace": "opentelemetry-api",
     "pymdownx": "pymdown-extensions",
     "yaml": "pyyaml",
