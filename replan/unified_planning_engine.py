@@ -15,6 +15,7 @@ from unified_planning.model import Problem, ProblemKind
 from unified_planning.model.problem_kind_versioning import LATEST_PROBLEM_KIND_VERSION
 from unified_planning.plans import PlanKind
 
+from actors.guards.pddl_judgement import PddlJudgement, judge_actions
 from actors.pddl.domain import (
     EQUAL,
     OBJECT,
@@ -27,7 +28,6 @@ from actors.pddl.domain import (
     PddlProblem,
     PlanAction,
 )
-from actors.pddl.judging import PddlJudgement, judge_actions
 from actors.pddl.plan_reader import ACTIONS_MAX
 from actors.values.findings import Code
 from runtime.core.errors import UsageProblem

@@ -32,7 +32,9 @@ from actors.values.model_settings import KEY, ModelSettings
 __all__ = [
     "FREE_GENERATORS",
     "MODEL_GENERATORS",
+    "PDDL_PLANS",
     "STEPS_MAX",
+    "TEMPLATE_GENERATORS",
     "TEMPLATE_SELECTOR",
     "ActionPair",
     "Assurance",
@@ -54,8 +56,14 @@ TEXT_MAX = 20_000
 TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
 """The generator that returns the template for the problem's type."""
 
-FREE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
-"""The built-in generators that call no model (S123): two names of one generator, the first from AtomicGuard's files."""
+PDDL_PLANS = "PddlPlanGenerator"
+"""The generator that returns the plan of the accepted actions for a problem in PDDL."""
+
+TEMPLATE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
+"""The generators that return templates: two names of one generator, the first from AtomicGuard's files."""
+
+FREE_GENERATORS = TEMPLATE_GENERATORS | {PDDL_PLANS}
+"""The built-in generators that call no model (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
 """The names of the generator that calls the run's model; the seeds have one name per kind of artifact."""
@@ -72,6 +80,7 @@ _ROLES = {
     "recon_valid": "recon",
     "strategy_valid": "strategy",
     "critique_valid": "critique",
+    "pddl_actions": "actions",
     **dict.fromkeys(PLAN_GUARDS, "plan"),
 }
 

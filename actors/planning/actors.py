@@ -4,9 +4,10 @@ from functools import partial
 from typing import Any
 
 from actors.config.step_guards import guard_for, is_slow
-from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, ActionPair
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS, ActionPair
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
+from actors.handlers.pddl_plans import PddlPlanGenerator
 from actors.handlers.registry import Registry
 from actors.planning.children import ChildGenerator, child_guard
 from actors.planning.config import RunConfig
@@ -52,6 +53,8 @@ def _generator(pair: ActionPair, model: ModelGenerator, registry: Registry) -> G
     """Return a step's generator. Raises `UsageProblem` on bad settings."""
     if pair.generator in MODEL_GENERATORS:
         return model
+    if pair.generator == PDDL_PLANS:
+        return PddlPlanGenerator()
     if pair.generator in FREE_GENERATORS and registry.templates is not None:
         from actors.handlers.templates import TemplateSelectorGenerator  # noqa: PLC0415 - few workflows need the rules
 

@@ -22,7 +22,7 @@ from actors.run.limits import RunLimits, checked_limits, ledger_limits
 from actors.search.strategies.notation import read_search
 from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
-from actors.values.given import Given
+from actors.values.given import Given, PddlTexts
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.errors import UsageProblem
@@ -107,6 +107,8 @@ class PlanningInput:
     """The options that the user gave; the others are None."""
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
+    pddl: PddlTexts | None = None
+    """The planning task in PDDL that the problem is the text of; None for a problem in words."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
@@ -117,6 +119,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
     loaded, policy, changed_keys = _resolved(options, setup)
+    _check_pddl(loaded, setup, given=request.pddl is not None)
     everything = (loaded, *(child for child, _ in _child_workflows(loaded)))
     _check_script(parse_model_spec(setup.model), set(_model_steps(loaded)))
     settings = checked_limits(options.limits).get("model_settings") or {}
@@ -129,8 +132,31 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     title = title_of(problem)
     notices = (*loaded.notices, *_misspelt_names(policy, pinned))
     return RunRequest(
-        problem, title, pinned, limits, notices, source, changed_keys, attachments=request.attachments, plugins=files
+        problem,
+        title,
+        pinned,
+        limits,
+        notices,
+        source,
+        changed_keys,
+        attachments=request.attachments,
+        plugins=files,
+        given_facts=None if request.pddl is None else Given(pddl=request.pddl),
     )
+
+
+def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
+    """Check that a workflow finds actions iff the run is given a task in PDDL, and that its model reads texts."""
+    finds = "actions" in map(loaded.workflow.role, loaded.workflow.action_pairs)
+    if finds and not given:
+        cause = f"the workflow {loaded.workflow.name!r} plans for problems in PDDL"
+        raise UsageProblem(cause, place="workflow", hint="name the domain by --pddl, or another workflow")
+    if given and not finds:
+        cause = f"no step of the workflow {loaded.workflow.name!r} has the guard `pddl_actions`"
+        raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
+    if given and not parse_model_spec(setup.model).reads_text:
+        cause = f"the model `{setup.model}` reads no PDDL"
+        raise UsageProblem(cause, place="model", hint="name a language model, or scripted:FILE")
 
 
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from actors.files.validation_errors import Config, config_error
 from actors.guards.fields import ANALYSIS_SCHEMA, CRITIQUE_SCHEMA, RECON_SCHEMA, STRATEGY_SCHEMA
+from actors.pddl.action_list import ACTIONS_SCHEMA
 from actors.plans.schema import plan_schema
 from actors.policy.cause import CAUSE_SCHEMA, CLASSIFIER
 from runtime.core.events import Value
@@ -147,6 +148,7 @@ class PromptBook(Value):
 
 
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "actions": ACTIONS_SCHEMA,
     "analysis": ANALYSIS_SCHEMA,
     "critique": CRITIQUE_SCHEMA,
     CLASSIFIER: CAUSE_SCHEMA,

@@ -7,6 +7,8 @@ is left to the author.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from runtime.core.events import Value
 
 
@@ -19,6 +21,15 @@ class GivenAnswer(Value):
     """The answer; empty where the person declined or the question expired."""
     unanswered: str = ""
     """Why there is no answer: `declined` or `expired`; empty where there is one."""
+
+
+class PddlTexts(Value):
+    """A planning domain and a problem, as texts in PDDL that have been read without an error."""
+
+    domain: str
+    """The text of the domain."""
+    problem: str
+    """The text of the problem."""
 
 
 class Given(Value):
@@ -52,6 +63,8 @@ class Given(Value):
     """The questions that earlier planning runs needed an answer to, oldest first."""
     asks_nobody: bool = False
     """Whether a question ends the run, with the question in its result, in place of waiting for a person."""
+    pddl: PddlTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
+    """The domain and the problem whose actions a plan consists of; None for a plan of steps of its own."""
 
     @property
     def values(self) -> dict[str, list[Any]]:

@@ -1,13 +1,11 @@
 """What `check --pddl` does: reads a domain, a problem and plans in PDDL, and prints the verdict on each plan."""
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from actors.pddl.expressions import BYTES_MAX
 from replan.cli.check_output import output_of
 from replan.cli.exits import Exit
-from replan.cli.inputs import as_text, file_named, source_of
+from replan.cli.pddl_files import pddl_text
 from replan.cli.terminal.console import notice
 from replan.service.pddl_checking import judged_actions, pddl_task
 from replan.views.errors import line_of_error
@@ -43,20 +41,3 @@ def check_actions(files: Sequence[str], standard: "Standard", form: str) -> Exit
         output.add(report, guards, text)
     output.end()
     return worst
-
-
-def pddl_text(name: str) -> str:
-    """Return the text of a PDDL file, or of standard input for `-`. Raises `UsageProblem`."""
-    place = source_of(name)
-    try:
-        if name == "-":
-            data = sys.stdin.buffer.read(BYTES_MAX + 1)
-        else:
-            with file_named(name, "FILE").open("rb") as file:
-                data = file.read(BYTES_MAX + 1)
-    except (OSError, ValueError) as error:
-        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
-        raise UsageProblem(cause, place=place, hint="name a file in PDDL, or -") from None
-    if len(data) > BYTES_MAX:
-        raise UsageProblem(f"more than {BYTES_MAX:,} bytes", place=place, hint="PDDL files are read up to 4 MiB")
-    return as_text(data, place)

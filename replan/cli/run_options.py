@@ -31,6 +31,11 @@ def naming_options(**others: str) -> Iterator[None]:
         raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
 
 
+def is_given(name: str) -> bool:
+    """Return whether the user has given an option of the command that runs."""
+    return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
 def driving_options(function: F) -> F:
     """Add what every command has that drives a run in the foreground, and the options of all commands."""
     options: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (

@@ -14,7 +14,7 @@ import orjson
 
 from actors.config.model_spec import SimulatedSpec
 from actors.config.step_guards import guard_for, guards_of
-from actors.config.workflow import FREE_GENERATORS
+from actors.config.workflow import TEMPLATE_GENERATORS
 from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, Guard, GuardFactory, definition_of
 from actors.handlers.briefs import CallOptions, GenerationBrief
@@ -223,7 +223,7 @@ class LabSetup:
         return {
             step: TemplateSelectorGenerator(folder, pair.generator_config)
             for step, pair in pairs.items()
-            if pair.generator in FREE_GENERATORS and folder is not None
+            if pair.generator in TEMPLATE_GENERATORS and folder is not None
         }
 
 

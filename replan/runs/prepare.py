@@ -9,6 +9,7 @@ from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
 from actors.values.attachments import Attachment
+from actors.values.given import PddlTexts
 from actors.values.model_settings import ModelSettings
 from replan.runs.models import check_model, check_server
 from replan.setup.data_files import data_root
@@ -57,6 +58,7 @@ def prepare(
     environment: Mapping[str, str],
     config: UserConfig | None = None,
     attachments: tuple[Attachment, ...] = (),
+    pddl: PddlTexts | None = None,
 ) -> Prepared:
     """Prepare a planning run with the user's settings.
 
@@ -75,6 +77,7 @@ def prepare(
         environment=environment,
         now=SystemClock().now(),
         attachments=attachments,
+        pddl=pddl,
     )
     return Prepared(request, choice, environment)
 
@@ -90,10 +93,11 @@ def prepare_run(
     environment: Mapping[str, str],
     now: float,
     attachments: tuple[Attachment, ...] = (),
+    pddl: PddlTexts | None = None,
 ) -> RunRequest:
     """Return a planning run that may begin. Raises `UsageProblem` as `actors.planning.prepare` does."""
     setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
-    return prepare_planning(PlanningInput(problem, options, attachments), setup)
+    return prepare_planning(PlanningInput(problem, options, attachments, pddl), setup)
 
 
 def setup_for(

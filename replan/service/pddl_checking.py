@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from actors.guards.pddl_judgement import PddlJudgement, judge_actions
 from actors.pddl.domain import PddlDomain, PddlProblem
 from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.judging import PddlJudgement, judge_actions
 from actors.pddl.plan_reader import read_plan_actions
 from actors.values.findings import Finding, Verdict
 from replan.service.checking import Standard

@@ -35,7 +35,7 @@ from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.given import Given, GivenAnswer
+from actors.values.given import Given, GivenAnswer, PddlTexts
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import Choice, Inquiry
@@ -65,6 +65,7 @@ VALUES = {
     Choice: "choice of a question",
     Finding: "finding",
     Given: "given facts",
+    PddlTexts: "pddl texts",
     GivenAnswer: "given answer",
     Inquiry: "inquiry",
     Limits: "limits",

@@ -2,9 +2,9 @@
 
 import pytest
 
+from actors.guards.pddl_judgement import judge_actions
 from actors.pddl.as_plan import translated
 from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.judging import judge_actions
 from actors.pddl.plan_reader import read_plan_actions
 from runtime.core.errors import UsageProblem
 from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import common, examples
+from replan.cli.options import Invocation, common, examples
+from replan.cli.run_options import is_given
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -62,9 +63,9 @@ _CHECK = examples(
 @click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
 @common
-@click.pass_context
+@click.pass_obj
 def check(
-    context: click.Context,
+    invocation: Invocation,  # noqa: ARG001 -- checking has no home, so it keeps no log
     files: tuple[str, ...],
     *,
     level: str,
@@ -98,7 +99,7 @@ def check(
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = named[0] if named else "text"
     if pddl:
-        _refuse_plan_settings(context)
+        _refuse_plan_settings()
         return check_actions(files, Standard(level, assurance or "strong_cyclic", r_max), form)
     worst, single = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl")
     output = output_of(form, single=single)
@@ -115,10 +116,10 @@ def check(
     return worst
 
 
-def _refuse_plan_settings(context: click.Context) -> None:
+def _refuse_plan_settings() -> None:
     """Refuse the settings that plans in PDDL do not have: their actions are tried once, and name no guard."""
     for name, option in (("r_max", "--r-max"), ("guards", "--guard")):
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+        if is_given(name):
             raise UsageProblem("plans in PDDL have no budgets and no guards", place=option, hint=f"leave {option} out")
 
 

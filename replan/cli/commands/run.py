@@ -10,6 +10,7 @@ from replan.cli.options import Invocation, examples
 from replan.cli.run_options import (
     detach_option,
     driving_options,
+    is_given,
     limit_options,
     model_option,
     naming_options,
@@ -24,11 +25,13 @@ _RUN = examples(
     "cat problem.md | replan run - --json --no-input | jq .plan > plan.json",
     "replan run problem.md --repo . --attach notes/design.md",
     "replan run problem.md --dry-run",
+    "replan run --pddl domain.pddl problem.pddl -m gpt-5-mini --max-calls 8",
 )
 
 
 @click.command(epilog=_RUN, short_help="Plan a problem.")
 @click.argument("problem")
+@click.option("--pddl", metavar="DOMAIN", help="The PROBLEM is one of this domain, both in PDDL; -w may be left out.")
 @planning_options
 @model_option
 @limit_options
@@ -37,7 +40,9 @@ _RUN = examples(
 @placement_options
 @driving_options
 @click.pass_obj
-def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool, **values: Any) -> int:
+def run(
+    invocation: Invocation, /, problem: str, *, pddl: str | None, dry_run: bool, detach: bool, **values: Any
+) -> int:
     """Plan the PROBLEM in a file, or - for standard input.
 
     The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
@@ -54,13 +59,16 @@ def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool,
     from actors.run.limits import split_limits
     from replan.cli.cost import print_dry_run
     from replan.cli.inputs import read_problem, source_of
+    from replan.cli.pddl_files import read_task, workflow_for_pddl
     from replan.cli.plugins import registry_of
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
     from replan.runs.prepare import prepare
 
-    text = read_problem(problem)
+    text, texts = (read_problem(problem), None) if pddl is None else read_task(pddl, problem)
+    if pddl is not None and not is_given("workflow"):
+        values["workflow"] = workflow_for_pddl()
     attached = attach(values["files"], values["repository"], text)
     options = RunOptions(
         values["workflow"],
@@ -77,6 +85,7 @@ def run(invocation: Invocation, /, problem: str, *, dry_run: bool, detach: bool,
             registry=registry_of(invocation),
             environment=os.environ,
             attachments=attached.attachments,
+            pddl=texts,
         )
     for each in (*attached.notices, *prepared.notices):
         notice(each)

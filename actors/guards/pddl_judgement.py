@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.guards.built_in import BUILT_IN
+from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.pddl.as_plan import GUARD, Translation, token, translated
 from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
 from actors.pddl.grounding import holds
@@ -17,6 +17,7 @@ from actors.values.findings import Code, Finding, Verdict
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import ReplyCode
 
+_GUARDS = {"minimal": plan_minimal.make, "medium": plan_medium.make, "expansive": plan_expansive.make}
 _WHY = {
     Code.PRECONDITION_UNSATISFIED: "it does not hold at the beginning, and no other action makes it",
     Code.PRECONDITION_UNORDERED: "only later actions make it",
@@ -103,7 +104,7 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
         settings = {"guard_catalog": {"only": [GUARD]}, "r_max": ACTIONS_MAX * 100, "assurance": assurance}
         content = json.dumps(plan_to_json(translation.plan))
         artifact = Artifact(artifact_id="plan", step="plan", content=content)
-        verdict = BUILT_IN[guard](settings)(artifact, Context(specification=""))
+        verdict = _GUARDS[level](settings)(artifact, Context(specification=""))
         if any(finding.code in _TOO_LARGE for finding in verdict.errors):
             raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check it in parts")
         verdict = verdict.model_copy(update={"findings": tuple(map(_retold, verdict.findings))})

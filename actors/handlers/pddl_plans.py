@@ -1,0 +1,42 @@
+"""The generator of plans for problems in PDDL: it turns accepted actions into a plan, without a model."""
+
+import orjson
+import trio
+
+from actors.config.workflow import PDDL_PLANS
+from actors.handlers.briefs import GenerationBrief
+from actors.pddl.action_list import actions_in
+from actors.pddl.as_plan import translated
+from actors.pddl.task import task_in
+from actors.plans.plan import plan_to_json
+from actors.values.artifacts import Context
+from runtime.core.ledger import Usage
+from runtime.models.port import Fault, Reply
+
+ROLE = "actions"
+"""The role of the required step whose artifact has the actions."""
+
+
+class PddlPlanGenerator:
+    """Returns the plan that the accepted actions stand for: deterministic, so never tried twice.
+
+    A run that was given no problem in PDDL, a workflow without a step for actions, and actions that come to no step
+    get an empty object, which the guard of the plan rejects.
+    """
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the plan as JSON text, with a usage of no tokens."""
+        await trio.lowlevel.checkpoint()
+        text = orjson.dumps(plan_of(brief.context), option=orjson.OPT_INDENT_2).decode()
+        return Reply(text=text, usage=Usage(), model=PDDL_PLANS)
+
+
+def plan_of(context: Context) -> dict[str, object]:
+    """Return the plan of the accepted actions as a JSON object; an empty one where there is none."""
+    roles = context.settings.get("roles", {})
+    answers = [artifact.parsed for step, artifact in context.dependencies.items() if roles.get(step) == ROLE]
+    texts = None if context.given is None else context.given.pddl
+    if texts is None or not answers:
+        return {}
+    plan = translated(*task_in(texts), actions_in(answers[0])[0]).plan
+    return {} if plan is None else plan_to_json(plan)

@@ -1,0 +1,56 @@
+"""The answer of an author who is asked for actions: a JSON object with a list of them, each as in PDDL. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from actors.pddl.domain import PlanAction
+from actors.pddl.plan_reader import ACTIONS_MAX
+from actors.plans.formatting import describe_value
+from actors.values.findings import Code, Finding
+
+ACTIONS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "actions": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["reasoning", "actions"],
+    "additionalProperties": False,
+}
+"""The JSON Schema of the answer; a missing `reasoning` is no error."""
+_WORDS = re.compile(r"[^\s(),]+")
+
+
+def actions_in(value: Any) -> tuple[list[PlanAction], tuple[Finding, ...]]:
+    """Return the actions in an answer, and an error for each place that holds none. Never raises.
+
+    `(move a b)`, `move a b` and `move(a, b)` are the same action.
+    """
+    if not isinstance(value, Mapping):
+        return [], (_error(Code.NOT_OBJECT, "", f"The answer must be a JSON object, not {describe_value(value)}."),)
+    items = value.get("actions")
+    if not isinstance(items, list):
+        code = Code.TYPE if "actions" in value else Code.MISSING
+        text = 'actions must be a list of texts, such as ["(move a b)"], in the order in which they are carried out.'
+        return [], (_error(code, "actions", text),)
+    if len(items) > ACTIONS_MAX:
+        return [], (_error(Code.TOO_LARGE, "actions", f"More than {ACTIONS_MAX:,} actions; find a shorter way."),)
+    actions = [(index, _action(item)) for index, item in enumerate(items)]
+    errors = tuple(_wrong(index, items[index]) for index, action in actions if action is None)
+    return [action for _, action in actions if action is not None], errors
+
+
+def _action(item: Any) -> PlanAction | None:
+    words: Iterator[str] = iter(_WORDS.findall(item.lower()) if isinstance(item, str) else ())
+    name = next(words, None)
+    return None if name is None else PlanAction(name, tuple(words))
+
+
+def _wrong(index: int, item: Any) -> Finding:
+    where = f"actions[{index}]"
+    return _error(Code.TYPE, where, f"{where} must be an action such as (move a b), not {describe_value(item)}.")
+
+
+def _error(code: Code, where: str, text: str) -> Finding:
+    return Finding(code=code, where=where, message=text)

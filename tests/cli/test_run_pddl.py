@@ -1,0 +1,123 @@
+"""`run --pddl`: a model names actions, the domain says what they do, guards judge, and rejections are fed back."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import write_script
+from tests.cli.test_bad_input import assert_refused
+from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO
+
+WRONG = {"reasoning": "", "actions": ["(unstack b a)", "(pick-up a)", "(stack a b)"]}
+RIGHT = {"reasoning": "", "actions": ["unstack b a", "put-down(B)", "(pick-up a)", "(stack a b)"]}
+
+
+@pytest.fixture
+def task(tmp_path):
+    """The files of a domain and a problem, as the command takes them."""
+    (tmp_path / "d.pddl").write_text(f"; you must not use more than two steps\n{BLOCKS}")
+    (tmp_path / "p.pddl").write_text(TWO)
+    return ("--pddl", tmp_path / "d.pddl", tmp_path / "p.pddl")
+
+
+def found(replan, task, script, *more):
+    """Run with the answers of a script; return the exit code and the object that is printed."""
+    result = replan("run", *task, "-m", script, "--no-input", "--json", *more)
+    return result.exit_code, json.loads(result.stdout)
+
+
+def test_a_rejected_answer_is_fed_back_and_the_next_one_becomes_a_proved_plan(replan, task, tmp_path):
+    code, shown = found(replan, task, write_script(tmp_path, {"g_actions": [WRONG, RIGHT]}))
+    assert (code, shown["outcome"], shown["calls"]) == (0, "success", 2)
+    steps = shown["plan"]["steps"]
+    assert [step["step_id"] for step in steps] == [f"{n} {line}" for n, line in enumerate(_actions(SWAP), 1)]
+    assert steps[3]["preconditions"] == ["(clear b)", "(holding a)"]
+    assert shown["plan"]["goal_state"] == ["(not (holding b))", "(on a b)"]
+    tree = replan("show", shown["run_id"], "--tree").stdout
+    assert "step 2 (pick-up a): needs '(handempty)': an earlier action ends it." in tree
+
+
+def _actions(text):
+    return [line.partition(" ;")[0] for line in text.splitlines()]
+
+
+def test_the_prompt_has_the_task_without_its_comments_and_the_reasons_of_a_rejection(replan, task, tmp_path):
+    _, shown = found(replan, task, write_script(tmp_path, {"g_actions": [WRONG, RIGHT]}))
+    prompt = replan("show", shown["run_id"], "--prompt", "g_actions/v1.a2").stdout
+    assert "(:action unstack :parameters (?x ?y - block)" in prompt
+    assert "more than two steps" not in prompt
+    assert "needs '(handempty)': an earlier action ends it." in prompt
+
+
+def test_the_plan_that_is_printed_is_valid_for_check(replan, task, tmp_path):
+    _, shown = found(replan, task, write_script(tmp_path, {"g_actions": [RIGHT]}))
+    (tmp_path / "plan.json").write_text(json.dumps(shown["plan"]))
+    assert replan("check", tmp_path / "plan.json", "--guard", "domain").exit_code == 0
+
+
+def test_actions_with_outcomes_become_steps_with_outcomes(replan, tmp_path):
+    (tmp_path / "d.pddl").write_text(ROOMS)
+    (tmp_path / "p.pddl").write_text(PARCEL)
+    answer = {"actions": ["(try-to-take w)", "(move w k h)"]}
+    task = ("--pddl", tmp_path / "d.pddl", tmp_path / "p.pddl")
+    code, shown = found(replan, task, write_script(tmp_path, {"g_actions": [answer]}))
+    assert code == 0
+    assert [outcome["name"] for outcome in shown["plan"]["steps"][0]["outcomes"]] == ["outcome 1", "outcome 2"]
+
+
+ANSWERS = {
+    "a list": (["(pick-up a)"], "field.not_object"),
+    "no actions": ({"plan": []}, "field.missing"),
+    "a text of actions": ({"actions": "(pick-up a)"}, "field.type"),
+    "an action that is none": ({"actions": [["pick-up", "a"]]}, "field.type"),
+    "an empty action": ({"actions": ["()"]}, "field.type"),
+    "an unknown action": ({"actions": ["(fly a)"]}, "plan.unbound"),
+    "no way to the goal": ({"actions": []}, "plan.goal_unreachable"),
+    "too many": ({"actions": ["(pick-up a)"] * 5001}, "field.too_large"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_that_holds_no_solution_is_rejected_with_its_reason(replan, task, tmp_path, name):
+    answer, code = ANSWERS[name]
+    exit_code, shown = found(replan, task, write_script(tmp_path, {"g_actions": [answer, RIGHT]}))
+    assert (exit_code, shown["calls"]) == (0, 2)
+    assert code in replan("show", shown["run_id"], "--tree").stdout
+
+
+def test_without_a_solution_the_run_ends_with_exit_3_after_its_attempts(replan, task, tmp_path):
+    code, shown = found(replan, task, write_script(tmp_path, {"g_actions": [WRONG] * 30}))
+    assert (code, shown["plan"]) == (3, None)
+
+
+def test_a_run_goes_on_from_its_journal_alone(replan, task, tmp_path):
+    """The files are not read again."""
+    script = write_script(tmp_path, {"g_actions": [WRONG, RIGHT]})
+    code, shown = found(replan, task, script, "--max-calls", "1")
+    assert (code, shown["outcome"]) == (5, "budget_exhausted")
+    for file in task[1:]:
+        file.unlink()
+    result = replan("resume", shown["run_id"], "--max-calls", "5", "--no-input", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (0, "success")
+
+
+def test_a_goal_that_holds_at_the_beginning_is_refused(replan, task, home):
+    task[2].write_text(TWO.replace("(on a b)", "(on b a)"))
+    assert_refused(replan("run", *task, "-m", "gpt-5-mini"), "p.pddl: the goal holds at the beginning", home=home)
+
+
+def test_a_model_that_reads_no_texts_is_refused(replan, task):
+    assert_refused(replan("run", *task, "-m", "rules"), "--model: the model `rules` reads no PDDL")
+
+
+def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_without_a_domain(replan, task, problem):
+    assert_refused(replan("run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'")
+    from replan.cli.pddl_files import workflow_for_pddl
+
+    result = replan("run", problem, "-m", "gpt-5-mini", "-w", workflow_for_pddl())
+    assert_refused(result, "--workflow: the workflow 'pddl' plans for problems in PDDL", "--pddl")
+
+
+def test_what_is_refused_in_a_domain_names_the_line_of_its_file(replan, task):
+    task[1].write_text(BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"))
+    assert_refused(replan("run", *task, "-m", "gpt-5-mini"), "d.pddl:13: `or` is not carried by plans")
