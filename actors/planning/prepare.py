@@ -154,6 +154,9 @@ def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
     if given and not finds:
         cause = f"no step of the workflow {loaded.workflow.name!r} has the guard `pddl_actions`"
         raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
+    if given and loaded.workflow.strict:
+        cause = "the demands of a problem in PDDL are its goal, which every plan reaches"
+        raise UsageProblem(cause, place="strict", hint="leave it out")
     if given and not parse_model_spec(setup.model).reads_text:
         cause = f"the model `{setup.model}` reads no PDDL"
         raise UsageProblem(cause, place="model", hint="name a language model, or scripted:FILE")

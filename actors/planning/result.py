@@ -155,7 +155,9 @@ def result_of(view: RunView) -> Result:
 def said_to(state: State) -> UserTexts:
     """Return what the user of a run has said: the problem, what was told to it later, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
-    return user_texts(state.specification, later, state.run.clarifications)
+    # A problem in PDDL has its goal, and says nothing in words.
+    in_words = state.given is None or state.given.pddl is None
+    return user_texts(state.specification if in_words else "", later, state.run.clarifications)
 
 
 def best_path(state: State) -> tuple[Node, ...]:

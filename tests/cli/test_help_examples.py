@@ -31,7 +31,7 @@ STANDS_FOR = {
 ONLY_READ = (
     r"host|worker|serve|mcp|telemetry|doctor .*--online",  # a server, or one to reach
     r"journal (copy|upgrade)",  # a database
-    r"(do|execute) --example|experiment|profile|tune",  # minutes, and run by other tests
+    r"run --pddl|(do|execute) --example|experiment|profile|tune",  # minutes, and run by other tests
 )
 """The commands whose options are read, and which are not run."""
 CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}

@@ -33,6 +33,8 @@ def test_a_rejected_answer_is_fed_back_and_the_next_one_becomes_a_proved_plan(re
     assert [step["step_id"] for step in steps] == [f"{n} {line}" for n, line in enumerate(_actions(SWAP), 1)]
     assert steps[3]["preconditions"] == ["(clear b)", "(holding a)"]
     assert shown["plan"]["goal_state"] == ["(not (holding b))", "(on a b)"]
+    said = replan("show", shown["run_id"]).stdout
+    assert ("Proved at level medium" in said, "No demand was found" in said) == (True, True)
     tree = replan("show", shown["run_id"], "--tree").stdout
     assert "step 2 (pick-up a): needs '(handempty)': an earlier action ends it." in tree
 
