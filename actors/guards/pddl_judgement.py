@@ -8,8 +8,9 @@ from typing import Any
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.pddl.as_plan import GUARD, Translation, token, translated
 from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import holds
+from actors.pddl.grounding import grounded, holds
 from actors.pddl.plan_reader import ACTIONS_MAX
+from actors.pddl.repairs import Repair, repairs_for, state_after
 from actors.plans.formatting import quoted_list
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
@@ -54,6 +55,8 @@ class PddlJudgement:
     """The conditions of the goal that do not hold at the end, as PDDL, sorted; only where each action can run."""
     translation: Translation
     """The plan of this product that was judged."""
+    repairs: tuple[Repair, ...] = ()
+    """Actions that make what the first failing action lacks, before it, or what the goal lacks, at the end."""
 
 
 def judge_actions(
@@ -74,7 +77,40 @@ def judge_actions(
     verdict = _verdict(translation, problem, level, assurance)
     failure = None if level == "minimal" else _first_failure(translation, verdict)
     goals = () if failure or level == "minimal" or verdict.passed else translation.missing
-    return PddlJudgement(verdict, failure, goals, translation)
+    repairs = _repairs(domain, problem, translation, failure) if failure or goals else ()
+    return PddlJudgement(_with_repairs(verdict, failure, repairs), failure, goals, translation, repairs)
+
+
+def _repairs(
+    domain: PddlDomain, problem: PddlProblem, translation: Translation, failure: FirstFailure | None
+) -> tuple[Repair, ...]:
+    """Return what would help where the plan first fails, if the state there is known."""
+    if failure is not None and not failure.unmet:
+        return ()  # The problem has no such action.
+    index = len(translation.actions) if failure is None else failure.index
+    state = state_after(translation.actions[:index], domain, problem)
+    if state is None:
+        return ()
+    needed = problem.goal if failure is None else grounded(failure.action, domain).condition
+    return repairs_for(needed, state, domain, problem)
+
+
+def _with_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[Repair, ...]) -> Verdict:
+    """Return the verdict with the repairs at the end of the first finding, which is about what they repair."""
+    place = next((index for index, finding in enumerate(verdict.findings) if finding.severity == "error"), None)
+    if place is None or not repairs:
+        return verdict
+    finding = verdict.findings[place]
+    about_goal = finding.where == "goal_state"
+    if about_goal is not (failure is None):
+        return verdict
+    message = " ".join((finding.message, *(repair.told for repair in repairs)))
+    changed = (
+        *verdict.findings[:place],
+        finding.model_copy(update={"message": message}),
+        *verdict.findings[place + 1 :],
+    )
+    return verdict.model_copy(update={"findings": changed})
 
 
 def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure | None:

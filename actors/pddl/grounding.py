@@ -4,6 +4,7 @@ Nothing is enumerated: only the actions that a plan names are grounded.
 """
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import product
 from typing import NamedTuple
 
@@ -53,7 +54,7 @@ class GroundAction(NamedTuple):
     effect: Effect
     """What it does."""
 
-    def applicable_in(self, state: frozenset[Atom]) -> bool:
+    def applicable_in(self, state: AbstractSet[Atom]) -> bool:
         """Return whether it can run in a state."""
         return all(holds(literal, state) for literal in self.condition)
 
@@ -70,7 +71,7 @@ class GroundAction(NamedTuple):
         """Return the atoms that it may add or delete."""
         return frozenset(_changed(self.effect))
 
-    def outcomes(self, state: frozenset[Atom]) -> list[AtomChange]:
+    def outcomes(self, state: AbstractSet[Atom]) -> list[AtomChange]:
         """Return what it may change in a state, each different change once.
 
         Raises:
@@ -107,7 +108,7 @@ def grounded(action: PlanAction, domain: PddlDomain) -> GroundAction:
     return GroundAction(action, schema, condition, _bound_effect(schema.effect, values))
 
 
-def holds(literal: Literal, state: frozenset[Atom]) -> bool:
+def holds(literal: Literal, state: AbstractSet[Atom]) -> bool:
     """Return whether a ground literal holds in a state."""
     atom = literal.atom
     found = atom.terms[0] == atom.terms[1] if atom.predicate == EQUAL else atom in state
@@ -151,7 +152,7 @@ def _changed(effect: Effect) -> Iterator[Atom]:
             yield from _changed(way)
 
 
-def _alternatives(effect: Effect, state: frozenset[Atom]) -> list[tuple[Literal, ...]]:
+def _alternatives(effect: Effect, state: AbstractSet[Atom]) -> list[tuple[Literal, ...]]:
     """Return the literals of each way in which an effect may happen in a state. Raises `TooManyOutcomes`."""
     parts: list[list[tuple[Literal, ...]]] = [[effect.literals]]
     parts += [

@@ -58,6 +58,11 @@ def judged_actions(
         }
     if judgement.unmet_goals:
         report["unmet_goals"] = list(judgement.unmet_goals)
+    if judgement.repairs:
+        report["repairs"] = [
+            {"action": each.action, "makes": each.makes, "runs": each.runs, "enough": each.enough}
+            for each in judgement.repairs
+        ]
     return verdict, report, {}
 
 

@@ -42,12 +42,18 @@ def test_the_object_has_the_first_action_that_cannot_run(replan, files):
     assert shown["findings"][0] == {
         "code": "plan.precondition_deleted",
         "severity": "error",
-        "message": "step 2 (pick-up a): needs '(handempty)': an earlier action ends it.",
+        "message": "step 2 (pick-up a): needs '(handempty)': an earlier action ends it. "
+        "(put-down b) makes '(handempty)', and then nothing else is lacking. "
+        "(stack b a) makes '(handempty)', and can run there.",
         "step_id": "2 (pick-up a)",
         "line": 3,
         "tokens": ["(handempty)"],
     }
     assert (shown["valid"], shown["actions"]) == (False, 3)
+    assert shown["repairs"] == [
+        {"action": "(put-down b)", "makes": "(handempty)", "runs": True, "enough": True},
+        {"action": "(stack b a)", "makes": "(handempty)", "runs": True, "enough": False},
+    ]
 
 
 def test_the_report_names_it_with_its_line(replan, files):

@@ -1,0 +1,152 @@
+"""Which actions of a domain would make what an action of a plan, or the goal, lacks. Pure.
+
+Nothing is enumerated: the objects of such an action follow from what it is to make, and from where its condition holds
+in the state. Objects that these leave open are named by their parameter.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from actors.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem, PlanAction
+from actors.pddl.grounding import grounded, holds, misuse_of
+
+REPAIRS_MAX = 3
+"""The most actions that are suggested for one failure."""
+TRIES_MAX = 5_000
+"""The most atoms that are looked at to bind the parameters of one action."""
+
+
+class Repair(NamedTuple):
+    """An action that makes something which is lacking."""
+
+    action: str
+    """The action as PDDL; a parameter that nothing decides stands for any object of its type."""
+    makes: str
+    """What it makes, as PDDL."""
+    runs: bool
+    """Whether it can run in the state in which that is lacking."""
+    enough: bool
+    """Whether nothing else is lacking after it."""
+
+    @property
+    def told(self) -> str:
+        """The suggestion as a sentence."""
+        if not self.runs:
+            return f"{self.action} makes '{self.makes}', once it can run."
+        end = "and then nothing else is lacking" if self.enough else "and can run there"
+        return f"{self.action} makes '{self.makes}', {end}."
+
+
+def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: PddlProblem) -> set[Atom] | None:
+    """Return the state after actions that the problem has; None where their outcomes leave more than one."""
+    state = set(problem.initial)
+    for action in actions:
+        changes = grounded(action, domain).outcomes(state)
+        if len(changes) != 1:
+            return None
+        state -= changes[0].deletes
+        state |= changes[0].adds
+    return state
+
+
+def repairs_for(
+    needed: Sequence[Literal], state: AbstractSet[Atom], domain: PddlDomain, problem: PddlProblem
+) -> tuple[Repair, ...]:
+    """Return actions that make what of `needed` does not hold in a state, at most `REPAIRS_MAX`, the best first.
+
+    Those that can run come before the others, and those after which nothing is lacking first of all.
+    """
+    lacking = [literal for literal in needed if not holds(literal, state) and literal.atom.predicate != EQUAL]
+    search = _Search(domain, problem, state, needed)
+    found = {
+        repair.action: repair
+        for literal in lacking
+        for schema in domain.actions.values()
+        for repair in search.by(schema, literal)
+    }
+    ordered = sorted(found.values(), key=lambda each: (not each.enough, not each.runs, each.action.count("?"), each))
+    return tuple(ordered[:REPAIRS_MAX])
+
+
+class _Search:
+    """Looks for actions in one state."""
+
+    def __init__(
+        self, domain: PddlDomain, problem: PddlProblem, state: AbstractSet[Atom], needed: Sequence[Literal]
+    ) -> None:
+        self.domain, self.problem, self.state, self.needed = domain, problem, state, needed
+        self._atoms: dict[str, list[Atom]] = {}
+
+    def by(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
+        """Yield what an action does about a literal: with the first objects with which it runs, if there are such."""
+        makes = str(literal.atom) if literal.positive else f"(not {literal.atom})"
+        for effect in _made(schema.effect):
+            if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
+                continue
+            values = self._unified(effect.atom, literal.atom, {}, schema)
+            if values is None:
+                continue
+            bound = next(self._bindings(schema, values), None)
+            names = [(values if bound is None else bound).get(name, name) for name, _ in schema.parameters]
+            action = PlanAction(schema.name, tuple(names))
+            yield Repair(str(action), makes, bound is not None, bound is not None and self._enough(action))
+
+    def _enough(self, action: PlanAction) -> bool:
+        changes = grounded(action, self.domain).outcomes(self.state)
+        after = (self.state - change.deletes | change.adds for change in changes)
+        return all(holds(each, state) for state in after for each in self.needed)
+
+    def _unified(
+        self, pattern: Atom, atom: Atom, values: Mapping[str, str], schema: ActionSchema
+    ) -> dict[str, str] | None:
+        """Return the values with which a pattern is the atom, with objects of the right types; None for no way."""
+        kinds, result = dict(schema.parameters), dict(values)
+        for term, name in zip(pattern.terms, atom.terms, strict=True):
+            if term not in kinds:
+                if term != name:
+                    return None
+            elif result.setdefault(term, name) != name or not self._is_a(name, kinds[term]):
+                return None
+        return result
+
+    def _is_a(self, name: str, kind: str) -> bool:
+        return self.domain.is_a(self.problem.objects[name], kind)
+
+    def _bindings(self, schema: ActionSchema, values: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        """Yield values of all parameters with which the action runs, found within `TRIES_MAX` tries."""
+        kinds = dict(schema.parameters)
+        conditions = [each.atom for each in schema.condition if each.positive and each.atom.predicate != EQUAL]
+        ways: list[tuple[dict[str, str], list[Atom]]] = [(dict(values), conditions)]
+        tries = 0
+        while ways and tries < TRIES_MAX:
+            now, left = ways.pop()
+            tries += 1
+            if left:
+                atoms = self._of(left[0].predicate)[: TRIES_MAX - tries]
+                tries += len(atoms)
+                found = (self._unified(left[0], atom, now, schema) for atom in atoms)
+                ways += [(way, left[1:]) for way in found if way is not None]
+                continue
+            free = next((name for name in kinds if name not in now), None)
+            if free is not None:
+                names = sorted((name for name in self.problem.objects if self._is_a(name, kinds[free])), reverse=True)
+                ways += [({**now, free: name}, []) for name in names[-TRIES_MAX:]]
+                continue
+            action = PlanAction(schema.name, tuple(now[name] for name in kinds))
+            typed = not misuse_of(action, self.domain, self.problem)
+            if typed and grounded(action, self.domain).applicable_in(self.state):
+                yield now
+
+    def _of(self, predicate: str) -> list[Atom]:
+        """Return the atoms of a predicate in the state, the first by name at the end, where ways are taken from."""
+        if predicate not in self._atoms:
+            named = (atom for atom in self.state if atom.predicate == predicate)
+            self._atoms[predicate] = sorted(named, reverse=True)
+        return self._atoms[predicate]
+
+
+def _made(effect: Effect) -> Iterator[Literal]:
+    """Yield the literals that an effect makes in every case."""
+    added = {literal.atom for literal in effect.literals if literal.positive}
+    yield from (literal for literal in effect.literals if literal.positive or literal.atom not in added)
