@@ -11,7 +11,7 @@ from tests.support.answers import by_step
 from tests.support.artifacts import GOOD, plan
 
 RUNS = 4
-TTL = 0.5
+TTL = 2.0
 """The length of the lease in seconds."""
 PATIENCE = 60.0
 

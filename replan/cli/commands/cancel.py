@@ -5,6 +5,7 @@ import click
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option
 from replan.cli.run_options import require_one_run, run_argument
+from replan.setup.command_name import program
 
 
 @click.command(epilog=examples("replan cancel k7m2x9qa", "replan cancel --last"))
@@ -29,8 +30,8 @@ async def _cancel(invocation: Invocation, name: str | None, as_json: bool) -> in
     async with opened(invocation) as engine:
         run = await named_or_newest(engine, name)
         finished = await cancelling.cancel_run(engine, run)
-    outcome = "is cancelled" if finished else "will be cancelled by the process driving it"
-    notice(f"run {run} {outcome}")
+    waits = f"is cancelled once the process driving it takes the message; `{program()} show {run}` shows how it ends"
+    notice(f"run {run} {'is cancelled' if finished else waits}")
     if as_json:
         print_json({"run_id": run, "cancelled": finished})
     return Exit.OK
