@@ -14,7 +14,7 @@ from functools import cache, cached_property, lru_cache
 from operator import add, mul
 
 from actors.policy.history import NOTHING, Came, Past
-from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, Agreement, BeliefTable
+from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, AuthorKind, BeliefTable
 from actors.search.graph import Graph
 
 Block = tuple[float, ...]
@@ -33,7 +33,7 @@ class Comparison:
     easy: Block
     """The chances of an attempt at a step where the problem is not hard."""
 
-    def __init__(self, agreement: Agreement, right: Sequence[Block], easy: Block) -> None:
+    def __init__(self, agreement: AuthorKind, right: Sequence[Block], easy: Block) -> None:
         """`right` has for each step the chances of an attempt where the problem is hard at it."""
         self._agreement, self._right, self.easy = agreement, right, easy
         self.weights = cache(self._weights)
@@ -64,10 +64,10 @@ class ComparedMove:
     seen: Sequence[bool | None]
     """For each step whether the same artifact came again; None: it was not compared."""
     comparison: Comparison
-    """The likelihoods of what was seen."""
+    """The likelihoods of what was seen, for one kind of author."""
 
     def applied(self, masses: Masses, unsolvable: float) -> tuple[Masses, float]:
-        """Return the probabilities after the move; they do not add up to 1."""
+        """Return the probabilities of this kind of author after the move; they do not add up to 1."""
         for each in self.seen:
             if each is not None:
                 unsolvable *= self.comparison.weights(None, _UNKNOWN, each)[2][0]
@@ -131,9 +131,15 @@ class Belief:
     """The probabilities of all hypotheses; together 1."""
 
     masses: Masses
-    """Those in which the problem has a solution."""
-    unsolvable: float
-    """That the problem has none."""
+    """Those in which the problem has a solution: by kind of author, then by cause. Before the first comparison all kinds
+    have the same shares, so there is one kind."""
+    unsolvables: tuple[float, ...]
+    """That the problem has none, by kind of author."""
+
+    @property
+    def unsolvable(self) -> float:
+        """The probability that the problem has no solution."""
+        return sum(self.unsolvables)
 
     @cached_property
     def shares(self) -> tuple[tuple[float, ...], ...]:
@@ -167,8 +173,8 @@ class BeliefModel:
         self.steps = tuple(step for step in ordered if not graph.budgets[step].deterministic)
         self._right = tuple(self._chances(roles[step]) for step in self.steps)
         self._easy: Block = (table.easy,) * (DIFFICULTIES * TOLD)
-        agreement = table.agreement
-        self._comparison = None if agreement is None else Comparison(agreement, self._right, self._easy)
+        self._kinds = () if table.agreement is None else table.agreement.kinds
+        self._comparisons = tuple(Comparison(kind, self._right, self._easy) for kind in self._kinds)
         self.after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._after)
         self._terms: Callable[..., tuple[_Term, ...]] = lru_cache(MOVES_KEPT)(self._chance_terms)
         self.rejected_after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._rejected_after)
@@ -211,7 +217,7 @@ class BeliefModel:
             share = weight / total / DIFFICULTIES
             block = tuple(share if place % TOLD == 0 else 0.0 for place in range(DIFFICULTIES * TOLD))
             fresh_start.append((*(_EMPTY for _ in self.steps), block))
-        return self.moved(Belief(tuple(fresh_start), causes[UNSOLVABLE] / total), self.steps)
+        return self.moved(Belief(tuple(fresh_start), (causes[UNSOLVABLE] / total,)), self.steps)
 
     def rejected(self, belief: Belief, step: str, row: str, *, again: bool | None) -> Belief:
         """Return the belief after a rejection.
@@ -222,8 +228,8 @@ class BeliefModel:
         factors.append(ELSEWHERE * self._at(OTHER, row, again=again))
         told = tuple(
             [
-                tuple([_told(block) if wrong == cause else block for wrong, block in enumerate(blocks)])
-                for cause, blocks in enumerate(belief.masses)
+                tuple([_told(block) if wrong == at % len(self.steps) else block for wrong, block in enumerate(blocks)])
+                for at, blocks in enumerate(belief.masses)
             ]
         )
         return _scaled(belief, told, factors, self._at(UNSOLVABLE, row, again=again))
@@ -259,21 +265,42 @@ class BeliefModel:
         """
         fresh = [step in redone for step in self.steps]
         seen = [_seen(step, came) if step in redone else None for step in self.steps]
-        if self._comparison is not None and any(each is not None for each in seen):
-            return _normalised(*ComparedMove(fresh, seen, self._comparison).applied(belief.masses, belief.unsolvable))
+        if self._kinds and any(each is not None for each in seen):
+            return self._compared(belief, fresh, seen)
         masses = []
-        for cause, blocks in enumerate(belief.masses):
+        for at, blocks in enumerate(belief.masses):
+            cause = at % len(self.steps)
             chances = [self._right[cause] if place == cause else self._easy for place in range(len(fresh))]
             masses.append(_redrawn(blocks, fresh, chances))
-        return Belief(tuple(masses), belief.unsolvable)
+        return Belief(tuple(masses), belief.unsolvables)
+
+    def _compared(self, belief: Belief, fresh: Sequence[bool], seen: Sequence[bool | None]) -> Belief:
+        """Return the belief after a move of which it was seen what the redone steps brought."""
+        count, masses, unsolvables = len(self.steps), list[tuple[Block, ...]](), list[float]()
+        split = len(belief.unsolvables) == len(self._kinds)
+        for number, (kind, comparison) in enumerate(zip(self._kinds, self._comparisons, strict=True)):
+            at, share = (number, 1.0) if split else (0, kind.share)
+            of_kind = belief.masses[at * count : (at + 1) * count]
+            changed, unsolvable = ComparedMove(fresh, seen, comparison).applied(of_kind, belief.unsolvables[at])
+            masses += changed if share == 1.0 else [_times(blocks, share) for blocks in changed]
+            unsolvables.append(unsolvable * share)
+        return _normalised(masses, unsolvables)
 
     def odds(self, belief: Belief) -> Odds:
         """Return the sums of which `chance` makes the value of each move."""
-        drawn = zip(belief.masses, self._right, strict=True)
-        return Odds(
-            belief.shares,
-            tuple([tuple([sum(map(mul, block, right)) for block in blocks]) for blocks, right in drawn]),
-        )
+        right = self._right * len(belief.unsolvables)
+        drawn = [
+            tuple([sum(map(mul, block, chances)) for block in blocks])
+            for blocks, chances in zip(belief.masses, right, strict=True)
+        ]
+        return Odds(self._over_kinds(belief.shares), self._over_kinds(drawn))
+
+    def _over_kinds(self, rows: Sequence[tuple[float, ...]]) -> tuple[tuple[float, ...], ...]:
+        """Return sums over the kinds of author; `rows` are by kind, then by cause."""
+        count = len(self.steps)
+        if len(rows) == count:
+            return tuple(rows)
+        return tuple([tuple([sum(each) for each in zip(*rows[at::count], strict=True)]) for at in range(count)])
 
     def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
         """Return the probability that the next attempt at a leaf is right once these steps have been drawn anew.
@@ -313,6 +340,19 @@ class BeliefModel:
         """Return the probability of each place of the mistake: each step, and `unsolvable`."""
         shares = {step: sum([row[position] for row in belief.shares]) for position, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
+
+    def kinds(self, belief: Belief) -> tuple[float, ...]:
+        """Return the probability of each kind of author; before the first comparison, the shares of the table."""
+        if len(belief.unsolvables) != len(self._kinds):
+            return tuple([kind.share for kind in self._kinds])
+        count = len(self.steps)
+        by_kind = [belief.shares[at : at + count] for at in range(0, len(belief.shares), count)]
+        sums = [sum([sum(row) for row in rows]) for rows in by_kind]
+        return tuple(map(add, sums, belief.unsolvables))
+
+    def causes(self, belief: Belief) -> tuple[float, ...]:
+        """Return the probability of each step as the cause, without that of `unsolvable`."""
+        return tuple([sum(row) for row in self._over_kinds(belief.shares)])
 
     def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool | None) -> float:
         if wrong == failed:
@@ -386,10 +426,14 @@ def _scaled(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable
             for blocks in masses
         ]
     )
-    return Belief(scaled, belief.unsolvable * unsolvable / total)
+    return Belief(scaled, tuple([share * unsolvable / total for share in belief.unsolvables]))
 
 
-def _normalised(masses: Masses, unsolvable: float) -> Belief:
-    total = unsolvable + sum([sum([sum(block) for block in blocks]) for blocks in masses])
+def _times(blocks: tuple[Block, ...], factor: float) -> tuple[Block, ...]:
+    return tuple([tuple([share * factor for share in block]) for block in blocks])
+
+
+def _normalised(masses: Sequence[tuple[Block, ...]], unsolvables: Sequence[float]) -> Belief:
+    total = sum(unsolvables) + sum([sum([sum(block) for block in blocks]) for blocks in masses])
     scaled = tuple([tuple([tuple([share / total for share in block]) for block in blocks]) for blocks in masses])
-    return Belief(scaled, unsolvable / total)
+    return Belief(scaled, tuple([share / total for share in unsolvables]))

@@ -41,15 +41,31 @@ class Person(Config):
     """The price of a question, in model calls."""
 
 
+class AuthorKind(Config):
+    """How often one kind of author writes the same artifact again when a step is redone from the same inputs."""
+
+    share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+    """The share of runs that have such an author."""
+    right: Chance
+    """The share of the same artifacts where both are right."""
+    wrong: Chance
+    """The share of the same artifacts where both are wrong."""
+
+
 class Agreement(Config):
     """How often a step that is redone from the same inputs brings the same artifact again."""
 
-    right: Chance
-    """The share where both artifacts are right."""
-    wrong: Chance
-    """The share where both are wrong."""
-    compare: Literal["text", "meaning"] = "text"
+    compare: Literal["text", "meaning"]
     """What is the same: the text, word for word, or the typed fields, whatever the words (`TYPED_FIELDS`)."""
+    kinds: Annotated[tuple[AuthorKind, ...], Field(min_length=1, max_length=6)]
+    """The kinds of author; the comparisons of a run tell which one it has."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "Agreement":
+        total = sum(kind.share for kind in self.kinds)
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise config_error(f"the shares add up to {total:g}, not to 1", ("kinds",), "they are shares of all runs")
+        return self
 
 
 class BeliefTable(Config):

@@ -94,7 +94,8 @@ def _notices(runs: Runs, found: Estimate) -> Iterator[str]:
 def _keys(table: BeliefTable) -> dict[str, Any]:
     """Return the keys of a policy's belief that are estimated."""
     chances = {role: [list(row) for row in rows] for role, rows in table.chances.items()}
-    return {"causes": dict(table.causes), "chances": chances}
+    agreement = {} if table.agreement is None else {"agreement": table.agreement.model_dump(mode="json")}
+    return {"causes": dict(table.causes), "chances": chances, **agreement}
 
 
 def _lines(result: _Result, shipped: BeliefTable) -> Iterator[str]:
@@ -113,6 +114,7 @@ def _lines(result: _Result, shipped: BeliefTable) -> Iterator[str]:
             for role, share in shipped.causes.items()
         )
         yield from _chances(found.table, shipped)
+        yield from _kinds(found.table, shipped)
     if found.problems >= HELD_OUT_MIN:
         yield (
             f"The log score of a held-out run changes by {found.gain:+.4f}, standard error {found.error:.4f}: "
@@ -131,6 +133,15 @@ def _chances(table: BeliefTable, shipped: BeliefTable) -> Iterator[str]:
             changed.append(f"{role} {fmean(row[0] for row in before):.1%} -> {fmean(row[0] for row in rows):.1%}")
     if changed:
         yield "First attempts accepted at the cause: " + ", ".join(changed)
+
+
+def _kinds(table: BeliefTable, shipped: BeliefTable) -> Iterator[str]:
+    """Yield the shares of the kinds of author, where there are several."""
+    if table.agreement is not None and shipped.agreement is not None and len(table.agreement.kinds) > 1:
+        yield "Kinds of author: " + ", ".join(
+            f"right {kind.right:g} and wrong {kind.wrong:g} again {before.share:.1%} -> {kind.share:.1%}"
+            for kind, before in zip(table.agreement.kinds, shipped.agreement.kinds, strict=True)
+        )
 
 
 def _object(result: _Result, target: Path) -> dict[str, Any]:

@@ -5,9 +5,10 @@ plan a planner redoes a step and all that require it, or both roots. What it may
 
 - *clairvoyant*: the whole truth (cause, difficulty, which artifacts are wrong, what was told). Value iteration over
   calls left and states gives the best success with these operators, when a plan has been rejected.
-- *informed*: the code of each finding and whether it repeats the one before. It keeps the exact belief over cause,
-  difficulty, wrong artifacts and told rejections, with the world's own parameters, and chooses the redo with the
-  largest chance of success per call, one step ahead. It is a good planner, and not a proven upper bound.
+- *informed*: what the policy `belief` sees. That is the code of each finding, whether it repeats the one before, and
+  whether a redone step above the plan says the same as before, where it was made from the same. It keeps the exact
+  belief over cause, difficulty, wrong artifacts and told rejections, with the world's own parameters, and chooses the
+  redo with the largest chance of success per call, one step ahead. It is a good planner, and not a proven upper bound.
 
 The price of a call varies, so that each bound is a curve of success against mean calls. Left out: malformed replies,
 several causes, findings that name another level, visit budgets, and a level's rejections from before its redo.
@@ -41,6 +42,8 @@ REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
 _PATTERNS = 16
 _TOLD = TOLD_MAX + 1
 _TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
+_NOT_COMPARED, _KEPT, _OTHER, _SAME = range(4)
+"""What is seen of a level: not comparable, not made anew, something else than before, the same."""
 Array = Any
 """A numpy array of floats."""
 
@@ -178,6 +181,8 @@ class InformedPlanner:
         causes = (*LEVELS, UNSOLVABLE)
         self.codes = np.array([[profile.defects(cause).get(name, 0.0) for name in defects] for cause in causes])
         self.repeats = np.array([profile.repeated(cause) for cause in causes])
+        self.says_again = (1 - profile.meanings_vary) ** 2  # That two artifacts with the same view have one meaning.
+        self.wrong_views = np.array([_shares_of_wrong_views(profile, level) for level in LEVELS])
 
     def run(self) -> Bound:
         """Return the success and the mean calls on the problems, whose causes and difficulties are even."""
@@ -194,18 +199,20 @@ class InformedPlanner:
         """Return for problems with these causes and difficulties whether they are solved, and the calls."""
         pipeline, count = self.pipeline, len(cause)
         solvable = np.minimum(cause, 3)
-        told, bits = np.zeros(count, int), np.zeros(count, int)
+        told, bits, views = np.zeros(count, int), np.zeros(count, int), np.full((count, 4), -1)
         used, solved, live = np.zeros(count), np.zeros(count, bool), np.ones(count, bool)
         steady = np.array([[self.dice.choice(self.codes.shape[1], p=row) for row in self.codes] for _ in range(count)])
         belief = np.zeros((count, 5, _PATTERNS, _TOLD, NODES))
         belief[:, :, 0, 0, :] = pipeline.causes[None, :, None] / NODES
         redo, seen = np.full(count, REDOS[-1]), np.full(count, -1)
         while live.any():
+            again = np.full((count, 4), _NOT_COMPARED)
             for level in range(4):
                 made = live & (redo >> level & 1 == 1)
                 right = self.dice.random(count) < pipeline.chances[solvable, level, told, node]
                 right &= ~((cause == 4) & (level == 3))
                 bits = np.where(made, np.where(right, bits & ~(1 << level), bits | 1 << level), bits)
+                again[:, level] = self._compared(views, level, right, made, again)
             used = np.where(live, used + _cost(redo), used)
             solved |= live & (bits == 0) & (cause < 4)
             live &= ~solved
@@ -213,16 +220,33 @@ class InformedPlanner:
             same = self.dice.random(count) < self.repeats[topmost]
             fresh = np.array([self.dice.choice(self.codes.shape[1], p=self.codes[top]) for top in topmost])
             code = np.where(same, steady[np.arange(count), topmost], fresh)
-            belief = self._rejected(self._drawn(belief, redo, live), code, seen, live)
+            belief = self._rejected(self._drawn(belief, redo, again, live), code, seen, live)
             seen = np.where(live, code, seen)
             redo = self._choice(belief, (self.cap - used).astype(int), live)
             live &= redo > 0
             told = np.where((topmost == cause) & (redo >> solvable & 1 == 1), np.minimum(told + 1, TOLD_MAX), told)
         return solved, used
 
-    def _drawn(self, belief: Array, redo: Array, live: Array) -> Array:
-        """Return the belief after the redo and its new artifacts, before the verdict."""
-        bits, drawn = np.arange(_PATTERNS), belief.copy()
+    def _compared(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
+        """Draw the views of a level that was made, and return what the comparison with the ones before has shown.
+
+        The plan is not compared, nor a level with other artifacts above it than before.
+        """
+        wrong = np.searchsorted(np.cumsum(self.wrong_views[level]), self.dice.random(len(right))).clip(
+            0, self.wrong_views.shape[1] - 1
+        )
+        drawn, before = np.where(right, 0, 1 + wrong), views[:, level].copy()
+        views[:, level] = np.where(made, drawn, before)
+        same_above = np.full(len(right), level < 3)
+        for upper in range(2) if level == 2 else ():
+            same_above &= (again[:, upper] == _SAME) | (again[:, upper] == _KEPT)
+        same = (drawn == before) & (self.dice.random(len(right)) < self.says_again)
+        found = np.where(same, _SAME, _OTHER)
+        return np.where(~made, _KEPT, np.where(same_above & (before >= 0), found, _NOT_COMPARED))
+
+    def _drawn(self, belief: Array, redo: Array, again: Array, live: Array) -> Array:
+        """Return the belief after the redo and its new artifacts, before the verdict; it does not add up to 1."""
+        drawn = belief.copy()
         for mask in REDOS:
             rows = np.flatnonzero(live & (redo == mask))
             if not len(rows):
@@ -239,12 +263,23 @@ class InformedPlanner:
                         part[:, cause] = own
             for level in range(4):
                 if mask >> level & 1:
-                    whole = part[:, :, bits & ~(1 << level)] + part[:, :, bits | 1 << level]
-                    right = self._right(level)[None, :, None]
-                    is_wrong = (bits >> level & 1)[None, None, :, None, None]
-                    part = 0.0 + np.where(is_wrong == 1, whole * (1 - right), whole * right)
+                    part = self._redrawn(part, level, again[rows, level])
             drawn[rows] = part
         return drawn
+
+    def _redrawn(self, part: Array, level: int, again: Array) -> Array:
+        """Return beliefs after a level was made anew, and this was seen of it; they do not add up to 1."""
+        bits, right = np.arange(_PATTERNS), self._right(level)[None, :, None]
+        was_right, was_wrong = part[:, :, bits & ~(1 << level)], part[:, :, bits | 1 << level]
+        agree = float((self.wrong_views[level] ** 2).sum())
+        factors = np.ones((4, len(again)))
+        for row, same in enumerate((self.says_again, 0.0, 0.0, self.says_again * agree)):
+            factors[row] = np.where(again == _SAME, same, np.where(again == _OTHER, 1 - same, 1.0))
+        stays, mended, broken, fails = factors[:, :, None, None, None, None]
+        is_wrong = (bits >> level & 1)[None, None, :, None, None]
+        now_right = right * (was_right * stays + was_wrong * mended)
+        now_wrong = (1 - right) * (was_right * broken + was_wrong * fails)
+        return np.where(is_wrong == 1, now_wrong, now_right)
 
     def _right(self, level: int) -> Array:
         """Return the probability of a right artifact at a level: cause × told × difficulty, unsolvable last."""
@@ -278,6 +313,14 @@ class InformedPlanner:
         best = scores.argmax(axis=0)
         allowed = scores[best, np.arange(len(left))] > 0
         return np.where(live & allowed, np.array(REDOS)[best], 0)
+
+
+def _shares_of_wrong_views(profile: AuthorProfile, level: str) -> list[float]:
+    """Return the share of each wrong view of a level; the first is the favourite."""
+    count, favourite = profile.wrong_views, profile.favourite.get(level, 0.0)
+    if count == 1 or not favourite:
+        return [1 / count] * count
+    return [favourite, *[(1 - favourite) / (count - 1)] * (count - 1)]
 
 
 def _cost(redo: Array) -> Array:

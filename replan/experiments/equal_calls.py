@@ -6,25 +6,32 @@ An arm that stops by itself keeps its last value at every larger cap. Answers of
 Needs the extra `experiments` (scipy).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, median
+from statistics import NormalDist, fmean, median, stdev
+from typing import Any
 
 from replan.experiments.definition import Experiment
 from replan.experiments.results import Trial
-from replan.experiments.tables import Row, Table, is_success, mean_cells, mean_interval, rounded, share_cells
+from replan.experiments.tables import Row, Table, Z, is_success, mean_cells, mean_interval, rounded, share_cells
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 
 CAPTIONS: Mapping[str, str] = {
     "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
-    "equal_mean": "Success at the mean calls of the baseline, interpolated between caps.",
+    "equal_mean": "Success at the mean calls of the baseline, interpolated between caps. Beside a table `worlds` the "
+    "intervals hold together (Bonferroni).",
     "bounds": "What a planner with more knowledge finds: success against mean calls, by the price of a call.",
-    "worlds": "The difference to the baseline at its mean calls over all models, each with the same weight.",
+    "worlds": "The difference to the baseline at its mean calls, with the models as the sample; the intervals hold "
+    "together (Bonferroni).",
     "conclusions": "In how many worlds a conclusion holds: one arm finds more than another within a cap of calls.",
 }
 """The captions of the tables."""
+
+LEVEL = 0.95
+"""The probability with which the intervals of a table hold together."""
 
 _Pair = tuple[str, int]
 """The problem and the seed, by which trials of different arms are paired."""
@@ -71,33 +78,43 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
         return {}
     curves = {(curve.label, curve.model): curve for curve in curves_of(experiment, trials)}
     rows, means, by_arm = list[Row](), list[Row](), dict[str, list[Mapping[_Pair, float]]]()
+    compared = sum(label != experiment.baseline and (experiment.baseline, model) in curves for label, model in curves)
+    z = _corrected_z(compared) if experiment.mean_of_worlds else Z
     for (label, model), curve in curves.items():
         base = curves.get((experiment.baseline, model))
         if base is not None:
             rows += _rows(curve, base, experiment.caps)
-            mean, gained = _at_mean(curve, base, experiment.baseline_cap)
+            mean, gained = _at_mean(curve, base, experiment.baseline_cap, z)
             means.append(mean)
             if curve is not base:
                 by_arm.setdefault(label, []).append(gained)
     _correct(rows)
     tables = {"equal_calls": rows, "equal_mean": means}
     if experiment.mean_of_worlds:
-        tables["worlds"] = [_over_worlds(arm, worlds) for arm, worlds in by_arm.items()]
+        tables["worlds"] = [_over_worlds(arm, worlds, len(by_arm)) for arm, worlds in by_arm.items()]
     return tables | ({"conclusions": _conclusions(experiment, curves)} if experiment.conclusions else {})
 
 
-def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]]) -> Row:
+def _corrected_z(intervals: int) -> float:
+    """Return the normal quantile with which so many 95 % intervals hold together (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(1, intervals))
+
+
+def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -> Row:
     """Return an arm's mean difference over all worlds, with its interval.
 
-    Worlds share the random draws of a problem and seed. So the samples of the interval are pairs: means over worlds.
+    The worlds are the sample, since the question is what the arm gains in a world that nobody has measured. The
+    interval is Student's, with one value for each world, corrected for the number of arms (Bonferroni).
     """
-    pairs = [pair for pair in worlds[0] if all(pair in world for world in worlds)]
-    low, high = mean_interval([fmean(world[pair] for world in worlds) for pair in pairs])
-    deltas = [fmean(world[pair] for pair in pairs) for world in worlds]
+    deltas = [fmean(world.values()) for world in worlds]
+    low, high = -math.inf, math.inf
+    if len(deltas) > 1:
+        half = _student_quantile(1 - (1 - LEVEL) / 2 / arms, len(deltas) - 1) * stdev(deltas) / math.sqrt(len(deltas))
+        low, high = fmean(deltas) - half, fmean(deltas) + half
     return {
         "arm": arm,
         "worlds": len(worlds),
-        "trials": len(worlds) * len(pairs),
+        "trials": sum(len(world) for world in worlds),
         "delta_success": rounded(fmean(deltas)),
         "delta_low": rounded(low),
         "delta_high": rounded(high),
@@ -167,12 +184,21 @@ def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[Row]:
 
 def _exact_p(gained: int, lost: int) -> float:
     """Return the two-sided p value of McNemar's exact test, for the pairs that differ."""
+    return float(_statistics().binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+
+
+def _student_quantile(share: float, degrees: int) -> float:
+    return float(_statistics().t.ppf(share, degrees))
+
+
+def _statistics() -> Any:
+    """Return the module `scipy.stats`."""
     try:
-        from scipy.stats import binomtest  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
+        from scipy import stats  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError:
         hint = install_command("experiments")
         raise UsageProblem("scipy is not installed", place="caps", hint=hint) from None
-    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+    return stats
 
 
 def _correct(rows: Table) -> None:
@@ -187,11 +213,11 @@ def _correct(rows: Table) -> None:
         row.setdefault("p_holm", None)
 
 
-def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> tuple[Row, Mapping[_Pair, float]]:
+def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Row, Mapping[_Pair, float]]:
     """Compare an arm with the baseline at the mean calls that the baseline makes within a cap.
 
-    Return the row of `equal_mean`, and the arm's success less that of the baseline by pair. An arm that stops before
-    reaches fewer calls.
+    `z` is the normal quantile of the interval. Return the row of `equal_mean`, and the arm's success less that of the
+    baseline by pair. An arm that stops before reaches fewer calls.
     """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())
@@ -203,7 +229,7 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int) -> tuple[Row, Mapping
         "calls_mean": rounded(reached),
         "baseline_calls_mean": rounded(target),
         "success": rounded(fmean(own.values())),
-        **mean_cells("delta_success", [] if curve is base else [*gained.values()]),
+        **mean_cells("delta_success", [] if curve is base else [*gained.values()], z),
     }
     return row, gained
 

@@ -38,11 +38,14 @@ def wilson_interval(hits: int, of: int) -> Interval:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the interval of a mean, by the normal approximation; unbounded for fewer than two values."""
+def mean_interval(values: Sequence[float], z: float = Z) -> Interval:
+    """Return the interval of a mean, by the normal approximation; unbounded for fewer than two values.
+
+    `z` is the normal quantile.
+    """
     if len(values) < 2:
         return -math.inf, math.inf
-    half = Z * stdev(values) / math.sqrt(len(values))
+    half = z * stdev(values) / math.sqrt(len(values))
     return fmean(values) - half, fmean(values) + half
 
 
@@ -68,9 +71,12 @@ def share_cells(name: str, hits: int, of: int) -> Row:
     return {name: rounded(hits / of) if of else None, f"{name}_low": rounded(low), f"{name}_high": rounded(high)}
 
 
-def mean_cells(name: str, values: Sequence[float]) -> Row:
-    """Return a mean with its interval; nothing for a mean of nothing, and no interval for that of one value."""
-    low, high = mean_interval(values)
+def mean_cells(name: str, values: Sequence[float], z: float = Z) -> Row:
+    """Return a mean with its interval; nothing for a mean of nothing, and no interval for that of one value.
+
+    `z` is the normal quantile of the interval.
+    """
+    low, high = mean_interval(values, z)
     stem = "delta" if name == "delta_success" else name
     mean = rounded(fmean(values)) if values else None
     return {name: mean, f"{stem}_low": rounded(low), f"{stem}_high": rounded(high)}

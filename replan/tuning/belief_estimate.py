@@ -94,7 +94,7 @@ def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
     table = _with_causes(shipped, counts)
     for role in sorted({role for case in used for role in case.roles.values() if role}):
         table = _with_chances(table, shipped, role, counts)
-    table = _with_causes(table, counts, shipped)
+    table = _with_kinds(_with_causes(table, counts, shipped), counts, shipped)
     both = zip(scores(judging, table), scores(judging, shipped), strict=True)
     gains = [(ours - theirs, runs) for (ours, theirs), runs in zip(both, judging.values(), strict=True)]
     count = sum(sum(runs.values()) for _, runs in gains)
@@ -133,17 +133,17 @@ def scores(cases: Iterable[TrainingCase], table: BeliefTable) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What runs that went alike say about their cause."""
+    """What runs that went alike say about their cause, or about their kind of author."""
 
     likelihoods: tuple[tuple[str, float], ...]
-    """For each possible cause its key in the table and the likelihood of a run, up to a common factor. Two steps of the
-    same role have the same key."""
+    """For each possible cause or kind its key and the likelihood of a run, up to a common factor. Two steps of the same
+    role have the same key."""
     runs: int = 1
     """The number of the runs."""
 
 
-def cause_shares(cases: Sequence[Evidence], shipped: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights of the causes that are likeliest after some runs and the pseudo-runs; their sum is 1.
+def likeliest_shares(cases: Sequence[Evidence], shipped: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares of causes or kinds that are likeliest after some runs and the pseudo-runs; their sum is 1.
 
     A role that a workflow lacks is not changed by its runs.
     """
@@ -229,13 +229,31 @@ def _with_causes(table: BeliefTable, cases: Counts, shipped: BeliefTable | None 
     for case, runs in cases.items():
         model, belief, _ = followed.of(case)
         keys = [model.role(step) if model.role(step) in table.causes else OTHER for step in model.steps]
-        masses = [sum(sum(block) for block in blocks) for blocks in belief.masses]
+        masses = model.causes(belief)
         both = [*zip(keys, masses, strict=True), (UNSOLVABLE, belief.unsolvable)]
         # The share after the run, over that before it, is the likelihood up to a factor.
         likelihoods = tuple((key, mass / table.causes[key]) for key, mass in both if table.causes[key])
         entries.append(Evidence(likelihoods, runs))
-    shares = cause_shares(entries, (shipped or table).causes)
+    shares = likeliest_shares(entries, (shipped or table).causes)
     return table.model_copy(update={"causes": {key: round(share, 4) for key, share in shares.items()}})
+
+
+def _with_kinds(table: BeliefTable, cases: Counts, shipped: BeliefTable) -> BeliefTable:
+    """Return the table with the shares of the kinds of author that the cases suggest; `shipped` has the pseudo-runs'."""
+    if table.agreement is None or shipped.agreement is None:
+        return table
+    followed, entries, kinds = _Followed(table), [], table.agreement.kinds
+    for case, runs in cases.items():
+        model, belief, _ = followed.of(case)
+        shares = zip(kinds, model.kinds(belief), strict=True)
+        entries.append(Evidence(tuple((str(at), now / kind.share) for at, (kind, now) in enumerate(shares)), runs))
+    likeliest = likeliest_shares(entries, {str(at): kind.share for at, kind in enumerate(shipped.agreement.kinds)})
+    *first, _ = (round(share, 4) for share in likeliest.values())
+    changed = [
+        kind.model_copy(update={"share": share})
+        for kind, share in zip(kinds, (*first, round(1 - sum(first), 4)), strict=True)
+    ]
+    return table.model_copy(update={"agreement": table.agreement.model_copy(update={"kinds": tuple(changed)})})
 
 
 def _with_chances(table: BeliefTable, shipped: BeliefTable, role: str, cases: Counts) -> BeliefTable:

@@ -28,7 +28,7 @@ from actors.planning.prepare import RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.cause import CLASSIFIER, Cause
-from actors.policy.table import Agreement, BacktrackLevel, BeliefTable, Person, Policy, Row
+from actors.policy.table import Agreement, AuthorKind, BacktrackLevel, BeliefTable, Person, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterTexts
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
@@ -83,6 +83,7 @@ VALUES = {
     BeliefTable: "belief",
     Person: "belief person",
     Agreement: "belief agreement",
+    AuthorKind: "belief author",
     Weighing: "weighing",
     MistakePlace: "weighed place",
     Option: "weighed move",

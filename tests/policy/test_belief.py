@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 import pytest
 
@@ -283,26 +284,28 @@ def compared(steps, moves, *, seen):
 
     All old and new artifacts of all steps are enumerated; the last step is never compared.
     """
-    exact, agreement = Enumeration(steps), TABLE.agreement
+    exact = Enumeration(steps)
     exact.rejected("wrong_strategy", again=None)
     shares, (first, told_max) = dict.fromkeys((*steps, "none"), 0.0), (steps.index(moves), 2)
-    for (cause, difficulty, told, wrong), share in exact.worlds.items():
-        for fresh in product((False, True), repeat=len(steps) - first):
-            weight = share
+    fresh_artifacts = list(product((False, True), repeat=len(steps) - first))
+    kinds = TABLE.agreement.kinds
+    for ((cause, difficulty, told, wrong), share), author in product(exact.worlds.items(), kinds):
+        for fresh in fresh_artifacts:
+            weight = share * author.share
             for step, was_wrong, is_wrong in zip(steps[first:], wrong[first:], fresh, strict=True):
                 chance = exact.chance(step, cause, difficulty, min(told, told_max))
                 weight *= 1 - chance if is_wrong else chance
                 if step in seen:
                     both = was_wrong == is_wrong
-                    same = both * (agreement.wrong if is_wrong else agreement.right)
+                    same = both * (author.wrong if is_wrong else author.right)
                     weight *= same if seen[step] else 1 - same
             now = (*wrong[:first], *fresh)
             top = next((step for step, is_wrong in zip(steps, now, strict=True) if is_wrong), "none")
             shares[top] += weight
-    unsolvable = exact.unsolvable
-    for same in seen.values():
-        again = TABLE.easy**2 * agreement.right + (1 - TABLE.easy) ** 2 * agreement.wrong
-        unsolvable *= again if same else 1 - again
+    unsolvable = 0.0
+    for author in kinds:
+        again = TABLE.easy**2 * author.right + (1 - TABLE.easy) ** 2 * author.wrong
+        unsolvable += exact.unsolvable * author.share * prod(again if same else 1 - again for same in seen.values())
     total = sum(shares.values()) + unsolvable
     return {**{step: share / total for step, share in shares.items()}, "unsolvable": unsolvable / total}
 
@@ -331,12 +334,24 @@ def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
     )
 
     def hard_at_strategy(belief):
-        cause = made.steps.index("strategy")
-        return sum(sum(block) for block in belief.masses[cause])
+        return made.causes(belief)[made.steps.index("strategy")]
 
     assert hard_at_strategy(same) < hard_at_strategy(silent) < hard_at_strategy(other)
     without = model(table=TABLE.model_copy(update={"agreement": None}))
     assert without.moved(belief, redone, Came(other=("strategy",))) == silent
+
+
+def test_an_author_who_never_writes_the_same_again_is_recognised_and_one_who_does():
+    """The comparisons of a run change the shares of the kinds of author; before the first one they are the table's."""
+    made, redone = model(), cleared(SEEDS, ("recon",))
+    belief = made.after(())
+    assert made.kinds(belief) == tuple(kind.share for kind in TABLE.agreement.kinds)
+    for came, grows in (Came(same=("recon",)), 0), (Came(other=("recon",)), 1):
+        known = belief
+        for _ in range(4):
+            known = made.moved(known, redone, came)
+        assert made.kinds(known)[grows] > 0.8
+        assert sum(made.kinds(known)) == pytest.approx(1)
 
 
 def test_a_move_that_is_compared_is_the_same_whether_it_is_folded_or_kept():

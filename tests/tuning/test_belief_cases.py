@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from actors.policy.history import NOTHING, Past
-from actors.policy.table import Agreement
+from actors.policy.table import Agreement, AuthorKind
 from replan.experiments.preparation import prepare
 from replan.experiments.simulation import simulate_run
 from replan.tuning.belief_estimate import Accepted
@@ -115,7 +115,7 @@ def test_equal_workflows_have_equal_shapes_whatever_their_model_and_policy(folde
 def test_agreement_is_compared_for_the_policy_that_is_tuned(folder):
     """Whatever policy a run was made with: its journal has what redone steps brought."""
     without = POLICY.model_copy(update={"belief": SHIPPED.model_copy(update={"agreement": None})})
-    agreement = Agreement(right=0.95, wrong=0.2)
+    agreement = Agreement(compare="text", kinds=(AuthorKind(share=1, right=0.95, wrong=0.2),))
     goes_by_it = POLICY.model_copy(update={"belief": SHIPPED.model_copy(update={"agreement": agreement})})
     compared = {True: 0, False: 0}
     for _, events in events_of(folder, "search", "depth_first").values():

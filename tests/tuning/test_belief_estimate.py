@@ -11,7 +11,7 @@ import pytest
 from actors.config.loader import load_policy
 from actors.policy.belief import BeliefModel
 from actors.policy.history import Came, Past
-from actors.policy.table import Agreement
+from actors.policy.table import Agreement, AuthorKind
 from actors.search.graph import Graph, StepBudget
 from replan.setup.data_files import data_root
 from replan.tuning.belief_estimate import (
@@ -20,7 +20,7 @@ from replan.tuning.belief_estimate import (
     Estimate,
     Evidence,
     TrainingCase,
-    cause_shares,
+    likeliest_shares,
     estimate,
     is_held_out,
     scores,
@@ -88,12 +88,12 @@ def estimated(shifted, count):
 def test_known_causes_are_counted_beside_the_pseudo_runs():
     shipped = {"plan": 3.0, "unsolvable": 1.0}
     known = [Evidence((("plan", 1.0), ("unsolvable", 0.0)), 10), Evidence((("plan", 0.0), ("unsolvable", 1.0)), 40)]
-    shares = cause_shares(known, shipped)
+    shares = likeliest_shares(known, shipped)
     assert shares["plan"] == pytest.approx((0.75 * PSEUDO_RUNS + 10) / (PSEUDO_RUNS + 50))
 
 
 def test_without_runs_the_shares_stay():
-    assert cause_shares([], {"plan": 3.0, "unsolvable": 1.0}) == {"plan": 0.75, "unsolvable": 0.25}
+    assert likeliest_shares([], {"plan": 3.0, "unsolvable": 1.0}) == {"plan": 0.75, "unsolvable": 0.25}
 
 
 def test_hidden_causes_have_the_shares_of_the_highest_posterior():
@@ -107,12 +107,12 @@ def test_hidden_causes_have_the_shares_of_the_highest_posterior():
         return evidence + PSEUDO_RUNS * 0.5 * (math.log(a) + math.log(1 - a))
 
     best = max((number / 10_000 for number in range(1, 10_000)), key=posterior)
-    assert cause_shares(cases, {"a": 1.0, "b": 1.0})["a"] == pytest.approx(best, abs=1e-4)
+    assert likeliest_shares(cases, {"a": 1.0, "b": 1.0})["a"] == pytest.approx(best, abs=1e-4)
 
 
 def test_a_role_that_a_workflow_lacks_keeps_its_odds_to_the_others():
-    shares = cause_shares([Evidence((("a", 1.0), ("b", 0.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
-    even = cause_shares([Evidence((("a", 1.0), ("b", 1.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
+    shares = likeliest_shares([Evidence((("a", 1.0), ("b", 0.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
+    even = likeliest_shares([Evidence((("a", 1.0), ("b", 1.0)), 50)], {"a": 1.0, "b": 1.0, "c": 1.0})
     assert even == pytest.approx(dict.fromkeys("abc", 1 / 3))
     assert shares["a"] > 1 / 3 > shares["b"]
 
@@ -142,7 +142,7 @@ def test_the_log_score_is_the_sum_of_the_logarithms():
 
 def test_what_came_again_counts_before_the_next_signature():
     """A redone strategy that comes again word for word tells where the mistake lies before the next rejection does."""
-    table = SHIPPED.model_copy(update={"agreement": Agreement(right=0.95, wrong=0.2)})
+    table = SHIPPED.model_copy(update={"agreement": Agreement(compare="text", kinds=(AuthorKind(share=1, right=0.95, wrong=0.2),))})
     model, came = BeliefModel(table, GRAPH, ROLES), Came(same=("g_strategy",))
     first = Past("g_plan", frozenset({("0", "")}), 0, "structure", ("g_strategy", "g_plan"))
     second = Past("g_plan", frozenset({("1", "")}), 0, "structure", ("g_plan",), came)
@@ -153,6 +153,18 @@ def test_what_came_again_counts_before_the_next_signature():
     ]
     assert scores([case(first, second, Accepted("g_plan"))], table) == pytest.approx([sum(map(math.log, chances))])
     assert chances[1] != signature_chance(model, model.after((first,)), second, [first])
+
+
+@pytest.mark.parametrize(("came", "grows"), [(Came(same=("g_recon",)), 0), (Came(other=("g_recon",)), 1)])
+def test_the_kinds_of_author_are_learned_from_what_came_again(came, grows):
+    """Runs whose redone steps bring the same, or something else, raise the share of the kind that does so."""
+    kinds = (AuthorKind(share=0.5, right=0.95, wrong=0.4), AuthorKind(share=0.5, right=0.1, wrong=0.1))
+    table = SHIPPED.model_copy(update={"agreement": Agreement(compare="meaning", kinds=kinds)})
+    redone = ("g_recon", "g_strategy", "g_plan")
+    items = [Past("g_plan", frozenset({("0", "")}), 0, "wrong_strategy", redone, came) for _ in range(3)]
+    learned = estimate({case(*items, Accepted("g_plan")): dict.fromkeys(USED, 2)}, table).table.agreement
+    assert learned.kinds[grows].share > 0.6
+    assert sum(kind.share for kind in learned.kinds) == pytest.approx(1)
 
 
 def test_the_weight_of_a_rejection_is_what_its_belief_is_divided_by():
