@@ -107,10 +107,12 @@ def test_the_baseline_is_that_of_the_first_laboratory(name, digest):
     assert hashlib.sha256((FOLDER / "baseline" / name).read_bytes()).hexdigest()[:16] == digest
 
 
-def test_the_policy_without_agreement_differs_from_the_shipped_one_in_nothing_else():
+@pytest.mark.parametrize("name", ["no_agreement", "compares_text"])
+def test_a_policy_of_the_experiments_differs_from_the_shipped_one_in_its_agreement_alone(name):
     shipped, other = (
         yaml.safe_load(path.read_text())
-        for path in (data_root() / "configs" / "policies" / "belief.yaml", FOLDER / "policies" / "no_agreement.yaml")
+        for path in (data_root() / "configs" / "policies" / "belief.yaml", FOLDER / "policies" / f"{name}.yaml")
     )
-    del shipped["belief"]["agreement"]
+    agreement, changed = shipped["belief"].pop("agreement"), other["belief"].pop("agreement", None)
     assert {**other, "name": "belief"} == shipped
+    assert changed == (None if name == "no_agreement" else {**agreement, "compare": "text"})
