@@ -131,8 +131,8 @@ class Belief:
     """The probabilities of all hypotheses; together 1."""
 
     masses: Masses
-    """Those in which the problem has a solution: by kind of author, then by cause. Before the first comparison all kinds
-    have the same shares, so there is one kind."""
+    """Those in which the problem has a solution: by kind of author, then by cause. Before the first comparison nothing
+    depends on the kind, so there is one."""
     unsolvables: tuple[float, ...]
     """That the problem has none, by kind of author."""
 

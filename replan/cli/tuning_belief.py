@@ -19,9 +19,9 @@ from replan.cli.home import opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice, out, print_json, rich_text
 from replan.cli.terminal.ticker import Ticker
+from replan.learning.belief_estimate import HELD_OUT_MIN, PSEUDO_RUNS, Estimate, estimate
+from replan.learning.belief_runs import FirstMoves, Runs, count_moves, runs_of
 from replan.setup.data_files import data_root
-from replan.tuning.belief_estimate import HELD_OUT_MIN, PSEUDO_RUNS, Estimate, estimate
-from replan.tuning.belief_runs import FirstMoves, Runs, count_moves, runs_of
 from replan.tuning.tuned_files import check_target, write_tuned
 from runtime.core.errors import UsageProblem
 

@@ -1,9 +1,11 @@
 """The estimate of a belief's parameters from recorded runs, with the values of a policy as 50 pseudo-runs. Pure.
 
-The shares of causes are the maximum of their likelihood with these pseudo-runs, found by the iteration of Hunter (2004,
-"MM algorithms for generalized Bradley-Terry models", with the cause as a hidden variable). The chances at the cause are
-multiplied, as odds, by one factor per role. Half of the problems are held out; their runs judge the estimate. Runs of
-one problem are not independent, so the standard error is that of problems as clusters (Liang and Zeger 1986).
+The runs choose among mixtures of causes: that of the policy, and for each role one with most causes at it. Then the
+shares of causes are the maximum of their likelihood with the pseudo-runs, found by the iteration of Hunter (2004, "MM
+algorithms for generalized Bradley-Terry models", with the cause as a hidden variable), and so are those of the kinds of
+author. The chances at the cause are multiplied, as odds, by one factor per role. Half of the problems are held out;
+their runs judge the estimate. Runs of one problem are not independent, so the standard error is that of problems as
+clusters (Liang and Zeger 1986).
 """
 
 import math
@@ -106,6 +108,11 @@ def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
     return Estimate(table, sum(counts.values()), count, len(apart), mean, _clustered_error(apart.values(), count))
 
 
+def learned_shares(cases: Counts, shipped: BeliefTable) -> BeliefTable:
+    """Return the table with the shares of causes and of kinds of author that the cases suggest; nothing is held out."""
+    return _with_kinds(_with_causes(shipped, cases), cases, shipped)
+
+
 def _part(cases: Cases, *, held_out: bool) -> Cases:
     """Return the cases of the problems that are held out, or of the others."""
     parts = {
@@ -140,6 +147,41 @@ class Evidence:
     role have the same key."""
     runs: int = 1
     """The number of the runs."""
+
+
+MIXED_SHARE = 0.5
+"""The share of the policy's own causes in a mixture of causes; the other half of the mixture is at one role. Also the
+prior probability of the policy's own causes; the mixtures share the rest."""
+
+
+def mixed_causes(cases: Sequence[Evidence], shipped: Mapping[str, float]) -> dict[str, float]:
+    """Return the causes that the runs make likely, as the mean over the policy's own and one mixture for each role.
+
+    A home whose mistakes lie at one step shows it in a few runs, long before the maximum of the likelihood would move.
+    """
+    total = sum(shipped.values())
+    own = {key: weight / total for key, weight in shipped.items()}
+    solvable = 1 - own[UNSOLVABLE]
+    choices = [own]
+    for role in own.keys() - {OTHER, UNSOLVABLE}:
+        at_role = {key: solvable if key == role else own[key] if key == UNSOLVABLE else 0.0 for key in own}
+        choices.append({key: MIXED_SHARE * own[key] + (1 - MIXED_SHARE) * at_role[key] for key in own})
+    priors = [MIXED_SHARE, *[(1 - MIXED_SHARE) / max(1, len(choices) - 1)] * (len(choices) - 1)]
+    logs = [math.log(prior) + _log_likelihood(cases, each) for prior, each in zip(priors, choices, strict=True)]
+    weights = [math.exp(log - max(logs)) for log in logs]
+    return {
+        key: sum(weight * each[key] for weight, each in zip(weights, choices, strict=True)) / sum(weights)
+        for key in own
+    }
+
+
+def _log_likelihood(cases: Sequence[Evidence], shares: Mapping[str, float]) -> float:
+    """Return the logarithm of the likelihood of the runs if the causes have these shares; up to a constant."""
+    result = 0.0
+    for case in cases:
+        possible = sum(shares[key] for key, _ in case.likelihoods)
+        result += case.runs * math.log(sum(shares[key] * each for key, each in case.likelihoods) / possible)
+    return result
 
 
 def likeliest_shares(cases: Sequence[Evidence], shipped: Mapping[str, float]) -> dict[str, float]:
@@ -234,12 +276,12 @@ def _with_causes(table: BeliefTable, cases: Counts, shipped: BeliefTable | None 
         # The share after the run, over that before it, is the likelihood up to a factor.
         likelihoods = tuple((key, mass / table.causes[key]) for key, mass in both if table.causes[key])
         entries.append(Evidence(likelihoods, runs))
-    shares = likeliest_shares(entries, (shipped or table).causes)
+    shares = likeliest_shares(entries, mixed_causes(entries, (shipped or table).causes))
     return table.model_copy(update={"causes": {key: round(share, 4) for key, share in shares.items()}})
 
 
 def _with_kinds(table: BeliefTable, cases: Counts, shipped: BeliefTable) -> BeliefTable:
-    """Return the table with the shares of the kinds of author that the cases suggest; `shipped` has the pseudo-runs'."""
+    """Return the table with the shares of the kinds of author that the cases suggest; the pseudo-runs are `shipped`."""
     if table.agreement is None or shipped.agreement is None:
         return table
     followed, entries, kinds = _Followed(table), [], table.agreement.kinds

@@ -13,19 +13,19 @@ from actors.policy.belief import BeliefModel
 from actors.policy.history import Came, Past
 from actors.policy.table import Agreement, AuthorKind
 from actors.search.graph import Graph, StepBudget
-from replan.setup.data_files import data_root
-from replan.tuning.belief_estimate import (
+from replan.learning.belief_estimate import (
     PSEUDO_RUNS,
     Accepted,
     Estimate,
     Evidence,
     TrainingCase,
-    likeliest_shares,
     estimate,
     is_held_out,
+    likeliest_shares,
     scores,
     signature_chance,
 )
+from replan.setup.data_files import data_root
 
 POLICY = load_policy("belief", data_root())
 SHIPPED = POLICY.belief
@@ -142,7 +142,9 @@ def test_the_log_score_is_the_sum_of_the_logarithms():
 
 def test_what_came_again_counts_before_the_next_signature():
     """A redone strategy that comes again word for word tells where the mistake lies before the next rejection does."""
-    table = SHIPPED.model_copy(update={"agreement": Agreement(compare="text", kinds=(AuthorKind(share=1, right=0.95, wrong=0.2),))})
+    table = SHIPPED.model_copy(
+        update={"agreement": Agreement(compare="text", kinds=(AuthorKind(share=1, right=0.95, wrong=0.2),))}
+    )
     model, came = BeliefModel(table, GRAPH, ROLES), Came(same=("g_strategy",))
     first = Past("g_plan", frozenset({("0", "")}), 0, "structure", ("g_strategy", "g_plan"))
     second = Past("g_plan", frozenset({("1", "")}), 0, "structure", ("g_plan",), came)

@@ -23,9 +23,9 @@ from actors.policy.history import Past, Signature
 from actors.policy.table import BeliefTable, Policy
 from actors.run.ids import is_child, step_of
 from actors.search.moves import Search
+from replan.learning.belief_estimate import Accepted, TrainingCase
 from replan.runs.reader import RunReader
 from replan.runs.run_ids import ALL
-from replan.tuning.belief_estimate import Accepted, TrainingCase
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import text_hash
 

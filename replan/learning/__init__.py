@@ -1,0 +1,1 @@
+"""What recorded runs say about the numbers of a belief policy."""
