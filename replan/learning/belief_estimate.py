@@ -150,23 +150,25 @@ class Evidence:
 
 
 MIXED_SHARE = 0.5
-"""The share of the policy's own causes in a mixture of causes; the other half of the mixture is at one role. Also the
-prior probability of the policy's own causes; the mixtures share the rest."""
+"""The share of the policy's own causes in a mixture; the rest of the mixture's causes lie at one role. Also the prior
+probability of the policy's own causes; the mixtures have the rest, each in proportion to the share of its role."""
 
 
 def mixed_causes(cases: Sequence[Evidence], shipped: Mapping[str, float]) -> dict[str, float]:
     """Return the causes that the runs make likely, as the mean over the policy's own and one mixture for each role.
 
     A home whose mistakes lie at one step shows it in a few runs, long before the maximum of the likelihood would move.
+    Without runs these are the policy's own causes.
     """
     total = sum(shipped.values())
     own = {key: weight / total for key, weight in shipped.items()}
-    solvable = 1 - own[UNSOLVABLE]
-    choices = [own]
-    for role in own.keys() - {OTHER, UNSOLVABLE}:
-        at_role = {key: solvable if key == role else own[key] if key == UNSOLVABLE else 0.0 for key in own}
+    roles = [key for key, share in own.items() if key not in (OTHER, UNSOLVABLE) and share]
+    named = sum(own[role] for role in roles)
+    choices, priors = [own], [MIXED_SHARE if roles else 1.0]
+    for role in roles:
+        at_role = own | dict.fromkeys(roles, 0.0) | {role: named}
         choices.append({key: MIXED_SHARE * own[key] + (1 - MIXED_SHARE) * at_role[key] for key in own})
-    priors = [MIXED_SHARE, *[(1 - MIXED_SHARE) / max(1, len(choices) - 1)] * (len(choices) - 1)]
+        priors.append((1 - MIXED_SHARE) * own[role] / named)
     logs = [math.log(prior) + _log_likelihood(cases, each) for prior, each in zip(priors, choices, strict=True)]
     weights = [math.exp(log - max(logs)) for log in logs]
     return {

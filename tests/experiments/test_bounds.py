@@ -50,6 +50,16 @@ def test_more_knowledge_and_more_calls_find_more(name):
     assert all(bound.calls <= bound.cap for bound in informed)
 
 
+def test_what_comes_again_helps_a_planner_only_where_it_says_something():
+    """In `base` a right view comes again with its meaning; where no meaning comes again, a comparison says nothing."""
+    sees, blind = (
+        [InformedPlanner(pipeline("held_out_even", meanings_vary=vary), cap, 0.0, 1000).run() for cap in (14, 20, 30)]
+        for vary in (0.0, 1.0)
+    )
+    gained = [one.success - other.success for one, other in zip(sees, blind, strict=True)]
+    assert sum(gained) / len(gained) > 0.01
+
+
 def test_a_price_makes_planners_give_up_earlier():
     world = pipeline()
     free, priced = (InformedPlanner(world, 20, price, 200).run() for price in (0.0, 0.05))

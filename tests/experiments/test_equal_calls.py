@@ -1,5 +1,7 @@
 """The comparison at equal calls: caps, pairs, interpolation, Holm's correction, and arms that divide their budget."""
 
+from statistics import NormalDist
+
 import pytest
 
 from replan.experiments.definition import DIVIDES_CALLS
@@ -85,8 +87,8 @@ def test_p_values_are_exact_and_corrected_by_holm(tables):
     assert rows(made, "search/depth_first", "p", "p_holm") == [(None, None)] * 3
 
 
-def test_the_mean_over_worlds_has_an_interval_over_pairs_and_the_least_and_the_most(prepared):
-    """Each world has the same weight. In one the arm solves every second problem more, in the other none."""
+def test_the_mean_over_worlds_has_an_interval_over_worlds_and_the_least_and_the_most(prepared):
+    """Each world is one value. In one the arm solves every second problem more, in the other none: t is 12.706."""
     models = ["simulated:base", "simulated:muddled"]
     experiment = prepared(**CAPS, models=models, mean_of_worlds=True, baseline="search/depth_first").experiment
     trials = [
@@ -98,7 +100,31 @@ def test_the_mean_over_worlds_has_an_interval_over_pairs_and_the_least_and_the_m
     (row,) = equal_calls_tables(experiment, trials)["worlds"]
     assert (row["arm"], row["worlds"], row["trials"]) == ("search/restart", 2, 8)
     assert (row["delta_success"], row["delta_least"], row["delta_most"]) == (0.25, 0.0, 0.5)
-    assert (row["delta_low"], row["delta_high"]) == pytest.approx(mean_interval([0.5, 0.0, 0.5, 0.0]), abs=1e-4)
+    assert (row["delta_low"], row["delta_high"]) == pytest.approx(
+        (0.25 - 12.706 * 0.25, 0.25 + 12.706 * 0.25), abs=1e-3
+    )
+
+
+def test_intervals_over_worlds_hold_together_for_all_arms(prepared):
+    """Two arms beside the baseline in two worlds: four intervals of worlds and arms, two of arms."""
+    models, arms = ["simulated:base", "simulated:muddled"], ["depth_first", "restart", "beam"]
+    changes = CAPS | {"searches": ["depth_first", "restart", "beam:2"]}
+    experiment = prepared(**changes, models=models, mean_of_worlds=True, baseline="search/depth_first").experiment
+    trials = [
+        trial(arm.name, seed, solved=("restart" in arm.name or arm.model.endswith("base")) and seed % 2 == 0, calls=4)
+        for seed in range(40)
+        for arm in experiment.arms()
+    ]
+    made, arm = equal_calls_tables(experiment, trials), "search/restart"
+    muddled = next(row for row in made["equal_mean"] if row["arm"] == arm and row["model"] == "simulated:muddled")
+    differences = [float(seed % 2 == 0) for seed in range(40)]
+    z = NormalDist().inv_cdf(1 - 0.05 / 2 / 4)
+    expected = mean_interval(differences, z)
+    assert (muddled["delta_low"], muddled["delta_high"]) == pytest.approx(expected, abs=1e-4)
+    assert mean_interval(differences)[0] > expected[0]
+    over = next(row for row in made["worlds"] if row["arm"] == arm)
+    assert over["delta_high"] - over["delta_success"] == pytest.approx(25.452 * 0.25, abs=1e-2)
+    assert len(arms) == 3
 
 
 def test_a_conclusion_is_counted_in_each_world(prepared):

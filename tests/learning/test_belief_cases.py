@@ -3,7 +3,6 @@
 from functools import cache
 
 import pytest
-from tests.tuning.test_belief_estimate import POLICY, SHIPPED
 
 from actors.policy.history import NOTHING, Past
 from actors.policy.table import Agreement, AuthorKind
@@ -11,6 +10,7 @@ from replan.experiments.preparation import prepare
 from replan.experiments.simulation import simulate_run
 from replan.learning.belief_estimate import Accepted
 from replan.learning.belief_runs import FirstMoves, Runs, recorded
+from tests.learning.test_belief_estimate import POLICY, SHIPPED
 from tests.tuning.test_race import PROBLEM, installed
 
 SEEDS = 30

@@ -22,6 +22,7 @@ from replan.learning.belief_estimate import (
     estimate,
     is_held_out,
     likeliest_shares,
+    mixed_causes,
     scores,
     signature_chance,
 )
@@ -90,6 +91,18 @@ def test_known_causes_are_counted_beside_the_pseudo_runs():
     known = [Evidence((("plan", 1.0), ("unsolvable", 0.0)), 10), Evidence((("plan", 0.0), ("unsolvable", 1.0)), 40)]
     shares = likeliest_shares(known, shipped)
     assert shares["plan"] == pytest.approx((0.75 * PSEUDO_RUNS + 10) / (PSEUDO_RUNS + 50))
+
+
+def test_causes_lean_to_the_step_where_a_few_runs_have_their_mistakes():
+    """Eight runs whose mistake is surely at the plan; without runs the causes are the policy's own."""
+    shipped = {"analysis": 0.225, "strategy": 0.225, "plan": 0.225, "other": 0.225, "unsolvable": 0.1}
+    at_plan = Evidence((("analysis", 0.1), ("strategy", 0.1), ("plan", 1.0), ("unsolvable", 0.1)), 8)
+    assert mixed_causes([], shipped) == pytest.approx(shipped)
+    mixed = mixed_causes([at_plan], shipped)
+    assert sum(mixed.values()) == pytest.approx(1)
+    assert mixed["plan"] > 0.4
+    assert mixed["analysis"] == pytest.approx(mixed["strategy"])
+    assert mixed["unsolvable"] == pytest.approx(0.1)
 
 
 def test_without_runs_the_shares_stay():

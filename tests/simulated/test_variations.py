@@ -18,7 +18,7 @@ from tests.contracts.model import request
 from tests.simulated.test_profile import own
 
 PROBLEM = "The login page times out after the second attempt, when every session store answers slowly."
-FILE = data_root() / "docs" / "experiments" / "full" / "new_worlds.yaml"
+FILE = data_root() / "docs" / "experiments" / "full" / "all_worlds.yaml"
 NODES = [f"g_x/v{visit}.a{attempt}" for visit in range(1, 6) for attempt in (1, 2)]
 loaded = cache(load_profile)
 
