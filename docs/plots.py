@@ -85,10 +85,10 @@ def tools() -> str:
     return groups("Goals achieved, by how tools fail", rows, "share of goals, with 95 % intervals")
 
 
-def world_measure() -> str:
+def all_worlds() -> str:
     """Return what the default and two simple arms gain in each world, at the calls of the baseline."""
     rows: dict[str, dict[str, Point]] = {}
-    for row in results("world_measure", "equal_mean"):
+    for row in results("all_worlds", "equal_mean"):
         if row["arm"] in MEASURED:
             rows.setdefault(row["model"].removeprefix("simulated:"), {})[row["arm"]] = point(row, "delta_success")
     return groups("Success less that of the baseline, at its mean calls", rows, "paired, with 95 % intervals")
@@ -122,12 +122,12 @@ def study_point(fact: Mapping[str, float], x: float = 0.0) -> Point:
 
 PLOTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "experiments": {
+        "all_worlds": all_worlds,
         "equal_calls": equal_calls,
         "findings": findings,
         "guard_errors": guard_errors,
         "tools": tools,
         "unsettled": unsettled,
-        "world_measure": world_measure,
     },
     "real-model": {"study_arms": study_arms, "study_prediction": study_prediction},
 }

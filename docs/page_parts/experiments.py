@@ -161,6 +161,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "experiment-categories": by_category,
     "experiment-equal-searches": lambda: at_equal_calls("equal_searches"),
     "experiment-unsettled": by_unsettled,
-    "experiment-world-measure": lambda: over_worlds("world_measure"),
+    "experiment-all-worlds": lambda: over_worlds("all_worlds"),
 }
 """The tables by the name in the mark."""

@@ -183,15 +183,26 @@ def task_calls(calls: int | None, tasks: int) -> int:
     return min(CALLS_MAX, calls // tasks)
 
 
-def measuring(tasks: Path, model: str, calls: int | None, usd: float | None, count: int) -> dict[str, Any]:
-    """Return the definition of the experiment that measures a model on a file of `count` tasks."""
+COMPACT: Mapping[str, Any] = {"model_settings": {"compact": True}}
+"""The keys of a workflow whose steps have the prompts for a small context window."""
+
+
+def measuring(
+    tasks: Path, model: str, calls: int | None, usd: float | None, count: int, *, compact: bool = False
+) -> dict[str, Any]:
+    """Return the definition of the experiment that measures a model on a file of `count` tasks.
+
+    `compact` takes the prompts for a small context window.
+    """
     budget = ({} if calls is None else {"calls": calls}) | ({} if usd is None else {"usd": usd, "exact": True})
     return {
         "name": "measured",
         "description": "The tasks, planned once each.",
         "problems": [str(tasks.absolute())],
         "models": [model],
-        "pipelines": [{"name": "measured", "workflow": WORKFLOW}],
+        "pipelines": [
+            {"name": "measured", "workflow": WORKFLOW, **({"search_config": dict(COMPACT)} if compact else {})}
+        ],
         "max_calls": task_calls(calls, count),
         "baseline": "measured",
         "budget": budget,
@@ -243,8 +254,8 @@ def first_tasks(root: Path, folder: Path, count: int) -> Path:
     return path
 
 
-def workflow_text(preference: Preference, root: Path) -> str:
-    """Return the workflow file with the preferred settings."""
+def workflow_text(preference: Preference, root: Path, *, compact: bool = False) -> str:
+    """Return the workflow file with the preferred settings, and with compact prompts if those were measured."""
     settings = preference.settings
     document = read_workflow(settings.workflow, root)[1]
     pairs = {name: dict(keys) for name, keys in document.value["action_pairs"].items()}
@@ -252,4 +263,5 @@ def workflow_text(preference: Preference, root: Path) -> str:
     keys = {**document.value, "policy": settings.policy, "max_total_calls": preference.cap, "action_pairs": pairs}
     if settings.patience is not None:
         keys["r_patience"] = settings.patience
+    keys |= COMPACT if compact else {}
     return yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, width=100)

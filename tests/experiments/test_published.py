@@ -107,12 +107,25 @@ def test_the_baseline_is_that_of_the_first_laboratory(name, digest):
     assert hashlib.sha256((FOLDER / "baseline" / name).read_bytes()).hexdigest()[:16] == digest
 
 
-@pytest.mark.parametrize("name", ["no_agreement", "compares_text"])
-def test_a_policy_of_the_experiments_differs_from_the_shipped_one_in_its_agreement_alone(name):
+ONE_KIND = [{"share": 1, "right": 0.95, "wrong": 0.5}]
+CHANGED = {
+    "no_agreement": {"agreement": None},
+    "compares_text": {"agreement": {"compare": "text"}},
+    "one_kind": {"agreement": {"kinds": ONE_KIND}},
+    "leans_to_plan": {"causes": {"analysis": 0.1, "recon": 0.15, "strategy": 0.25, "plan": 0.4}},
+}
+"""The keys of the belief that a policy of the experiments changes."""
+
+
+@pytest.mark.parametrize(("name", "changes"), CHANGED.items(), ids=CHANGED)
+def test_a_policy_of_the_experiments_differs_from_the_shipped_one_in_what_it_is_named_for(name, changes):
     shipped, other = (
         yaml.safe_load(path.read_text())
         for path in (data_root() / "configs" / "policies" / "belief.yaml", FOLDER / "policies" / f"{name}.yaml")
     )
-    agreement, changed = shipped["belief"].pop("agreement"), other["belief"].pop("agreement", None)
+    for key, values in changes.items():
+        if values is None:
+            del shipped["belief"][key]
+        else:
+            shipped["belief"][key] |= values
     assert {**other, "name": "belief"} == shipped
-    assert changed == (None if name == "no_agreement" else {**agreement, "compare": "text"})
