@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import SimulatedSpec, parse_model_spec
@@ -21,6 +22,7 @@ from actors.simulated.profile import AuthorProfile, load_profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World
 from actors.values.format import title_of
+from actors.values.model_settings import KEY
 from replan.experiments.definition import Arm, Experiment, Pipeline, load_experiment
 from replan.experiments.learned import with_learned_belief
 from replan.experiments.problems import ExperimentProblem, read_problems
@@ -250,7 +252,10 @@ def _prepared_arm(
     workflow = pipeline.workflow
     if "/" in workflow or Path(workflow).suffix:  # A shipped name is passed on unchanged.
         workflow = str(folder / workflow)
-    options = RunOptions(workflow=workflow, search=arm.search, limits={"max_calls": arm.cap or experiment.calls_max})
+    limits: dict[str, Any] = {"max_calls": arm.cap or experiment.calls_max}
+    if KEY in pipeline.search_config:  # The settings of each step are resolved here, from those of the workflow too.
+        limits[KEY] = pipeline.search_config[KEY]
+    options = RunOptions(workflow=workflow, search=arm.search, limits=limits)
     request = prepare_planning(PlanningInput(problem.text, options), installation.setup(choice, profile))
     policy = request.pinned.policy
     if pipeline.policy is not None:
