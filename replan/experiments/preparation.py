@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import SimulatedSpec, parse_model_spec
@@ -17,6 +16,7 @@ from actors.planning.events import PlanningEvent
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.policy.table import Policy
 from actors.run.kind import Setup
+from actors.run.limits import RunLimits
 from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.profile import AuthorProfile, load_profile
 from actors.simulated.verdict_filter import VerdictFilter
@@ -252,9 +252,9 @@ def _prepared_arm(
     workflow = pipeline.workflow
     if "/" in workflow or Path(workflow).suffix:  # A shipped name is passed on unchanged.
         workflow = str(folder / workflow)
-    limits: dict[str, Any] = {"max_calls": arm.cap or experiment.calls_max}
+    limits: RunLimits = {"max_calls": arm.cap or experiment.calls_max}
     if KEY in pipeline.search_config:  # The settings of each step are resolved here, from those of the workflow too.
-        limits[KEY] = pipeline.search_config[KEY]
+        limits["model_settings"] = pipeline.search_config[KEY]
     options = RunOptions(workflow=workflow, search=arm.search, limits=limits)
     request = prepare_planning(PlanningInput(problem.text, options), installation.setup(choice, profile))
     policy = request.pinned.policy
