@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
 from page_parts import (  # noqa: E402
+    blame,
     demands,
     dependencies,
     events,
@@ -228,6 +229,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **requirements.PARTS,
     **quantities.PARTS,
     **size.PARTS,
+    "blame": blame.blame,
+    "blame-times": blame.milliseconds,
     "helpdesk": helpdesk.helpdesk,
     **study.PARTS,
     **question_tables.PARTS,

@@ -123,6 +123,7 @@ _GROUPS = {
         "experiment": "Compare ways to plan, with their uncertainty.",
         "profile": "Measure a model, and find the settings that suit it.",
         "tune": "Find the settings that suit your problems and your model.",
+        "blame": "Find the step that made the mistake in a trace of other agents.",
         "explain": "Explain a term that this program prints.",
         "completion": "Print the script that makes your shell complete commands.",
         "version": "Print the version.",

@@ -105,7 +105,7 @@ def estimate(cases: Cases, shipped: BeliefTable) -> Estimate:
     for gain, runs in gains:
         for problem, number in runs.items():
             apart[problem] += number * (gain - mean)
-    return Estimate(table, sum(counts.values()), count, len(apart), mean, _clustered_error(apart.values(), count))
+    return Estimate(table, sum(counts.values()), count, len(apart), mean, clustered_error(apart.values(), count))
 
 
 def learned_shares(cases: Counts, shipped: BeliefTable) -> BeliefTable:
@@ -122,7 +122,7 @@ def _part(cases: Cases, *, held_out: bool) -> Cases:
     return {case: runs for case, runs in parts.items() if runs}
 
 
-def _clustered_error(sums: Collection[float], count: int) -> float:
+def clustered_error(sums: Collection[float], count: int) -> float:
     """Return the standard error of a mean over `count` runs from the sums of the differences to it, one a problem.
 
     If each problem has one run, this is the sample's standard deviation over the root of the count.

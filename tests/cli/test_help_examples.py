@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
+from tests.blame.samples import said, span
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
+from tests.cli.test_blame import MESSAGES
 from tests.cli.test_docs import commands
 from tests.pddl.worlds import BLOCKS, SWAP, TWO
 
@@ -38,6 +40,10 @@ CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "e
 """The exit codes that an example may end with, where 0 is not the only one."""
 
 
+CHAT = span("chat", 1, {"gen_ai.operation.name": "chat", "gen_ai.output.messages": said("Done.")})
+"""A span of an agent's call of a model."""
+
+
 def examples():
     """Return the command lines of all help texts, each once."""
     return sorted(
@@ -59,7 +65,7 @@ def place(tmp_path_factory):
     """Make a folder with the files that examples name, and homes with a waiting, a reviewed and a finished run."""
     top = tmp_path_factory.mktemp("examples")
     work = top / "work"
-    for name in ("notes", "archive", "copy", "../shop", "results"):
+    for name in ("notes", "archive", "copy", "../shop", "results", "logs"):
         (work / name).mkdir(parents=True)
     for name, shipped in (("market", "market"), ("prices", "cloud")):
         shutil.copytree(ROOT / "docs" / "examples" / shipped, work / name)
@@ -77,6 +83,10 @@ def place(tmp_path_factory):
         "tuned.yaml": search,
         "profile.yaml": search,
         "mine.yaml": REVIEWED,
+        "state.json": json.dumps({"messages": MESSAGES}),
+        "logs/1.json": json.dumps({"messages": MESSAGES}),
+        "spans.jsonl": json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [CHAT]}]}]}),
+        "tuned_blame.yaml": (ROOT / "configs" / "blame" / "who_and_when.yaml").read_text(encoding="utf-8"),
         "strict.yaml": (ROOT / "configs" / "policies" / "default.yaml").read_text(encoding="utf-8"),
     }
     for name, text in files.items():

@@ -27,6 +27,8 @@ _RACE = examples(
 
 _BELIEF = examples("replan tune belief", "replan tune belief --policy mine.yaml --out tuned_belief.yaml --json")
 
+_BLAME = examples("replan tune blame labelled/", "replan blame state.json --weights tuned_blame.yaml")
+
 _ALL = examples(
     "replan tune race problems/ -m qwen3:8b --max-calls 2000",
     "replan run problem.md -w tuned.yaml",
@@ -167,6 +169,25 @@ def belief(invocation: Invocation, *, policy: str, out: str, as_json: bool) -> i
     from replan.cli.tuning_belief import belief_for
 
     return belief_for(invocation, policy, Path(out), as_json=as_json)
+
+
+@tune.command(epilog=_BLAME)
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.option("--weights", metavar="FILE", help="The weights to begin with, in place of the shipped ones.")
+@click.option("--out", default="tuned_blame.yaml", show_default=True, metavar="FILE", help="The file to write.")
+@json_option
+@common
+def blame(traces: tuple[str, ...], *, weights: str | None, out: str, as_json: bool) -> int:
+    """Fit the weights of `blame` to your labelled traces.
+
+    A TRACE is a file or folder as for `blame`; a labelled one has `mistake_step`, the number of the step, beside its
+    messages, and may have `mistake_agent` and `question_ID`. Half of the questions are held out and judge the weights.
+    They are written only if they predict the marked steps better by more than two standard errors. Exit 3: nothing was
+    written.
+    """
+    from replan.cli.tuning_blame import blame_for
+
+    return blame_for(traces, weights, Path(out), as_json=as_json)
 
 
 def _comments(race: Race, winner: EntrantStanding) -> list[str]:

@@ -1,0 +1,107 @@
+"""Reading traces from files: the form is found by looking, and what cannot be read is an error of one line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from actors.files.validation_errors import usage_problem
+from actors.files.yaml_document import read_document
+from replan.blame.attribution import BlameWeights
+from replan.blame.messages import trace_of_messages
+from replan.blame.spans import traces_of_spans
+from replan.blame.trace import AgentTrace
+from replan.setup.data_files import data_root
+from runtime.core.errors import UsageProblem
+
+TEXT_BYTES_MAX = 64 * 1024 * 1024
+"""The largest text with traces."""
+STEPS_MAX = 10_000
+"""The most steps of a trace."""
+FORMS = "OpenTelemetry spans, or messages as AutoGen, LangGraph and Who&When have them"
+
+
+def traces_in(text: str, place: str) -> list[AgentTrace]:
+    """Return the traces in a text of JSON, or of JSON lines.
+
+    Raises:
+        UsageProblem: it is no JSON, holds no trace, or one with more than `STEPS_MAX` steps.
+    """
+    values = list(_values(text, place))
+    found = traces_of_spans(values)
+    if not found:
+        parts = values[0] if len(values) == 1 and _is_list_of_traces(values[0]) else values
+        found = [trace for trace in map(trace_of_messages, parts) if trace is not None]
+    if not found:
+        raise UsageProblem("holds no trace that can be read", place=place, hint=f"give {FORMS}")
+    for trace in found:
+        if len(trace.steps) > STEPS_MAX:
+            raise UsageProblem(f"a trace of {len(trace.steps):,} steps", place=place, hint=f"at most {STEPS_MAX:,}")
+    return found
+
+
+def _is_list_of_traces(value: Any) -> bool:
+    return isinstance(value, list) and trace_of_messages(value) is None
+
+
+def _values(text: str, place: str) -> Iterator[Any]:
+    """Yield the values of a text: one, or one a line."""
+    rows = [(number, row) for number, row in enumerate(text.splitlines(), 1) if row.strip()]
+    lines = len(rows) > 1 and all(row.lstrip().startswith("{") and row.rstrip().endswith("}") for _, row in rows)
+    for number, row in rows if lines else [(0, text)]:
+        try:
+            yield json.loads(row)
+        except (ValueError, RecursionError) as error:
+            raise _no_json(error, place, number) from None
+
+
+def _no_json(error: Exception, place: str, number: int) -> UsageProblem:
+    line = number or (error.lineno if isinstance(error, json.JSONDecodeError) else 0)
+    cause = "nested too deeply" if isinstance(error, RecursionError) else "this is no JSON"
+    return UsageProblem(cause, place=f"{place}:{line}" if line else place, hint=f"give {FORMS}")
+
+
+def read_weights(path: Path) -> BlameWeights:
+    """Return the weights of a file. Raises `UsageProblem`."""
+    document = read_document(path)
+    try:
+        return BlameWeights.model_validate(document.value)
+    except ValidationError as error:
+        raise usage_problem(error, document) from None
+
+
+def shipped_weights() -> BlameWeights:
+    """Return the weights that are shipped, fitted to the logs of Who&When."""
+    return read_weights(data_root() / "configs" / "blame" / "who_and_when.yaml")
+
+
+def files_in(path: Path) -> list[Path]:
+    """Return a file, or the files of a folder and its folders that end in `.json` or `.jsonl`, sorted.
+
+    Raises:
+        UsageProblem: the folder has none.
+    """
+    if not path.is_dir():
+        return [path]
+    found = sorted(each for each in path.rglob("*") if each.suffix in (".json", ".jsonl") and each.is_file())
+    if not found:
+        raise UsageProblem("holds no .json or .jsonl file", place=str(path), hint="name a file or folder with traces")
+    return found
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text. Raises `UsageProblem` for one that is missing, too large or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(TEXT_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
+        raise UsageProblem(cause, place=str(path), hint="name a file that you may read") from None
+    if len(data) > TEXT_BYTES_MAX:
+        raise UsageProblem(f"more than {TEXT_BYTES_MAX:,} bytes", place=str(path), hint="split the file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"not UTF-8 (byte {error.start})", place=str(path), hint="save it as UTF-8") from None

@@ -1,0 +1,77 @@
+"""`tune blame`: what labelled traces say about the weights of blame, and the file with what they say."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from actors.values.format import counted
+from actors.values.lines import line
+from replan.blame.reading import read_weights, shipped_weights
+from replan.cli.exits import Exit
+from replan.cli.terminal.console import notice, out, print_json, rich_text
+from replan.cli.trace_files import read_all
+from replan.learning.belief_estimate import HELD_OUT_MIN
+from replan.tuning.blame_estimate import BlameEstimate, estimate_blame
+from replan.tuning.tuned_files import check_target, write_tuned
+from runtime.core.errors import UsageProblem
+
+
+def blame_for(names: tuple[str, ...], begin: str | None, target: Path, *, as_json: bool) -> int:
+    """Fit weights to labelled traces, and write them if the held-out ones speak for it. Return the exit code."""
+    check_target(target)
+    weights = shipped_weights() if begin is None else read_weights(Path(begin))
+    traces = [trace for _, trace in read_all(names)]
+    if all(trace.mistake is None for trace in traces):
+        hint = "a labelled one has `mistake_step`, the number of the step, beside its messages"
+        raise UsageProblem("no trace is labelled", place="TRACE", hint=hint)
+    found = estimate_blame(traces, weights, target.stem)
+    lines = list(_lines(found, len(traces)))
+    if found.convincing and found.weights is not None:
+        text = yaml.safe_dump(found.weights.model_dump(), sort_keys=False)
+        write_tuned(target, "tune blame", lines, text)
+    elif found.questions < HELD_OUT_MIN:
+        notice(
+            f"{counted(found.questions, 'held-out question')} cannot judge an estimate; {HELD_OUT_MIN} are needed, "
+            f"so label about {2 * (HELD_OUT_MIN - found.questions)} more traces first"
+        )
+    if as_json:
+        print_json(_object(found, len(traces), target))
+    else:
+        for text in (*lines, f"Written: {target}" if found.convincing else "Nothing is written."):
+            out().print(rich_text(line(text)))
+    return Exit.OK if found.convincing else Exit.UNSOLVED
+
+
+def _lines(found: BlameEstimate, traces: int) -> Iterator[str]:
+    """Yield what the estimate rests on, and what it says, for people."""
+    judging, unlabelled = found.after.traces, traces - found.used - found.after.traces
+    yield (
+        f"{counted(found.used, 'labelled trace')} and the weights that were there estimate, "
+        f"{judging} of {counted(found.questions, 'other question')} judge{'s' if judging == 1 else ''}."
+    )
+    if unlabelled:
+        yield f"Left out: {counted(unlabelled, 'trace')} without a mark."
+    if judging:
+        yield f"The marked step is the likeliest in {found.before.hits} -> {found.after.hits} of {judging}."
+    if found.questions >= HELD_OUT_MIN:
+        yield (
+            f"The log score of a held-out trace changes by {found.gain:+.4f}, standard error {found.error:.4f}: "
+            f"{'more' if found.convincing else 'not more'} than two standard errors better."
+        )
+
+
+def _object(found: BlameEstimate, traces: int, target: Path) -> dict[str, Any]:
+    """Return what `--json` prints."""
+    return {
+        "file": str(target) if found.convincing else None,
+        "traces": traces,
+        "traces_used": found.used,
+        "traces_held_out": found.after.traces,
+        "questions_held_out": found.questions,
+        "hits_before": found.before.hits,
+        "hits_after": found.after.hits,
+        "log_score_gain": round(found.gain, 6),
+        "log_score_error": round(found.error, 6) if found.questions > 1 else None,
+    }
