@@ -183,16 +183,21 @@ def task_calls(calls: int | None, tasks: int) -> int:
     return min(CALLS_MAX, calls // tasks)
 
 
-COMPACT: Mapping[str, Any] = {"model_settings": {"compact": True}}
-"""The keys of a workflow whose steps have the prompts for a small context window."""
+def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
+    """Return the keys of a workflow for its calls, which are measured and then written.
+
+    These are the prompts for a small context window, and the most tokens of a reply.
+    """
+    keys: dict[str, Any] = {"model_settings": {"compact": True}} if compact else {}
+    return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})
 
 
 def measuring(
-    tasks: Path, model: str, calls: int | None, usd: float | None, count: int, *, compact: bool = False
+    tasks: Path, model: str, calls: int | None, usd: float | None, count: int, *, keys: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the definition of the experiment that measures a model on a file of `count` tasks.
 
-    `compact` takes the prompts for a small context window.
+    `keys` are those of `call_keys`.
     """
     budget = ({} if calls is None else {"calls": calls}) | ({} if usd is None else {"usd": usd, "exact": True})
     return {
@@ -200,9 +205,7 @@ def measuring(
         "description": "The tasks, planned once each.",
         "problems": [str(tasks.absolute())],
         "models": [model],
-        "pipelines": [
-            {"name": "measured", "workflow": WORKFLOW, **({"search_config": dict(COMPACT)} if compact else {})}
-        ],
+        "pipelines": [{"name": "measured", "workflow": WORKFLOW, "search_config": dict(keys)}],
         "max_calls": task_calls(calls, count),
         "baseline": "measured",
         "budget": budget,
@@ -254,14 +257,14 @@ def first_tasks(root: Path, folder: Path, count: int) -> Path:
     return path
 
 
-def workflow_text(preference: Preference, root: Path, *, compact: bool = False) -> str:
-    """Return the workflow file with the preferred settings, and with compact prompts if those were measured."""
+def workflow_text(preference: Preference, root: Path, keys: Mapping[str, Any]) -> str:
+    """Return the workflow file with the preferred settings, and with the keys for calls that were measured."""
     settings = preference.settings
     document = read_workflow(settings.workflow, root)[1]
     pairs = {name: dict(keys) for name, keys in document.value["action_pairs"].items()}
     pairs[PLAN_STEP] |= {"rmax": settings.visits}
-    keys = {**document.value, "policy": settings.policy, "max_total_calls": preference.cap, "action_pairs": pairs}
-    if settings.patience is not None:
-        keys["r_patience"] = settings.patience
-    keys |= COMPACT if compact else {}
-    return yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, width=100)
+    found = {"policy": settings.policy, "max_total_calls": preference.cap, "action_pairs": pairs}
+    patience = {} if settings.patience is None else {"r_patience": settings.patience}
+    return yaml.safe_dump(
+        {**document.value, **keys, **found, **patience}, sort_keys=False, allow_unicode=True, width=100
+    )

@@ -55,11 +55,13 @@ def test_a_model_of_the_journal_is_measured_by_its_recorded_runs(replan, scripte
 def test_compact_prompts_are_measured_and_written(replan, tmp_path):
     """The prompts of the tasks are shorter, and a run with the written workflow has the same."""
     sizes = []
-    for options in (), ("--compact",):
+    for options in (), ("--compact", "--output-tokens-max", "900"):
         out = tmp_path / f"profile{len(options)}.yaml"
         result = replan("profile", "-m", "simulated:base", *FEW, *options, "--out", str(out), "--json")
         assert result.exit_code == 0, result.stderr
-        assert yaml.safe_load(out.read_text()).get("model_settings", {}).get("compact", False) == bool(options)
+        written = yaml.safe_load(out.read_text())
+        assert written.get("model_settings") == ({"compact": True} if options else None)
+        assert written.get("output_tokens_max") == (900 if options else None)
         shown = replan("run", "--dry-run", "--json", "-m", "rules", "-w", str(out), "-", input="It fails.")
         trials = (out.with_suffix(".profile") / "measured" / "results.jsonl").read_text().splitlines()[1:]
         sizes.append(sum(json.loads(trial)["tokens"] for trial in trials))

@@ -97,14 +97,14 @@ def test_the_preferred_settings_do_best_and_are_a_workflow_that_loads(tmp_path, 
     assert found.ahead >= 0
     assert 0 <= found.worlds <= 2
     path = tmp_path / "mine.yaml"
-    path.write_text(workflow_text(found, ROOT), encoding="utf-8")
+    path.write_text(workflow_text(found, ROOT, {}), encoding="utf-8")
     loaded = read_workflow(str(path), ROOT)[0]
     assert loaded.max_total_calls == found.cap
     assert loaded.action_pairs["g_plan"].rmax == found.settings.visits
 
 
 def test_the_definition_that_measures_keeps_to_the_limits(tmp_path):
-    value = measuring(ROOT / TASKS, "simulated:base", 480, 2.5, 60)
+    value = measuring(ROOT / TASKS, "simulated:base", 480, 2.5, 60, keys={})
     installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
     prepared = prepare(write_definition(tmp_path, value), installation)
     assert (len(prepared.trials), prepared.arms[0].calls_max) == (60, 8)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PROFILE = examples(
     "replan profile -m qwen3:8b --max-calls 600",
     "replan profile -m gpt-5-mini --max-cost 2 --tasks 30",
-    "replan profile -m smollm2 --max-calls 360 --compact",
+    "replan profile -m smollm2 --max-calls 360 --compact --output-tokens-max 400",
     "replan run problem.md -m qwen3:8b -w profile.yaml",
 )
 
@@ -43,6 +43,7 @@ _PROFILE = examples(
     "--tasks", type=click.IntRange(10, 60), default=60, show_default=True, metavar="N", help="How many tasks to plan."
 )
 @click.option("--compact", is_flag=True, help="Take the shorter prompts, for a model with a small context window.")
+@click.option("--output-tokens-max", type=click.IntRange(min=1), metavar="N", help="Tokens of one reply at most.")
 @click.option("--out", default="profile.yaml", show_default=True, metavar="FILE", help="The workflow file to write.")
 @click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for the simulation; default: the cores.")
 @json_option
@@ -56,6 +57,7 @@ def profile(
     max_cost: float | None,
     tasks: int,
     compact: bool,
+    output_tokens_max: int | None,
     out: str,
     jobs: int | None,
     as_json: bool,
@@ -83,6 +85,7 @@ def profile(
     from replan.setup.settings import read_user_config
     from replan.tuning.model_profile import (
         PLAN_STEP,
+        call_keys,
         comparing,
         first_tasks,
         fitted,
@@ -101,7 +104,8 @@ def profile(
     config = read_user_config(locate_home().config)
     installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
     chosen = first_tasks(root, folder, tasks)
-    definition = measuring(chosen, model, max_calls, max_cost, tasks, compact=compact)
+    keys = call_keys(compact=compact, output_tokens=output_tokens_max)
+    definition = measuring(chosen, model, max_calls, max_cost, tasks, keys=keys)
     prepared = prepare(write_definition(folder, definition), installation)
     store = ResultsFolder(folder / "measured", prepared.header())
     trials = run_trials_of(prepared, store, jobs)
@@ -111,7 +115,7 @@ def profile(
     simulated = run_trials_of(compared, ResultsFolder(folder / "compared", compared.header()), jobs)
     preference = preferred(compared, simulated)
     lines = [*_about_plans(trials, tasks), *_about_settings(fit, preference)]
-    write_tuned(target, "profile", [f"For {model}.", *lines], workflow_text(preference, root, compact=compact))
+    write_tuned(target, "profile", [f"For {model}.", *lines], workflow_text(preference, root, keys))
     if as_json:
         print_json({"model": model, "file": str(target), **_counts(trials), **_object(measures, fit, preference)})
     else:
