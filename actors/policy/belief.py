@@ -33,9 +33,9 @@ class Comparison:
     easy: Block
     """The chances of an attempt at a step where the problem is not hard."""
 
-    def __init__(self, agreement: AuthorKind, right: Sequence[Block], easy: Block) -> None:
+    def __init__(self, kind: AuthorKind, right: Sequence[Block], easy: Block) -> None:
         """`right` has for each step the chances of an attempt where the problem is hard at it."""
-        self._agreement, self._right, self.easy = agreement, right, easy
+        self._kind, self._right, self.easy = kind, right, easy
         self.weights = cache(self._weights)
 
     def _weights(self, place: int | None, before: int, seen: bool | None) -> _Weights:
@@ -51,7 +51,7 @@ class Comparison:
     def _likelihood(self, chance: float, before: int, seen: bool, *, right: bool) -> float:
         """Return the probability of what was seen, if the new artifact is right or wrong."""
         was_right = 1.0 if before == _RIGHT else 0.0 if before == _WRONG else chance
-        again = was_right * self._agreement.right if right else (1 - was_right) * self._agreement.wrong
+        again = was_right * self._kind.right if right else (1 - was_right) * self._kind.wrong
         return again if seen else 1 - again
 
 

@@ -42,14 +42,14 @@ class Person(Config):
 
 
 class AuthorKind(Config):
-    """How often one kind of author writes the same artifact again when a step is redone from the same inputs."""
+    """A kind of author: how often it writes the same artifact again when a step is redone from the same inputs."""
 
     share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     """The share of runs that have such an author."""
     right: Chance
-    """The share of the same artifacts where both are right."""
+    """The probability that a redone step brings the same again, where the artifact was right and is right now."""
     wrong: Chance
-    """The share of the same artifacts where both are wrong."""
+    """The same probability where the artifact was wrong and is wrong now."""
 
 
 class Agreement(Config):

@@ -63,7 +63,8 @@ class Pipeline(Config):
     learns_from: Annotated[int, Field(ge=0, le=1000)] = 0
     """The runs of the same world, with other seeds, from which the arm's belief is learned before its trials.
 
-    Only with a simulated author and a policy with a belief."""
+    Only with a simulated author and a policy with a belief.
+    """
     without_rows: tuple[str, ...] = ()
     """Rows to remove from the policy's table."""
     feedback: Feedback = "full"

@@ -28,6 +28,8 @@ ERRORS = 2.0
 """The standard errors by which the log score must improve."""
 HELD_OUT_MIN = 20
 """The fewest held-out problems that can judge an estimate: a standard error of fewer says little."""
+LEAST = 0.0001
+"""The least share of a kind of author that is written."""
 _ROUNDS, _SETTLED = 500, 1e-10
 
 
@@ -292,7 +294,7 @@ def _with_kinds(table: BeliefTable, cases: Counts, shipped: BeliefTable) -> Beli
         shares = zip(kinds, model.kinds(belief), strict=True)
         entries.append(Evidence(tuple((str(at), now / kind.share) for at, (kind, now) in enumerate(shares)), runs))
     likeliest = likeliest_shares(entries, {str(at): kind.share for at, kind in enumerate(shipped.agreement.kinds)})
-    *first, _ = (round(share, 4) for share in likeliest.values())
+    *first, _ = (min(max(round(share, 4), LEAST), 1 - LEAST * len(kinds)) for share in likeliest.values())
     changed = [
         kind.model_copy(update={"share": share})
         for kind, share in zip(kinds, (*first, round(1 - sum(first), 4)), strict=True)
