@@ -72,9 +72,7 @@ def profile(
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
-    if max_calls is None and max_cost is None:
-        hint = "--max-calls N or --max-cost USD bounds all tasks"
-        raise UsageProblem("a profile needs a limit", place="profile", hint=hint)
+    _check_limit(max_calls, max_cost)
     from replan.cli.commands.experiment import run_trials_of
     from replan.cli.plugins import registry_of
     from replan.cli.terminal.console import print_json
@@ -121,6 +119,13 @@ def profile(
     else:
         _print(_rows(measures), [*lines, f"Written: {target}"])
     return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
+
+
+def _check_limit(max_calls: int | None, max_cost: float | None) -> None:
+    """Check that the tasks have a limit. Raises `UsageProblem`."""
+    if max_calls is None and max_cost is None:
+        hint = "--max-calls N or --max-cost USD bounds all tasks"
+        raise UsageProblem("a profile needs a limit", place="profile", hint=hint)
 
 
 def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[PlanningEvent]]:
