@@ -14,11 +14,25 @@ from statistics import fmean
 from pydantic import Field, model_validator
 
 from actors.files.validation_errors import Config, config_error
-from replan.blame.features import FEATURES, Seen, features
+from replan.blame.features import FEATURES, StepFeatures, features
 from replan.blame.trace import BY_MODEL, AgentTrace
 
 EVIDENCE_MAX = 3
 """The most pieces of evidence that are named for a step."""
+EVIDENCE_MIN = 0.05
+"""The least weight in nats that is named."""
+VALUES_MAX = 50
+"""The most values of a feature that a table of weights has; what features can give is less than half of it."""
+WEIGHT_MAX = 50.0
+"""The largest absolute weight, in nats."""
+
+
+def softmax(scores: Sequence[float]) -> list[float]:
+    """Return the exponential of each score over the sum of these; `scores` are not empty."""
+    largest = max(scores)
+    parts = [math.exp(score - largest) for score in scores]
+    total = sum(parts)
+    return [part / total for part in parts]
 
 
 class BlameWeights(Config):
@@ -29,25 +43,29 @@ class BlameWeights(Config):
     traces: int = Field(ge=0)
     """The labelled traces that they were fitted to."""
     weights: Mapping[str, Mapping[str, float]]
-    """For each feature the weight of each of its words, in nats; a word that is missing has the weight 0."""
+    """For each feature the weight of each of its values, in nats, at most `WEIGHT_MAX` either way and for at most
+    `VALUES_MAX` values; a value that is missing has the weight 0."""
 
     @model_validator(mode="after")
-    def _known_features(self) -> "BlameWeights":
-        for name in self.weights:
+    def _within_limits(self) -> "BlameWeights":
+        for name, values in self.weights.items():
             if name not in FEATURES:
                 raise config_error(f"unknown feature {name!r}", ("weights", name), f"one of {', '.join(FEATURES)}")
+            if len(values) > VALUES_MAX:
+                raise config_error(f"{len(values):,} values", ("weights", name), f"at most {VALUES_MAX}")
+            for value, weight in values.items():
+                if abs(weight) > WEIGHT_MAX:
+                    hint = f"from {-WEIGHT_MAX:g} to {WEIGHT_MAX:g}"
+                    raise config_error(f"the weight {weight:g}", ("weights", name, value), hint)
         return self
 
-    def score(self, seen: Seen) -> float:
-        """Return the sum of the weights of what is seen of a step."""
+    def score(self, seen: StepFeatures) -> float:
+        """Return the sum of the weights of the features of a step."""
         return sum(weights.get(seen[name], 0.0) for name, weights in self.weights.items())
 
-    def probabilities(self, seen: Sequence[Seen]) -> list[float]:
+    def probabilities(self, seen: Sequence[StepFeatures]) -> list[float]:
         """Return for each step of a trace the probability that it is the decisive mistake; their sum is 1."""
-        scores = [self.score(each) for each in seen]
-        largest = max(scores)
-        parts = [math.exp(score - largest) for score in scores]
-        return [part / sum(parts) for part in parts]
+        return softmax([self.score(each) for each in seen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +145,13 @@ def blame(trace: AgentTrace, weights: BlameWeights) -> Blame:
     )
 
 
-def _evidence(seen: Seen, weights: BlameWeights, means: Mapping[str, float]) -> tuple[BlameEvidence, ...]:
+def _evidence(seen: StepFeatures, weights: BlameWeights, means: Mapping[str, float]) -> tuple[BlameEvidence, ...]:
     found = [
         BlameEvidence(name, seen[name], values.get(seen[name], 0.0) - means[name])
         for name, values in weights.weights.items()
     ]
     found.sort(key=lambda each: (-each.weight, each.feature))
-    return tuple(each for each in found[:EVIDENCE_MAX] if each.weight > 0.05)
+    return tuple(each for each in found[:EVIDENCE_MAX] if each.weight > EVIDENCE_MIN)
 
 
 def _redo(trace: AgentTrace, chances: Sequence[float]) -> RedoPlace | None:

@@ -69,18 +69,18 @@ _FAILED = (
 _TROUBLE = (*_FAILED, "can't", "apolog", "sorry", "unfortunately")
 _NOTHING_TO_RUN = ("no code",)
 
-Seen = Mapping[str, str]
-"""What is seen of a step: a word for each feature."""
+StepFeatures = Mapping[str, str]
+"""The features of a step: a value for each of them."""
 
 
-def features(trace: AgentTrace) -> list[Seen]:
-    """Return for each step of a trace what is seen of it."""
+def features(trace: AgentTrace) -> list[StepFeatures]:
+    """Return the features of each step of a trace."""
     texts = [_read(step.text) for step in trace.steps]
     words = [frozenset(_WORD.findall(text)) for text in texts]
     trouble = [step.failed or _has(text, _TROUBLE) for step, text in zip(trace.steps, texts, strict=True)]
     effects = [_effect(step, text) for step, text in zip(trace.steps, texts, strict=True)]
     new = _new_of_last(trace.steps, words)
-    spoken, last_of, turn, found = Counter[str](), dict[str, frozenset[str]](), 0, list[Seen]()
+    spoken, last_of, turn, found = Counter[str](), dict[str, frozenset[str]](), 0, list[StepFeatures]()
     next_trouble = _until_next(trouble)
     for number, (step, text) in enumerate(zip(trace.steps, texts, strict=True)):
         before = trace.steps[number - 1] if number else None
@@ -173,7 +173,7 @@ def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def values_of(seen: Sequence[Sequence[Seen]]) -> dict[str, list[str]]:
+def values_of(seen: Sequence[Sequence[StepFeatures]]) -> dict[str, list[str]]:
     """Return the words that occur for each feature, sorted."""
     found = defaultdict[str, set[str]](set)
     for trace in seen:

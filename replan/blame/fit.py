@@ -1,7 +1,7 @@
 """Fitting the weights of blame to labelled traces, and judging them on traces that were held out. Pure.
 
 The weights are the maximum of the likelihood of the marked steps, less half of `RIDGE` times the sum of their squared
-differences to a beginning. It is unique, and found by Newton's method.
+differences to a prior. It is unique, and found by Newton's method.
 """
 
 import math
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from replan.blame.attribution import BlameWeights
-from replan.blame.features import Seen, values_of
+from replan.blame.attribution import VALUES_MAX, BlameWeights, softmax
+from replan.blame.features import StepFeatures, values_of
 
 RIDGE = 6.0
-"""How strongly weights are held at their beginning: a weight's prior standard deviation is 1 / sqrt(6) = 0.41."""
+"""How strongly weights are held at their prior: a weight's prior standard deviation is 1 / sqrt(6) = 0.41."""
 _ROUNDS, _SETTLED = 50, 1e-6
 
 
@@ -21,34 +21,37 @@ _ROUNDS, _SETTLED = 50, 1e-6
 class Labelled:
     """A labelled trace as it is fitted."""
 
-    seen: Sequence[Seen]
-    """What is seen of each step."""
+    seen: Sequence[StepFeatures]
+    """The features of each step."""
     mistake: int
     """The number of the marked step."""
 
 
 def fitted(
-    traces: Sequence[Labelled], name: str, begin: BlameWeights | None = None, ridge: float = RIDGE
+    traces: Sequence[Labelled], name: str, prior: BlameWeights | None = None, ridge: float = RIDGE
 ) -> BlameWeights:
-    """Return the weights fitted to labelled traces; without a beginning, all weights begin at 0.
+    """Return the weights fitted to labelled traces; without a prior, that of each weight is 0.
 
     Raises:
-        ValueError: there is no trace.
+        ValueError: there is no trace, or a feature has more than `VALUES_MAX` values with those of the prior.
+        ArithmeticError: Newton's method does not converge.
     """
     if not traces:
         raise ValueError("no labelled traces")
     words = values_of([trace.seen for trace in traces])
-    for feature, values in (begin.weights if begin else {}).items():
+    for feature, values in (prior.weights if prior else {}).items():
         words[feature] = sorted({*words[feature], *values})
+        if len(words[feature]) > VALUES_MAX:
+            raise ValueError(f"the feature {feature!r} has more than {VALUES_MAX} values with those of the traces")
     places = {pair: number for number, pair in enumerate((name, word) for name in words for word in words[name])}
-    start = [begin.weights.get(name, {}).get(word, 0.0) if begin else 0.0 for name, word in places]
+    start = [prior.weights.get(name, {}).get(word, 0.0) if prior else 0.0 for name, word in places]
     rows = [([[places[pair] for pair in step.items()] for step in trace.seen], trace.mistake) for trace in traces]
     weights = _newton(rows, start, ridge)
     table = {
         feature: {word: round(weights[places[feature, word]], 3) for word in values}
         for feature, values in words.items()
     }
-    return BlameWeights(name=name, traces=len(traces) + (begin.traces if begin else 0), weights=table)
+    return BlameWeights(name=name, traces=len(traces) + (prior.traces if prior else 0), weights=table)
 
 
 _Rows = Sequence[tuple[Sequence[Sequence[int]], int]]
@@ -57,12 +60,12 @@ _Rows = Sequence[tuple[Sequence[Sequence[int]], int]]
 def _newton(rows: _Rows, start: Sequence[float], ridge: float) -> list[float]:
     weights = list(start)
     for _ in range(_ROUNDS):
-        gradient, curvature = _derivatives(rows, weights, start, ridge)
-        move = _solved(curvature, gradient)
+        gradient, negative_hessian = _derivatives(rows, weights, start, ridge)
+        move = _solved(negative_hessian, gradient)
         weights = [weight + each for weight, each in zip(weights, move, strict=True)]
         if max(map(abs, move)) < _SETTLED:
-            break
-    return weights
+            return weights
+    raise ArithmeticError(f"no convergence in {_ROUNDS} iterations")
 
 
 def _derivatives(
@@ -71,40 +74,44 @@ def _derivatives(
     """Return the gradient of the penalised log-likelihood, and the negative of its second derivatives."""
     size = len(weights)
     gradient = [ridge * (first - weight) for first, weight in zip(start, weights, strict=True)]
-    curvature = [[0.0] * size for _ in range(size)]
+    negative_hessian = [[0.0] * size for _ in range(size)]
     for number in range(size):
-        curvature[number][number] = ridge
+        negative_hessian[number][number] = ridge
     for steps, mistake in rows:
         scores = [sum(weights[place] for place in step) for step in steps]
-        largest = max(scores)
-        parts = [math.exp(score - largest) for score in scores]
-        total, means = sum(parts), dict[int, float]()
-        for step, part in zip(steps, parts, strict=True):
-            chance = part / total
+        means = dict[int, float]()
+        for step, chance in zip(steps, softmax(scores), strict=True):
             for place in step:
                 means[place] = means.get(place, 0.0) + chance
-                line = curvature[place]
+                line = negative_hessian[place]
                 for other in step:
                     line[other] += chance
         for place in steps[mistake]:
             gradient[place] += 1.0
         for place, mean in means.items():
             gradient[place] -= mean
-            line = curvature[place]
+            line = negative_hessian[place]
             for other, also in means.items():
                 line[other] -= mean * also
-    return gradient, curvature
+    return gradient, negative_hessian
 
 
 def _solved(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
-    """Return the solution of linear equations with a symmetric positive definite matrix, by Cholesky's method."""
+    """Return the solution of linear equations with a symmetric positive definite matrix, by Cholesky's method.
+
+    Raises:
+        ArithmeticError: it is not positive definite.
+    """
     size, lower = len(right), [row[:] for row in matrix]
     for number in range(size):
         line = lower[number]
         for other in range(number):
             above = lower[other]
             line[other] = (line[other] - sum(map(float.__mul__, line[:other], above[:other]))) / above[other]
-        line[number] = math.sqrt(line[number] - sum(each * each for each in line[:number]))
+        square = line[number] - sum(each * each for each in line[:number])
+        if not square > 0:  # Rounded, or not a number any more.
+            raise ArithmeticError("the second derivatives are not definite")
+        line[number] = math.sqrt(square)
     middle: list[float] = []
     for number in range(size):
         line = lower[number]

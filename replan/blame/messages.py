@@ -5,13 +5,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from actors.values.format import counted, shortened
 from replan.blame.trace import AgentTrace, StepKind, TraceStep
+from runtime.core.errors import UsageProblem
 
+NAME_MAX = 200
+"""Characters that are read of a name; the rest is left out."""
 LISTS = ("history", "messages", "chat_history", "conversation")
 """The keys under which an object has its messages."""
 _USERS = frozenset({"user", "human", "user_proxy", "system", "developer"})
 _TOOLS = re.compile(r"terminal|executor|\btool\b|^tools?$|^function$", re.IGNORECASE)
-_NOTE = re.compile(r"\s*\((.*)\)\s*$")
 _TOOL_TYPES = frozenset(
     {"tool", "function", "ToolMessage", "FunctionMessage", "ToolCallExecutionEvent", "ToolCallSummaryMessage"}
 )
@@ -29,22 +32,37 @@ def messages_in(value: Any) -> list[Mapping[str, Any]] | None:
     return value if all(_fields(each).keys() & {"content", "kwargs", "tool_calls"} for each in value) else None
 
 
-def trace_of_messages(value: Any) -> AgentTrace | None:
-    """Return the trace that a value holds as messages; None where it holds none."""
+def trace_of_messages(value: Any, place: str) -> AgentTrace | None:
+    """Return the trace that a value holds as messages; None where it holds none.
+
+    Raises:
+        UsageProblem: its `mistake_step` is no step of it.
+    """
     messages = messages_in(value)
     if messages is None:
         return None
     steps = tuple(map(_step, messages))
     about: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-    mistake = _whole(about.get("mistake_step"))
     return AgentTrace(
-        form=_form(messages),
+        format=_format(messages),
         steps=steps,
         name=str(about.get("thread_id") or about.get("id") or ""),
         question=str(about.get("question_ID") or about.get("question") or ""),
-        mistake=mistake if mistake is not None and 0 <= mistake < len(steps) else None,
+        mistake=_mistake(about.get("mistake_step"), len(steps), place),
         agent=_split(str(about.get("mistake_agent") or ""))[0],
     )
+
+
+def _mistake(value: Any, count: int, place: str) -> int | None:
+    """Return the number of the marked step; None for an unlabelled trace."""
+    if value is None or value == "":
+        return None
+    number = _whole(value)
+    if number is None or not 0 <= number < count:
+        shown = shortened(repr(value), 40)
+        cause = f"mistake_step {shown} is no step of a trace of {counted(count, 'step')}"
+        raise UsageProblem(cause, place=place, hint="number steps from 0")
+    return number
 
 
 def _whole(value: Any) -> int | None:
@@ -63,7 +81,7 @@ def _fields(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return message
 
 
-def _form(messages: list[Mapping[str, Any]]) -> str:
+def _format(messages: list[Mapping[str, Any]]) -> str:
     first = _fields(messages[0])
     if "source" in first:
         return "AutoGen messages"
@@ -86,9 +104,15 @@ def _step(message: Mapping[str, Any]) -> TraceStep:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Return a name without its note in brackets, and the note: `Orchestrator (-> WebSurfer)` is of `Orchestrator`."""
-    note = _NOTE.search(name)
-    return (name[: note.start()], note[1]) if note and note.start() else (name, "")
+    """Return a name without its note in brackets, and the note: `Orchestrator (-> WebSurfer)` is of `Orchestrator`.
+
+    Of a name longer than `NAME_MAX` characters the rest is left out.
+    """
+    name = name[:NAME_MAX].strip()
+    agent, bracket, note = name.partition("(")
+    if bracket and agent and note.endswith(")"):
+        return agent.rstrip(), note[:-1]
+    return name, ""
 
 
 def _kind(agent: str, note: str, role: str, named: str) -> StepKind:

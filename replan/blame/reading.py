@@ -1,7 +1,7 @@
 """Reading traces from files: the form is found by looking, and what cannot be read is an error of one line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from replan.blame.attribution import BlameWeights
-from replan.blame.messages import trace_of_messages
-from replan.blame.spans import traces_of_spans
+from replan.blame.messages import messages_in, trace_of_messages
+from replan.blame.spans import holds_spans, traces_of_spans
 from replan.blame.trace import AgentTrace
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
@@ -27,32 +27,54 @@ def traces_in(text: str, place: str) -> list[AgentTrace]:
     """Return the traces in a text of JSON, or of JSON lines.
 
     Raises:
-        UsageProblem: it is no JSON, holds no trace, or one with more than `STEPS_MAX` steps.
+        UsageProblem: it is no JSON, nested too deeply, a part of it holds no trace, messages stand beside spans, a
+            trace has more than `STEPS_MAX` steps, or its `mistake_step` is none of them.
     """
-    values = list(_values(text, place))
-    found = traces_of_spans(values)
-    if not found:
-        parts = values[0] if len(values) == 1 and _is_list_of_traces(values[0]) else values
-        found = [trace for trace in map(trace_of_messages, parts) if trace is not None]
-    if not found:
-        raise UsageProblem("holds no trace that can be read", place=place, hint=f"give {FORMS}")
+    try:
+        found = _traces(list(_parts(text, place)), place)
+    except RecursionError as error:
+        raise _no_json(error, place, 0) from None
     for trace in found:
         if len(trace.steps) > STEPS_MAX:
             raise UsageProblem(f"a trace of {len(trace.steps):,} steps", place=place, hint=f"at most {STEPS_MAX:,}")
     return found
 
 
-def _is_list_of_traces(value: Any) -> bool:
-    return isinstance(value, list) and trace_of_messages(value) is None
+def _traces(parts: Sequence[tuple[Any, str]], place: str) -> list[AgentTrace]:
+    """Return the traces of the parts of a text; each of these is read, or named in the error."""
+    found, of_spans = list[AgentTrace](), any(holds_spans(value) for value, _ in parts)
+    for value, where in parts:
+        trace = None if of_spans else trace_of_messages(value, where)
+        if trace is not None:
+            found.append(trace)
+        elif not (of_spans and holds_spans(value)):
+            raise _no_trace(where)
+    found = traces_of_spans(value for value, _ in parts) if of_spans else found
+    if not found:
+        raise _no_trace(place)
+    return found
 
 
-def _values(text: str, place: str) -> Iterator[Any]:
-    """Yield the values of a text: one, or one a line."""
-    rows = [(number, row) for number, row in enumerate(text.splitlines(), 1) if row.strip()]
+def _no_trace(place: str) -> UsageProblem:
+    return UsageProblem("holds no trace that can be read", place=place, hint=f"give {FORMS}")
+
+
+def _parts(text: str, place: str) -> Iterator[tuple[Any, str]]:
+    """Yield the parts of a text that hold a trace or spans each, with their places: rows, items of a list, or all."""
+    for value, where in _values(text, place):
+        if isinstance(value, list) and messages_in(value) is None:
+            yield from ((part, f"{where}, item {number}") for number, part in enumerate(value, 1))
+        else:
+            yield value, where
+
+
+def _values(text: str, place: str) -> Iterator[tuple[Any, str]]:
+    """Yield the values of a text with their places: one, or one a line."""
+    rows = [(number, row) for number, row in enumerate(text.split("\n"), 1) if row.strip()]
     lines = len(rows) > 1 and all(row.lstrip().startswith("{") and row.rstrip().endswith("}") for _, row in rows)
     for number, row in rows if lines else [(0, text)]:
         try:
-            yield json.loads(row)
+            yield json.loads(row), f"{place}:{number}" if number else place
         except (ValueError, RecursionError) as error:
             raise _no_json(error, place, number) from None
 

@@ -36,25 +36,40 @@ class _Span:
 
 
 def traces_of_spans(values: Iterable[Any]) -> list[AgentTrace]:
-    """Return the traces that some values hold as spans, in the order of their first spans; an empty list for none."""
+    """Return the traces of values for which `holds_spans` is true, in the order of their first spans."""
     by_trace = defaultdict[str, list[_Span]](list)
     for value in values:
         for span in _spans(value):
             by_trace[span.trace].append(span)
     found = [(name, _steps(spans)) for name, spans in by_trace.items()]
-    return [AgentTrace(form="OpenTelemetry spans", steps=steps, name=name) for name, steps in found if steps]
+    return [AgentTrace(format="OpenTelemetry spans", steps=steps, name=name) for name, steps in found if steps]
+
+
+def holds_spans(value: Any) -> bool:
+    """Return whether a value has the form of spans: OTLP's or the console's, or a list of these."""
+    if isinstance(value, list):
+        return bool(value) and all(map(holds_spans, value))
+    return isinstance(value, Mapping) and (_is_otlp(value) or _is_console(value))
+
+
+def _is_otlp(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("resourceSpans"), list)
+
+
+def _is_console(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("context"), Mapping) and "attributes" in value
 
 
 def _spans(value: Any) -> Iterator[_Span]:
     if isinstance(value, list):
         for each in value:
             yield from _spans(each)
-    elif isinstance(value, Mapping) and isinstance(value.get("resourceSpans"), list):
+    elif _is_otlp(value):
         for resource in value["resourceSpans"]:
             for scope in _list(resource, "scopeSpans"):
                 for span in _list(scope, "spans"):
                     yield _of_otlp(span)
-    elif isinstance(value, Mapping) and isinstance(value.get("context"), Mapping) and "attributes" in value:
+    else:
         yield _of_console(value)
 
 
@@ -100,7 +115,7 @@ def _steps(spans: list[_Span]) -> tuple[TraceStep, ...]:
     """Return the steps of a trace by the beginnings of its spans; the first chat's question comes before them."""
     by_id, steps = {span.span: span for span in spans}, list[TraceStep]()
     for span in sorted(spans, key=lambda each: each.begun):
-        operation = span.attributes.get(OPERATION)
+        operation = str(span.attributes.get(OPERATION) or "")
         failed = span.failed or "error.type" in span.attributes
         if operation in _CHATS:
             if not steps and (asked := _said(span.attributes.get(INPUT_MESSAGES), "user")[0]):
@@ -133,7 +148,7 @@ def _said(messages: Any, role: str) -> tuple[str, bool]:
     if isinstance(messages, str):
         try:
             messages = json.loads(messages)
-        except ValueError:  # A recorder may have cut it; its text still says something.
+        except (ValueError, RecursionError):  # Cut or nested too deeply: the text itself is still evidence.
             return messages, False
     texts, calls = list[str](), False
     for message in messages if isinstance(messages, list) else []:

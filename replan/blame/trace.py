@@ -29,8 +29,8 @@ class TraceStep:
 class AgentTrace:
     """The steps of one run of agents, numbered from 0."""
 
-    form: str
-    """The form that it was read from, in words."""
+    format: str
+    """The format that it was read from, in words."""
     steps: tuple[TraceStep, ...]
     """The steps, at least one."""
     name: str = ""

@@ -18,15 +18,19 @@ from replan.tuning.tuned_files import check_target, write_tuned
 from runtime.core.errors import UsageProblem
 
 
-def blame_for(names: tuple[str, ...], begin: str | None, target: Path, *, as_json: bool) -> int:
+def blame_for(names: tuple[str, ...], prior: str | None, target: Path, *, as_json: bool) -> int:
     """Fit weights to labelled traces, and write them if the held-out ones speak for it. Return the exit code."""
     check_target(target)
-    weights = shipped_weights() if begin is None else read_weights(Path(begin))
+    weights = shipped_weights() if prior is None else read_weights(Path(prior))
     traces = [trace for _, trace in read_all(names)]
     if all(trace.mistake is None for trace in traces):
         hint = "a labelled one has `mistake_step`, the number of the step, beside its messages"
         raise UsageProblem("no trace is labelled", place="TRACE", hint=hint)
-    found = estimate_blame(traces, weights, target.stem)
+    try:
+        found = estimate_blame(traces, weights, target.stem)
+    except (ArithmeticError, ValueError) as error:
+        hint = "begin with the shipped weights: leave out --weights" if prior else "check the marks of the traces"
+        raise UsageProblem(str(error), place=prior or "TRACE", hint=hint) from None
     lines = list(_lines(found, len(traces)))
     if found.convincing and found.weights is not None:
         text = yaml.safe_dump(found.weights.model_dump(), sort_keys=False)

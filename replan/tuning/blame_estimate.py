@@ -1,6 +1,6 @@
 """The estimate of the weights of blame from labelled traces, judged by traces of other questions. Pure.
 
-Half of the questions are held out, as for a belief. The weights begin at others, which count by their penalty.
+Half of the questions are held out, as for a belief. The prior is other weights.
 """
 
 import math
@@ -26,7 +26,7 @@ class BlameEstimate:
     questions: int
     """The questions of the traces that judge them."""
     before: WeightsJudged
-    """How well the weights at the beginning do on the traces that judge."""
+    """How well the prior does on the traces that judge."""
     after: WeightsJudged
     """How well the fitted weights do on them."""
     gain: float
@@ -40,8 +40,12 @@ class BlameEstimate:
         return self.weights is not None and self.questions >= HELD_OUT_MIN and self.gain > ERRORS * self.error
 
 
-def estimate_blame(traces: Sequence[AgentTrace], begin: BlameWeights, name: str) -> BlameEstimate:
-    """Return the weights estimated from labelled traces; unlabelled ones are left out."""
+def estimate_blame(traces: Sequence[AgentTrace], prior: BlameWeights, name: str) -> BlameEstimate:
+    """Return the weights estimated from labelled traces; unlabelled ones are left out.
+
+    Raises:
+        ValueError, ArithmeticError: as in `replan.blame.fit.fitted`.
+    """
     used, judging, questions = list[Labelled](), list[Labelled](), list[str]()
     for trace in traces:
         if trace.mistake is None:
@@ -53,8 +57,8 @@ def estimate_blame(traces: Sequence[AgentTrace], begin: BlameWeights, name: str)
             questions.append(question)
         else:
             used.append(labelled)
-    weights = fitted(used, name, begin) if used else None
-    before, after = judged(judging, begin), judged(judging, weights or begin)
+    weights = fitted(used, name, prior) if used else None
+    before, after = judged(judging, prior), judged(judging, weights or prior)
     gains = [ours - theirs for ours, theirs in zip(after.log_scores, before.log_scores, strict=True)]
     mean = math.fsum(gains) / len(gains) if gains else 0.0
     apart = defaultdict[str, float](float)

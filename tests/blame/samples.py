@@ -46,7 +46,7 @@ def drawn(count, seed=1, weights=TRUE):
         mistake = source.choices(range(len(chances)), chances)[0]
         found.append(
             AgentTrace(
-                trace.form,
+                trace.format,
                 trace.steps,
                 question=f"question {number}",
                 mistake=mistake,

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from replan.blame.attribution import BlameWeights
+from replan.blame.attribution import VALUES_MAX, BlameWeights
 from replan.blame.features import features
 from replan.blame.fit import RIDGE, Labelled, calibration_error, fitted, judged
 from replan.tuning.blame_estimate import estimate_blame
@@ -69,6 +69,18 @@ def test_a_fit_stays_near_its_beginning_where_there_is_little_to_learn(many):
     assert fitted(many[:1], "mine", TRUE, ridge=1e6).weights["assumes"]["yes"] == pytest.approx(1.5, abs=0.001)
 
 
+def test_a_fit_that_does_not_converge_is_an_error(many, monkeypatch):
+    monkeypatch.setattr("replan.blame.fit._ROUNDS", 2)
+    with pytest.raises(ArithmeticError, match="no convergence in 2 iterations"):
+        fitted(many, "mine")
+
+
+def test_a_prior_with_too_many_values_for_the_traces_is_an_error(many):
+    values = {f"v{number}": 1.0 for number in range(VALUES_MAX)}
+    with pytest.raises(ValueError, match="'length' has more than 50 values"):
+        fitted(many[:1], "mine", BlameWeights(name="full", traces=0, weights={"length": values}))
+
+
 def test_nothing_is_fitted_to_no_trace():
     with pytest.raises(ValueError, match="no labelled traces"):
         fitted([], "mine")
@@ -101,7 +113,7 @@ def test_an_estimate_is_judged_by_questions_that_it_has_not_seen_and_convinces_o
 
 
 def test_unlabelled_traces_are_left_out_of_an_estimate():
-    plain = [type(trace)(trace.form, trace.steps) for trace in drawn(5)]
+    plain = [type(trace)(trace.format, trace.steps) for trace in drawn(5)]
     found = estimate_blame(plain, TRUE, "mine")
     assert (found.used, found.after.traces, found.weights) == (0, 0, None)
     assert not found.convincing

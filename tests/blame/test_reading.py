@@ -1,9 +1,12 @@
 """Traces are read in each form that is documented, and what cannot be read is an error of one line."""
 
 import json
+import time
 
 import pytest
 
+from replan.blame.attribution import VALUES_MAX
+from replan.blame.messages import NAME_MAX
 from replan.blame.reading import STEPS_MAX, files_in, read_text, read_weights, traces_in
 from runtime.core.errors import UsageProblem
 from tests.blame.samples import drawn, log_of, said, span
@@ -52,9 +55,43 @@ def test_a_name_says_more_than_a_role():
     assert kinds(read({"history": named})) == [("Checker", "agent"), ("Computer_terminal", "tool"), ("user", "user")]
 
 
-@pytest.mark.parametrize("mark", ["9", -1, "one", None, True, 1.5])
-def test_a_mark_that_names_no_step_is_none(mark):
-    assert read({"history": [{"role": "user", "content": "a"}] * 3, "mistake_step": mark}).mistake is None
+@pytest.mark.parametrize("mark", ["9", 3, -1, "one", True, 3.0, [1], "x" * 1000])
+def test_a_mark_that_names_no_step_is_an_error_with_its_place(mark):
+    row = {"history": [{"role": "user", "content": "a"}] * 3, "mistake_step": mark}
+    rows = [{**row, "mistake_step": "2"}, row]
+    with pytest.raises(UsageProblem, match=r"^x\.jsonl:2: mistake_step .* is no step of a trace of 3 steps") as caught:
+        traces_in("\n".join(map(json.dumps, rows)), "x.jsonl")
+    assert str(caught.value).endswith("(number steps from 0)")
+    assert len(str(caught.value)) < 150
+
+
+@pytest.mark.parametrize(("mark", "mistake"), [(None, None), ("", None), (0, 0), ("2", 2)])
+def test_a_mark_is_a_number_from_0_or_missing(mark, mistake):
+    assert read({"history": [{"role": "user", "content": "a"}] * 3, "mistake_step": mark}).mistake == mistake
+
+
+def test_long_names_are_cut_and_take_no_time_to_read():
+    """A search for a note in brackets that starts at each bracket took 8 seconds for one of these names."""
+    name = "(" * 40_000
+    messages = [{"role": name, "content": "a"}, {"name": name, "content": "b"}, {"source": " " * 40_000, "content": ""}]
+    begin = time.process_time()
+    trace = read({"history": messages, "mistake_step": 1, "mistake_agent": f"WebSurfer{name}"})
+    assert time.process_time() - begin < 1
+    assert [step.agent for step in trace.steps[:2]] == [name[:NAME_MAX]] * 2
+    assert len(trace.agent) == NAME_MAX
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "kind"),
+    [
+        ("Orchestrator (-> a (b))", "Orchestrator", "handover"),
+        ("Orchestrator(thought) ", "Orchestrator", "thought"),
+        ("(thought)", "(thought)", "agent"),
+        ("Orchestrator (thought", "Orchestrator (thought", "agent"),
+    ],
+)
+def test_a_note_in_brackets_after_a_name_says_what_kind_a_step_is(name, agent, kind):
+    assert kinds(read({"history": [{"role": name, "content": "a"}]})) == [(agent, kind)]
 
 
 def test_a_state_of_langgraph_is_read_with_its_calls_and_failures():
@@ -75,7 +112,7 @@ def test_a_state_of_langgraph_is_read_with_its_calls_and_failures():
         {"channel_values": {"messages": messages}},
     ):
         trace = read(state)
-        assert trace.form == "LangGraph messages"
+        assert trace.format == "LangGraph messages"
         assert kinds(trace) == [("human", "user"), ("planner", "agent"), ("find", "tool"), ("assistant", "agent")]
         assert trace.steps[1].calls_tool
         assert trace.steps[1].text.startswith("I look.")
@@ -102,7 +139,7 @@ def test_an_export_of_autogen_is_read():
         {"source": "checker", "type": "TextMessage", "content": "3"},
     ]
     trace = read({"messages": messages, "stop_reason": "done"})
-    assert trace.form == "AutoGen messages"
+    assert trace.format == "AutoGen messages"
     assert [step.kind for step in trace.steps] == ["user", "agent", "tool", "thought", "handover", "agent"]
     assert trace.steps[1].calls_tool
     assert trace.steps[2].failed
@@ -138,7 +175,7 @@ def spans():
 def test_spans_of_otlp_are_steps_by_their_beginnings_and_of_the_agent_around_them():
     value = {"resourceSpans": [{"scopeSpans": [{"spans": spans()}]}]}
     trace = read(value)
-    assert (trace.form, trace.name) == ("OpenTelemetry spans", "t1")
+    assert (trace.format, trace.name) == ("OpenTelemetry spans", "t1")
     assert kinds(trace) == [("user", "user"), ("solver", "agent"), ("find", "tool"), ("m1", "agent")]
     assert trace.steps[0].text == "How many?"
     assert trace.steps[1].text == "I look."
@@ -152,6 +189,30 @@ def test_spans_on_several_lines_are_put_together_by_their_trace():
     rows.append({"resourceSpans": [{"scopeSpans": [{"spans": [other]}]}]})
     first, second = traces_in("\n".join(map(json.dumps, rows)), "spans.jsonl")
     assert (first.name, len(first.steps), second.name, len(second.steps)) == ("t1", 4, "t2", 1)
+
+
+def test_an_operation_that_is_a_list_is_none_that_is_read():
+    odd = span("odd", 1, {"gen_ai.operation.name": "chat"})
+    odd["attributes"][0]["value"] = {"arrayValue": {"values": [{"stringValue": "chat"}]}}
+    trace = read({"resourceSpans": [{"scopeSpans": [{"spans": [odd, *spans()]}]}]})
+    assert kinds(trace) == [("user", "user"), ("solver", "agent"), ("find", "tool"), ("m1", "agent")]
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '[{"role": "assist'])
+def test_recorded_messages_that_are_no_json_are_their_text(text):
+    chat = span("chat", 1, {"gen_ai.operation.name": "chat", "gen_ai.output.messages": text})
+    assert [step.text for step in read({"resourceSpans": [{"scopeSpans": [{"spans": [chat]}]}]}).steps] == [text]
+
+
+def test_content_is_read_or_nested_too_deeply_at_every_depth():
+    outcomes = set()
+    for depth in range(500, 1000, 5):
+        try:
+            traces_in(f'{{"messages": [{{"role": "user", "content": {"[" * depth + "]" * depth}}}]}}', "x.json")
+            outcomes.add("read")
+        except UsageProblem as problem:
+            outcomes.add(problem.cause)
+    assert outcomes == {"read", "nested too deeply"}
 
 
 def test_spans_of_the_console_are_read():
@@ -176,6 +237,31 @@ def test_many_traces_are_a_list_or_lines():
     lines = "\n".join(map(json.dumps, logs))
     assert [trace.mistake for trace in traces_in(lines, "x.jsonl")] == [int(log["mistake_step"]) for log in logs]
     assert len(traces_in(json.dumps(logs), "x.json")) == 3
+
+
+def test_each_row_or_item_without_a_trace_is_an_error_with_its_place():
+    log, traced = log_of(drawn(1)[0]), {"resourceSpans": [{"scopeSpans": [{"spans": spans()}]}]}
+    for values, number in (
+        ([log, {"foo": 1}, log], 2),
+        ([{"foo": 1}, log], 1),
+        ([log, {"messages": []}], 2),
+        ([traced, {"foo": 1}], 2),
+        ([traced, traced, log], 3),
+        ([log, traced], 1),
+    ):
+        for text, place in (
+            ("\n".join(map(json.dumps, values)), f"x.json:{number}"),
+            (json.dumps(values), f"x.json, item {number}"),
+        ):
+            with pytest.raises(UsageProblem, match="holds no trace that can be read") as caught:
+                traces_in(text, "x.json")
+            assert caught.value.place == place
+
+
+def test_a_separator_of_lines_inside_a_text_does_not_end_a_row():
+    rows = [{"messages": [{"role": "user", "content": f"a{mark}b"}]} for mark in ("\u2028", "\x85")]
+    found = traces_in("\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "x.jsonl")
+    assert [trace.steps[0].text for trace in found] == ["a\u2028b", "a\x85b"]
 
 
 @pytest.mark.parametrize(
@@ -220,3 +306,20 @@ def test_weights_of_an_unknown_feature_are_refused_with_its_line(tmp_path):
     with pytest.raises(UsageProblem, match="unknown feature 'lenght'") as caught:
         read_weights(path)
     assert "weights.yaml:4" in str(caught.value)
+
+
+@pytest.mark.parametrize("weight", ["51", "-51"])
+def test_weights_that_are_too_large_are_refused_with_their_line(tmp_path, weight):
+    path = tmp_path / "weights.yaml"
+    path.write_text(f"name: mine\ntraces: 3\nweights:\n  length:\n    0 to 99: {weight}\n")
+    with pytest.raises(UsageProblem, match="from -50 to 50") as caught:
+        read_weights(path)
+    assert "weights.yaml:5" in str(caught.value)
+
+
+def test_more_values_of_a_feature_than_the_limit_are_refused(tmp_path):
+    path = tmp_path / "weights.yaml"
+    values = "".join(f"    v{number}: 1\n" for number in range(VALUES_MAX + 1))
+    path.write_text(f"name: mine\ntraces: 3\nweights:\n  length:\n{values}")
+    with pytest.raises(UsageProblem, match=r"51 values .*at most 50"):
+        read_weights(path)

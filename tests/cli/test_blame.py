@@ -1,6 +1,7 @@
 """The commands `blame` and `tune blame`: their output, the file that is written, and their errors."""
 
 import json
+import re
 
 import pytest
 import yaml
@@ -60,14 +61,15 @@ def test_a_trace_is_blamed_step_by_step_with_evidence_and_a_place_to_go_back_to(
     assert step.startswith("step 4, accountant: ")
     assert "assumes, simulates or estimates: yes (+" in result.stdout
     assert "agents: accountant " in result.stdout
-    assert "redo from step " in result.stdout
+    redo = r"redo from step 4: includes the mistake with probability \d+%, repeats 3 model calls \(\d+\.\d% per call\)"
+    assert re.fullmatch(redo, result.stdout.splitlines()[-1])
 
 
 def test_json_has_the_same(replan, state):
     shown = json.loads(replan("blame", state, "--json", "--top", 8).stdout)
     (trace,) = shown["traces"]
     assert shown["weights"] == "who_and_when"
-    assert set(trace) == {"file", "trace", "form", "length", "steps", "agents", "redo", "marked"}
+    assert set(trace) == {"file", "trace", "format", "length", "steps", "agents", "redo", "marked"}
     assert trace["steps"][0]["number"] == 4
     assert sum(step["probability"] for step in trace["steps"]) == pytest.approx(1.0, abs=1e-5)
     assert trace["redo"]["per_call"] == pytest.approx(trace["redo"]["chance"] / trace["redo"]["calls"], abs=1e-5)
@@ -107,6 +109,15 @@ def test_what_does_not_convince_is_not_written(replan, tmp_path):
     assert json.loads(result.stdout)["file"] is None
     assert not (tmp_path / "mine.yaml").exists()
     assert "20 are needed" in result.stderr
+
+
+def test_a_fit_that_does_not_converge_is_an_error_of_one_line(replan, logs, tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.blame.fit._ROUNDS", 1)
+    result = replan("tune", "blame", logs, "--out", tmp_path / "mine.yaml")
+    assert result.exit_code == 2
+    assert "TRACE: no convergence in 1 iterations (check the marks of the traces)" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "mine.yaml").exists()
 
 
 def test_errors_are_one_line_with_the_next_step(replan, state, tmp_path):

@@ -76,7 +76,7 @@ def _lines(file: str, trace: AgentTrace, found: Blame, top: int) -> Iterator[Lin
     from actors.values.lines import indented, line
 
     name = f", trace {trace.name}" if trace.name else ""
-    yield line(f"{file}{name}: {counted(len(trace.steps), 'step')}, {trace.form}", "bold")
+    yield line(f"{file}{name}: {counted(len(trace.steps), 'step')}, {trace.format}", "bold")
     for each in found.steps[:top]:
         step = trace.steps[each.number]
         marked = ", marked as the mistake" if each.number == trace.mistake else ""
@@ -89,8 +89,8 @@ def _lines(file: str, trace: AgentTrace, found: Blame, top: int) -> Iterator[Lin
     yield line(f"agents: {agents}")
     if found.redo is not None:
         redo = found.redo
-        worth = f"{redo.chance:.0%} in {counted(redo.calls, 'call')}, {redo.per_call:.1%} a call"
-        yield line(f"redo from step {redo.number}: the mistake is done again with {worth}")
+        calls = f"repeats {counted(redo.calls, 'model call')} ({redo.per_call:.1%} per call)"
+        yield line(f"redo from step {redo.number}: includes the mistake with probability {redo.chance:.0%}, {calls}")
 
 
 def _object(file: str, trace: AgentTrace, found: Blame, top: int) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _object(file: str, trace: AgentTrace, found: Blame, top: int) -> dict[str, A
     return {
         "file": file,
         "trace": trace.name,
-        "form": trace.form,
+        "format": trace.format,
         "length": len(trace.steps),
         "steps": [
             {
