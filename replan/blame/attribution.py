@@ -2,7 +2,7 @@
 
 Exactly one step is taken to be the decisive mistake: the first one without which the run would not have failed. Its
 probability is a conditional logit over the steps (McFadden 1974, "Conditional logit analysis of qualitative choice
-behavior"): the exponential of the sum of the weights of what is seen of a step, over the sum of these for all steps.
+behavior"): the exponential of the sum of the weights of the features of a step, over the sum of these for all steps.
 """
 
 import math
@@ -75,7 +75,7 @@ class BlameEvidence:
     feature: str
     """The name of the feature."""
     value: str
-    """What is seen."""
+    """Its value for the step."""
     weight: float
     """By how many nats it speaks for the step, against the mean step of the trace."""
 

@@ -1,4 +1,4 @@
-"""What is seen of each step of a trace: its place, its writer, its words and what comes next. Pure.
+"""The features of each step of a trace: its place, its writer, its words and what comes next. Pure.
 
 The words that are looked for are of English and of Python's errors. Of a long text the beginning and the end are read.
 """
@@ -174,7 +174,7 @@ def _yes(value: bool) -> str:
 
 
 def values_of(seen: Sequence[Sequence[StepFeatures]]) -> dict[str, list[str]]:
-    """Return the words that occur for each feature, sorted."""
+    """Return the values that occur for each feature, sorted."""
     found = defaultdict[str, set[str]](set)
     for trace in seen:
         for step in trace:

@@ -38,18 +38,18 @@ def fitted(
     """
     if not traces:
         raise ValueError("no labelled traces")
-    words = values_of([trace.seen for trace in traces])
+    found = values_of([trace.seen for trace in traces])
     for feature, values in (prior.weights if prior else {}).items():
-        words[feature] = sorted({*words[feature], *values})
-        if len(words[feature]) > VALUES_MAX:
+        found[feature] = sorted({*found[feature], *values})
+        if len(found[feature]) > VALUES_MAX:
             raise ValueError(f"the feature {feature!r} has more than {VALUES_MAX} values with those of the traces")
-    places = {pair: number for number, pair in enumerate((name, word) for name in words for word in words[name])}
-    start = [prior.weights.get(name, {}).get(word, 0.0) if prior else 0.0 for name, word in places]
+    places = {pair: number for number, pair in enumerate((name, value) for name in found for value in found[name])}
+    start = [prior.weights.get(name, {}).get(value, 0.0) if prior else 0.0 for name, value in places]
     rows = [([[places[pair] for pair in step.items()] for step in trace.seen], trace.mistake) for trace in traces]
     weights = _newton(rows, start, ridge)
     table = {
-        feature: {word: round(weights[places[feature, word]], 3) for word in values}
-        for feature, values in words.items()
+        feature: {value: round(weights[places[feature, value]], 3) for value in values}
+        for feature, values in found.items()
     }
     return BlameWeights(name=name, traces=len(traces) + (prior.traces if prior else 0), weights=table)
 

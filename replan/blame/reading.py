@@ -1,4 +1,4 @@
-"""Reading traces from files: the form is found by looking, and what cannot be read is an error of one line."""
+"""Reading traces from files: the format is detected, and what cannot be read is an error of one line."""
 
 import json
 from collections.abc import Iterator, Sequence
