@@ -93,8 +93,9 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
 
     def _result(self, judgement: PddlJudgement, plan: Any) -> ValidationResult:
         errors = judgement.verdict.errors
-        if any(error.code == Code.TOO_COMPLEX for error in errors):
-            return self._unknown(errors[0].message)
+        outside = next((error for error in errors if error.code == Code.TOO_COMPLEX), None)
+        if outside is not None:
+            return self._unknown(outside.message)
         if judgement.verdict.passed:
             return ValidationResult(ValidationResultStatus.VALID, NAME, [])
         logs = [LogMessage(LogLevel.INFO, error.message) for error in errors]

@@ -31,8 +31,9 @@ def make(config: Mapping[str, Any]) -> Guard:
         actions, errors = actions_in(value.value)
         if errors:
             return _rejected(errors, 0.1)
+        domain, problem = task_in(texts)
         try:
-            judgement = judge_actions(*task_in(texts), actions)
+            judgement = judge_actions(domain, problem, actions)
         except UsageProblem as outside:
             return _rejected((Finding(code=Code.TOO_COMPLEX, message=str(outside)),), 0.1)
         failure, count = judgement.failure, len(actions)

@@ -10,6 +10,7 @@ from actors.pddl.as_plan import translated
 from actors.pddl.task import task_in
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Context
+from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Reply
 
@@ -20,8 +21,8 @@ ROLE = "actions"
 class PddlPlanGenerator:
     """Returns the plan that the accepted actions stand for: deterministic, so never tried twice.
 
-    A run that was given no problem in PDDL, a workflow without a step for actions, and actions that come to no step
-    get an empty object, which the guard of the plan rejects.
+    A run that was given no problem in PDDL, a workflow without a step for actions, and an answer that holds no plan of
+    valid actions get an empty object, which the guard of the plan rejects.
     """
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
@@ -32,11 +33,23 @@ class PddlPlanGenerator:
 
 
 def plan_of(context: Context) -> dict[str, object]:
-    """Return the plan of the accepted actions as a JSON object; an empty one where there is none."""
+    """Return the plan of the accepted actions as a JSON object; an empty one where there is none.
+
+    Each action is checked again, since a workflow may accept actions by another guard than `pddl_actions`.
+    """
     roles = context.settings.get("roles", {})
     answers = [artifact.parsed for step, artifact in context.dependencies.items() if roles.get(step) == ROLE]
     texts = None if context.given is None else context.given.pddl
     if texts is None or not answers:
         return {}
-    plan = translated(*task_in(texts), actions_in(answers[0])[0]).plan
-    return {} if plan is None else plan_to_json(plan)
+    domain, problem = task_in(texts)
+    actions, errors = actions_in(answers[0])
+    if errors:
+        return {}
+    try:
+        translation = translated(domain, problem, actions)
+    except UsageProblem:  # Too many outcomes or states: there is no plan to judge, as for an invalid action.
+        return {}
+    if translation.misuse or translation.plan is None:
+        return {}
+    return plan_to_json(translation.plan)

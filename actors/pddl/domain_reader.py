@@ -1,5 +1,6 @@
 """Reads a planning domain and a problem from PDDL; refuses by name, file and line what plans cannot carry. Pure."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -106,9 +107,9 @@ def _defined(text: str, source: PddlFile, kind: str) -> tuple[str, Sequence[Form
 
 def _by_head(
     sections: Sequence[Form], source: PddlFile, known: Sequence[str], repeated: str
-) -> dict[str, tuple[Form, ...]]:
+) -> Mapping[str, Sequence[Form]]:
     """Return the sections by their heads; only `repeated` may stand more than once."""
-    by_head: dict[str, tuple[Form, ...]] = {}
+    by_head = defaultdict[str, list[Form]](list)
     for form in sections:
         if form.head not in (*known, repeated):
             name = shown(form.items[0])
@@ -117,11 +118,11 @@ def _by_head(
             source.refuse(f"the section `{name}` is unknown here", form.line, near(form.head, (*known, repeated)))
         if form.head in by_head and form.head != repeated:
             source.refuse(f"a second {form.head}", form.line, "join the two")
-        by_head[form.head] = (*by_head.get(form.head, ()), form)
+        by_head[form.head].append(form)
     return by_head
 
 
-def _check_requirements(by_head: Mapping[str, tuple[Form, ...]], source: PddlFile) -> None:
+def _check_requirements(by_head: Mapping[str, Sequence[Form]], source: PddlFile) -> None:
     for form in by_head.get(":requirements", ()):
         for item in form.items[1:]:
             name = shown(item)
@@ -173,11 +174,11 @@ def _types(forms: Sequence[Form], source: PddlFile) -> dict[str, str]:
 def _check_circles(above: Mapping[str, str], line: int, source: PddlFile) -> None:
     fine = {OBJECT}
     for first in above:
-        chain, name = list[str](), first
+        chain, name = dict[str, None](), first
         while name not in fine:
             if name in chain:
                 source.refuse(f"the types above {name} run in a circle", line, "let each chain end in object")
-            chain.append(name)
+            chain[name] = None
             name = above[name]
         fine.update(chain)
 

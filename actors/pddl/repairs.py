@@ -9,12 +9,12 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from actors.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import grounded, holds, misuse_of
+from actors.pddl.grounding import TooManyOutcomes, grounded, holds, misuse_of
 
 REPAIRS_MAX = 3
 """The most actions that are suggested for one failure."""
 TRIES_MAX = 5_000
-"""The most atoms that are looked at to bind the parameters of one action."""
+"""The most bindings tried for one failure."""
 
 
 class Repair(NamedTuple):
@@ -58,7 +58,7 @@ def repairs_for(
     Those that can run come before the others, and those after which nothing is lacking first of all.
     """
     lacking = [literal for literal in needed if not holds(literal, state) and literal.atom.predicate != EQUAL]
-    search = _Search(domain, problem, state, needed)
+    search = _Search(domain, problem, frozenset(state), needed)
     found = {
         repair.action: repair
         for literal in lacking
@@ -73,10 +73,12 @@ class _Search:
     """Looks for actions in one state."""
 
     def __init__(
-        self, domain: PddlDomain, problem: PddlProblem, state: AbstractSet[Atom], needed: Sequence[Literal]
+        self, domain: PddlDomain, problem: PddlProblem, state: frozenset[Atom], needed: Sequence[Literal]
     ) -> None:
         self.domain, self.problem, self.state, self.needed = domain, problem, state, needed
+        self._tries = 0
         self._atoms: dict[str, list[Atom]] = {}
+        self._objects: dict[str, list[str]] = {}
 
     def by(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
         """Yield what an action does about a literal: with the first objects with which it runs, if there are such."""
@@ -93,8 +95,12 @@ class _Search:
             yield Repair(str(action), makes, bound is not None, bound is not None and self._enough(action))
 
     def _enough(self, action: PlanAction) -> bool:
-        changes = grounded(action, self.domain).outcomes(self.state)
-        after = (self.state - change.deletes | change.adds for change in changes)
+        """Return whether nothing is lacking after each outcome; not so for an action with too many outcomes."""
+        try:
+            changes = grounded(action, self.domain).outcomes(self.state)
+        except TooManyOutcomes:
+            return False
+        after = (change.applied_to(self.state) for change in changes)
         return all(holds(each, state) for state in after for each in self.needed)
 
     def _unified(
@@ -114,24 +120,22 @@ class _Search:
         return self.domain.is_a(self.problem.objects[name], kind)
 
     def _bindings(self, schema: ActionSchema, values: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield values of all parameters with which the action runs, found within `TRIES_MAX` tries."""
+        """Yield values of all parameters with which the action runs, within the tries that the search has left."""
         kinds = dict(schema.parameters)
         conditions = [each.atom for each in schema.condition if each.positive and each.atom.predicate != EQUAL]
         ways: list[tuple[dict[str, str], list[Atom]]] = [(dict(values), conditions)]
-        tries = 0
-        while ways and tries < TRIES_MAX:
+        while ways and self._tries < TRIES_MAX:
             now, left = ways.pop()
-            tries += 1
+            self._tries += 1
             if left:
-                atoms = self._of(left[0].predicate)[: TRIES_MAX - tries]
-                tries += len(atoms)
+                atoms = self._of(left[0].predicate)[: TRIES_MAX - self._tries]
+                self._tries += len(atoms)
                 found = (self._unified(left[0], atom, now, schema) for atom in atoms)
                 ways += [(way, left[1:]) for way in found if way is not None]
                 continue
             free = next((name for name in kinds if name not in now), None)
             if free is not None:
-                names = sorted((name for name in self.problem.objects if self._is_a(name, kinds[free])), reverse=True)
-                ways += [({**now, free: name}, []) for name in names[-TRIES_MAX:]]
+                ways += [({**now, free: name}, []) for name in self._named(kinds[free])[-TRIES_MAX:]]
                 continue
             action = PlanAction(schema.name, tuple(now[name] for name in kinds))
             typed = not misuse_of(action, self.domain, self.problem)
@@ -144,6 +148,14 @@ class _Search:
             named = (atom for atom in self.state if atom.predicate == predicate)
             self._atoms[predicate] = sorted(named, reverse=True)
         return self._atoms[predicate]
+
+    def _named(self, kind: str) -> list[str]:
+        """Return the objects of a type, the first by name at the end."""
+        if kind not in self._objects:
+            self._objects[kind] = sorted(
+                (name for name in self.problem.objects if self._is_a(name, kind)), reverse=True
+            )
+        return self._objects[kind]
 
 
 def _made(effect: Effect) -> Iterator[Literal]:

@@ -1,14 +1,10 @@
 """A planning task: a domain and a problem in PDDL, as the texts that a run is given and as what is read from them."""
 
-import re
 from functools import lru_cache
 
 from actors.pddl.domain import PddlDomain, PddlProblem
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.values.given import PddlTexts
-
-_COMMENT = re.compile(r"[ \t]*;[^\n]*")
-_EMPTY_LINES = re.compile(r"\n\s*\n+")
 
 
 @lru_cache(maxsize=16)
@@ -30,4 +26,5 @@ def specification(texts: PddlTexts) -> str:
 
 
 def _bare(text: str) -> str:
-    return _EMPTY_LINES.sub("\n", _COMMENT.sub("", text)).strip()
+    lines = (line.split(";", 1)[0].rstrip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line).strip()

@@ -1,13 +1,19 @@
 """The engine for unified-planning: its verdicts, its reasons, and what it leaves to others."""
 
+from dataclasses import replace
+
 import unified_planning.environment
 from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus
 from unified_planning.engines.results import FailedValidationReason
 from unified_planning.plans import PlanKind, SequentialPlan
 from unified_planning.shortcuts import And, BoolType, Fluent, InstantaneousAction, Not, Problem
 
+from actors.guards.pddl_judgement import judge_actions
+from actors.pddl.domain import PlanAction
 from actors.pddl.plan_reader import ACTIONS_MAX
-from replan.unified_planning_engine import NAME, ReplanValidator, register
+from actors.values.findings import Code, Finding
+from replan import unified_planning_engine
+from replan.unified_planning_engine import NAME, ReplanValidator, model_of, register
 from tests.pddl.test_against_unified_planning import examples, mutants, theirs
 
 
@@ -98,3 +104,18 @@ def test_what_it_cannot_judge_is_unknown():
     problem.add_goal(Not(And(problem.fluent("lit"), Not(problem.fluent("lit")))))
     result = ReplanValidator().validate(problem, SequentialPlan([on()]))
     assert (result.status, "is not carried" in result.log_messages[0].message) == (ValidationResultStatus.UNKNOWN, True)
+
+
+def test_the_log_of_what_is_too_complex_says_that_and_no_other_finding(monkeypatch):
+    problem, on, _ = lamp()
+    plan = SequentialPlan([on()])
+    judgement = judge_actions(*model_of(problem), [PlanAction("on")])
+    findings = (
+        Finding(code=Code.PRECONDITION_UNSATISFIED, message="another"),
+        Finding(code=Code.TOO_COMPLEX, message="too many states"),
+    )
+    verdict = judgement.verdict.model_copy(update={"passed": False, "findings": findings})
+    monkeypatch.setattr(unified_planning_engine, "judge_actions", lambda *_: replace(judgement, verdict=verdict))
+    result = ReplanValidator().validate(problem, plan)
+    assert result.status is ValidationResultStatus.UNKNOWN
+    assert [log.message for log in result.log_messages] == ["too many states"]

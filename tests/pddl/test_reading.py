@@ -1,11 +1,15 @@
 """What is malformed, hostile or outside what plans carry is refused in a line with the file, the line and the cause."""
 
+import time
+
 import pytest
 
 from actors.pddl.domain import Atom, Literal
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.pddl.expressions import BYTES_MAX, WORDS_MAX
 from actors.pddl.plan_reader import ACTIONS_MAX, read_plan_actions
+from actors.pddl.task import specification
+from actors.values.given import PddlTexts
 from runtime.core.errors import UsageProblem
 from tests.pddl.worlds import BLOCKS, ROOMS, TWO
 
@@ -161,3 +165,23 @@ def test_a_declared_predicate_may_have_the_name_of_a_word_of_pddl():
 
 def test_the_action_of_each_domain_keeps_its_line():
     assert [action.line for action in read_domain(ROOMS, "d").actions.values()] == [5, 9, 10, 12]
+
+
+LONG_CHAIN = f"(:types {' '.join(f't{n} - t{n + 1}' for n in range(60_000))})"
+MANY_ACTIONS = "".join(f"(:action a{n})" for n in range(70_000))
+
+
+@pytest.mark.parametrize("text", [domain_with(sections=LONG_CHAIN), domain_with(MANY_ACTIONS)])
+def test_a_large_domain_is_read_in_a_time_that_grows_with_its_size(text):
+    began = time.process_time()
+    domain = read_domain(text, "d")
+    assert max(len(domain.supertypes), len(domain.actions)) > 60_000
+    assert time.process_time() - began < 5.0
+
+
+def test_spaces_and_comments_of_a_task_are_left_out_in_a_time_that_grows_with_its_size():
+    texts = PddlTexts(domain=f"{BLOCKS}{' ' * 2**20}", problem=f"{TWO}\n \n{' ' * 2**20};\n; end")
+    began = time.process_time()
+    bare = specification(texts)
+    assert time.process_time() - began < 2.0
+    assert bare == f"two (blocks, PDDL)\n\n{BLOCKS.partition(chr(10))[2].strip()}\n\n{TWO.strip()}"

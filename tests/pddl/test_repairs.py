@@ -1,10 +1,13 @@
 """Suggested repairs: actions that make what is lacking, with the objects that follow from it and from the state."""
 
+import time
+
 import pytest
 
 from actors.guards.pddl_judgement import judge_actions
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.pddl.plan_reader import read_plan_actions
+from actors.pddl.repairs import REPAIRS_MAX
 from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
 
 
@@ -89,3 +92,30 @@ def test_a_large_state_is_searched_within_a_limit(count):
     assert repairs("(stack b7 b8)", problem=problem)[0] == (
         "(pick-up b7) makes '(holding b7)', and then nothing else is lacking."
     )
+
+
+def test_an_action_with_too_many_outcomes_is_suggested_as_one_that_may_not_be_enough():
+    coins = " ".join(f"(oneof (c{n}) (not (c{n})))" for n in range(8))
+    domain = f"""(define (domain coins) (:predicates (thrown) (seen) {" ".join(f"(c{n})" for n in range(8))})
+      (:action toss :effect (and (thrown) {coins}))
+      (:action look :precondition (thrown) :effect (seen)))"""
+    problem = "(define (problem p) (:domain coins) (:init) (:goal (seen)))"
+    assert repairs("(look)", domain, problem) == ["(toss) makes '(thrown)', and can run there."]
+
+
+def test_the_tries_of_one_failure_are_limited_together():
+    """Twenty goals, each made by twenty actions that never run, with 300 objects for each of two parameters."""
+    many = range(20)
+    domain = f"""(define (domain d) (:predicates (never) {" ".join(f"(g{n})" for n in many)})
+      {
+        " ".join(
+            f"(:action a{n}-{m} :parameters (?x ?y) :precondition (and (not (= ?x ?x))) :effect (g{n}))"
+            for n in many
+            for m in many
+        )
+    })"""
+    problem = f"""(define (problem p) (:domain d) (:objects {" ".join(f"o{n}" for n in range(300))})
+      (:init) (:goal (and {" ".join(f"(g{n})" for n in many)})))"""
+    began = time.process_time()
+    assert len(repairs("", domain, problem)) == REPAIRS_MAX
+    assert time.process_time() - began < 5.0

@@ -1,0 +1,63 @@
+"""Accepted actions are checked again before they become a plan; a large plan is a finding, malformed PDDL an error."""
+
+import json
+
+import pytest
+
+from actors.guards import pddl_actions, plan_medium
+from actors.handlers.pddl_plans import plan_of
+from actors.values.artifacts import Artifact, Context
+from actors.values.given import Given, PddlTexts
+from runtime.core.errors import UsageProblem
+from tests.pddl.worlds import BLOCKS, SWAP, TWO
+
+DOMAIN = """(define (domain d) (:predicates (g) (c0) (c1) (c2) (c3) (c4) (c5) (c6) (c7))
+  (:action noop)
+  (:action toss :effect (and (oneof (c0) (and)) (oneof (c1) (and)) (oneof (c2) (and)) (oneof (c3) (and))
+    (oneof (c4) (and)) (oneof (c5) (and)) (oneof (c6) (and)) (oneof (c7) (and)))))"""
+PROBLEM = "(define (problem p) (:domain d) (:init) (:goal (g)))"
+
+
+def artifact(value):
+    return Artifact(artifact_id="a", step="g_actions", content=json.dumps(value))
+
+
+def context(actions, domain=DOMAIN, problem=PROBLEM):
+    """Return the context of a plan of actions that some guard accepted."""
+    return Context(
+        specification="",
+        dependencies={"g_actions": artifact({"actions": actions})},
+        settings={"roles": {"g_actions": "actions"}},
+        given=Given(pddl=PddlTexts(domain=domain, problem=problem)),
+    )
+
+
+def test_valid_actions_become_a_plan_that_reaches_the_goal():
+    plan = plan_of(context([line.partition(" ;")[0] for line in SWAP.splitlines()], BLOCKS, TWO))
+    assert "(on a b)" in plan["goal_state"]
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        ["(noop)", "(fly)"],
+        ["(noop)", ["fly"]],
+        ["(noop)", "(noop x)"],
+        ["(toss)"],
+        [],
+    ],
+)
+def test_what_another_guard_accepted_and_is_no_plan_of_valid_actions_becomes_no_plan(actions):
+    """An invalid action would leave a plan without its goal, which passes."""
+    made = plan_of(context(actions))
+    assert made == {}
+    guard = plan_medium.make({"guard_catalog": {"only": ["domain"]}})
+    assert not guard(artifact(made), context(actions)).passed
+
+
+def test_a_plan_that_is_too_large_is_a_finding_and_a_text_that_is_no_pddl_is_an_error():
+    guard = pddl_actions.make({})
+    [finding] = guard(artifact({"actions": ["(toss)"]}), context([])).findings
+    assert (finding.code, "too many outcomes" in finding.message) == ("plan.too_complex", True)
+    with pytest.raises(UsageProblem, match="never closed"):
+        guard(artifact({"actions": ["(toss)"]}), context([], domain="(define"))
