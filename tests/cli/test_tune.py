@@ -145,7 +145,7 @@ def test_a_belief_is_written_and_decides_and_is_estimated_from_there_on(replan, 
     assert policy["name"] == "mine"
     assert policy["belief"]["causes"]["plan"] > 0.3
     changed = {key for key in shipped["belief"] if policy["belief"][key] != shipped["belief"][key]}
-    assert changed <= {"causes", "chances"}
+    assert changed <= {"causes", "chances", "agreement"}
     assert {key: value for key, value in policy.items() if key not in ("name", "belief")} == {
         key: value for key, value in shipped.items() if key not in ("name", "belief")
     }
