@@ -120,10 +120,10 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
     """Return a problem of the library as a domain and a problem.
 
     Raises:
-        UPUsageError: for what plans do not carry, by its name.
+        UPUsageError: for what is not supported, by its name.
     """
     if not isinstance(problem, Problem):
-        raise UPUsageError(f"{type(problem).__name__} is not carried by plans")
+        raise UPUsageError(f"{type(problem).__name__} is not supported")
     domain = PddlDomain(
         problem.name or "",
         supertypes={kind.name: OBJECT if kind.father is None else kind.father.name for kind in problem.user_types},
@@ -153,7 +153,7 @@ def _action(action: Any) -> ActionSchema:
     conditional: list[ConditionalEffect] = []
     for each in action.effects:
         if not each.is_assignment() or not each.value.is_bool_constant() or each.is_forall():
-            raise UPUsageError(f"the effect {each} is not carried by plans")
+            raise UPUsageError(f"the effect {each} is not supported")
         literal = Literal(_atom(each.fluent), each.value.is_true())
         if each.is_conditional():
             conditional.append(ConditionalEffect(_condition(each.condition), Effect((literal,))))
@@ -177,7 +177,7 @@ def _atom(node: Any) -> Atom:
         return Atom(node.fluent().name, tuple(map(_term, node.args)))
     if node.is_equals():
         return Atom(EQUAL, tuple(map(_term, node.args)))
-    raise UPUsageError(f"{node} is not carried by plans")
+    raise UPUsageError(f"{node} is not supported")
 
 
 def _term(node: Any) -> str:
@@ -185,4 +185,4 @@ def _term(node: Any) -> str:
         return str(node.object().name)
     if node.is_parameter_exp():
         return f"?{node.parameter().name}"
-    raise UPUsageError(f"{node} in the place of an object is not carried by plans")
+    raise UPUsageError(f"{node} in the place of an object is not supported")

@@ -1,6 +1,6 @@
 """What a planning domain and a problem say, as frozen values: types, predicates, actions, objects, start and goal.
 
-They are what the steps of a plan can carry: typed STRIPS with negative conditions, conditional and non-deterministic
+They have what is supported: typed STRIPS with negative conditions, conditional and non-deterministic
 effects. `actors.pddl.domain_reader` reads them from PDDL.
 """
 

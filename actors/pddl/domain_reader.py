@@ -1,4 +1,4 @@
-"""Reads a planning domain and a problem from PDDL; refuses by name, file and line what plans cannot carry. Pure."""
+"""Reads a planning domain and a problem from PDDL; refuses by name, file and line what is not supported. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import replace
 from actors.files.suggestions import near
 from actors.pddl.domain import OBJECT, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem
 from actors.pddl.expressions import Expression, Form, PddlFile, Word, read_expressions, shown
-from actors.pddl.formulas import CARRIED, FormulaScope
+from actors.pddl.formulas import SUPPORTED, FormulaScope
 
 _REQUIREMENTS = frozenset(
     (
@@ -15,14 +15,14 @@ _REQUIREMENTS = frozenset(
         *(":conditional-effects", ":non-deterministic", ":action-costs"),
     )
 )
-"""Requirements whose every construct plans carry; costs are read and not judged."""
+"""Requirements whose every construct is supported; costs are read and not judged."""
 _WIDER = frozenset(
     (
         *(":adl", ":disjunctive-preconditions", ":existential-preconditions"),
         *(":universal-preconditions", ":quantified-preconditions"),
     )
 )
-"""Requirements that many domains declare and do not use; what plans do not carry of them is refused where it stands."""
+"""Requirements that many domains declare and do not use; what is not supported of them is refused where it stands."""
 _REFUSED = frozenset(
     (
         *(":fluents", ":numeric-fluents", ":object-fluents", ":durative-actions", ":duration-inequalities", ":time"),
@@ -32,11 +32,11 @@ _REFUSED = frozenset(
         *(":multi-agent", ":unfactored-privacy", ":factored-privacy"),
     )
 )
-"""Requirements that are known and not carried."""
+"""Requirements that are known and not supported."""
 _SECTIONS_REFUSED = frozenset(
     (":durative-action", ":derived", ":axiom", ":constraints", ":process", ":event", ":task", ":method", ":htn")
 )
-"""Sections that are known and not carried."""
+"""Sections that are known and not supported."""
 ARITY_MAX = 100
 """The most parameters of one action or predicate."""
 
@@ -114,7 +114,7 @@ def _by_head(
         if form.head not in (*known, repeated):
             name = shown(form.items[0])
             if form.head in _SECTIONS_REFUSED:
-                source.refuse(f"`{name}` is not carried by plans", form.line, CARRIED)
+                source.refuse(f"`{name}` is not supported", form.line, SUPPORTED)
             source.refuse(f"the section `{name}` is unknown here", form.line, near(form.head, (*known, repeated)))
         if form.head in by_head and form.head != repeated:
             source.refuse(f"a second {form.head}", form.line, "join the two")
@@ -127,10 +127,10 @@ def _check_requirements(by_head: Mapping[str, Sequence[Form]], source: PddlFile)
         for item in form.items[1:]:
             name = shown(item)
             if name in _REFUSED:
-                source.refuse(f"the requirement `{name}` is not carried by plans", item.line, CARRIED)
+                source.refuse(f"the requirement `{name}` is not supported", item.line, SUPPORTED)
             if name not in _REQUIREMENTS and name not in _WIDER:
                 close = near(name, _REQUIREMENTS | _WIDER)
-                source.refuse(f"the requirement `{name}` is unknown", item.line, close or CARRIED)
+                source.refuse(f"the requirement `{name}` is unknown", item.line, close or SUPPORTED)
 
 
 def _typed(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word, Word | None]]:
@@ -146,7 +146,7 @@ def _typed(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word
         kind = next(rest, None) if item.text == "-" else Word(item.text[1:], item.line)
         if isinstance(kind, Form):
             what = "`either`" if kind.head == "either" else shown(kind)
-            source.refuse(f"{what} as a type is not carried by plans", kind.line, "name one type")
+            source.refuse(f"{what} as a type is not supported", kind.line, "name one type")
         if kind is None or not names:
             source.refuse("a - without a name before it and a type after it", item.line)
         yield from ((name, kind) for name in names)
@@ -167,17 +167,17 @@ def _types(forms: Sequence[Form], source: PddlFile) -> dict[str, str]:
         for parent in list(above.values()):
             above.setdefault(parent, OBJECT)
         above.pop(OBJECT, None)
-        _check_circles(above, form.line, source)
+        _check_cycles(above, form.line, source)
     return above
 
 
-def _check_circles(above: Mapping[str, str], line: int, source: PddlFile) -> None:
+def _check_cycles(above: Mapping[str, str], line: int, source: PddlFile) -> None:
     fine = {OBJECT}
     for first in above:
         chain, name = dict[str, None](), first
         while name not in fine:
             if name in chain:
-                source.refuse(f"the types above {name} run in a circle", line, "let each chain end in object")
+                source.refuse(f"the types above {name} form a cycle", line, "let each chain end in object")
             chain[name] = None
             name = above[name]
         fine.update(chain)
@@ -250,7 +250,7 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
     for key in rest:
         value = next(rest, None)
         if not isinstance(key, Word) or key.text not in (":parameters", ":precondition", ":effect"):
-            source.refuse(f"`{shown(key)}` in an action is not carried by plans", key.line, CARRIED)
+            source.refuse(f"`{shown(key)}` in an action is not supported", key.line, SUPPORTED)
         if value is None or key.text in parts:
             why = "has no value" if value is None else "stands twice"
             source.refuse(f"{key.text} of the action {shown(name)} {why}", key.line)
@@ -280,5 +280,5 @@ def _initial(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]
 
 def _single(item: Expression, scope: FormulaScope) -> tuple[Literal, ...]:
     if isinstance(item, Form) and item.head == "and" and "and" not in scope.domain.predicates:
-        scope.source.refuse("`and` in :init is not carried by plans", item.line, "list the atoms")
+        scope.source.refuse("`and` in :init is not supported", item.line, "list the atoms")
     return scope.condition(item)

@@ -1,4 +1,4 @@
-"""Reads the conditions and effects of PDDL; what the steps of a plan cannot carry is refused by name and line. Pure."""
+"""Reads the conditions and effects of PDDL; what is not supported is refused by name and line. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from actors.files.suggestions import near
 from actors.pddl.domain import EQUAL, OBJECT, Atom, ConditionalEffect, Effect, Literal, PddlDomain
 from actors.pddl.expressions import Expression, Form, PddlFile, Word, shown
 
-CARRIED = "carried are typed STRIPS, negative conditions, =, `when` and `oneof`"
-"""The hint of every refusal of a part of PDDL that plans cannot carry."""
+SUPPORTED = "supported: typed STRIPS, negative conditions, =, `when`, `oneof`"
+"""The hint of every refusal of a part of PDDL that is not supported."""
 
 _OUTSIDE = frozenset(
     (
@@ -87,7 +87,7 @@ class FormulaScope:
         return Atom(form.head, tuple(map(self._term, terms, types)))
 
     def _changed(self, expression: Expression) -> Atom:
-        """Return the atom of an effect, which nothing but equality cannot be."""
+        """Return the atom that an effect changes. Raises `UsageProblem` for `=`."""
         form = self._form(expression)
         if form.head == EQUAL:
             self.source.refuse("an effect cannot change =", form.line)
@@ -98,7 +98,7 @@ class FormulaScope:
             self.source.refuse(f"{shown(form)}: `not` takes one atom", form.line)
         inner = self._form(form.items[1])
         if inner.head in ("and", "not") and inner.head not in self.domain.predicates:
-            self.source.refuse(f"`not` before `{inner.head}` is not carried by plans", inner.line, CARRIED)
+            self.source.refuse(f"`not` before `{inner.head}` is not supported", inner.line, SUPPORTED)
         return (read or self.atom)(inner)
 
     def _two(self, form: Form) -> tuple[Expression, Expression]:
@@ -135,7 +135,7 @@ class FormulaScope:
         if not name:
             self.source.refuse(f"{shown(form)} does not begin with a name", form.line)
         if name in _OUTSIDE:
-            self.source.refuse(f"`{name}` is not carried by plans", form.line, CARRIED)
+            self.source.refuse(f"`{name}` is not supported", form.line, SUPPORTED)
         self.source.refuse(
             f"the predicate {shown(form.items[0])} is not declared", form.line, near(name, self.domain.predicates)
         )

@@ -21,12 +21,12 @@ def read_plan_actions(text: str, name: str) -> list[PlanAction]:
     for item in read_expressions(text, source):
         if isinstance(item, Word):
             if item.text.startswith("["):
-                source.refuse(f"the duration {shown(item)} is not carried by plans", item.line, "leave durations out")
+                source.refuse(f"the duration {shown(item)} is not supported", item.line, "leave durations out")
             if not _TIME.fullmatch(item.text):
                 source.refuse(f"{shown(item)} is no action", item.line, "an action is (name object ...)")
             time = float(item.text[:-1])
             if time <= last:
-                source.refuse("actions at the same time are not carried by plans", item.line, "order them")
+                source.refuse("actions at the same time are not supported", item.line, "order them")
             last = time
             continue
         if not item.items or not all(isinstance(part, Word) for part in item.items):

@@ -122,4 +122,4 @@ def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_with
 
 def test_what_is_refused_in_a_domain_names_the_line_of_its_file(replan, task):
     task[1].write_text(BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"))
-    assert_refused(replan("run", *task, "-m", "gpt-5-mini"), "d.pddl:13: `or` is not carried by plans")
+    assert_refused(replan("run", *task, "-m", "gpt-5-mini"), "d.pddl:13: `or` is not supported")

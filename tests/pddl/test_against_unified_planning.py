@@ -90,7 +90,7 @@ def mutants(problem, actions, seed):
 
 
 def test_verdicts_agree_on_the_examples_of_unified_planning_and_on_their_plans_with_mistakes():
-    carried, refused, compared, different = set(), {}, 0, []
+    supported, refused, compared, different = set(), {}, 0, []
     for name, example in examples().items():
         try:
             made = written(example.problem)
@@ -100,7 +100,7 @@ def test_verdicts_agree_on_the_examples_of_unified_planning_and_on_their_plans_w
         if made is None:
             continue
         writer, domain, problem = made
-        carried.add(name)
+        supported.add(name)
         plans = [*example.valid_plans, *example.invalid_plans]
         plans = [plan for plan in plans if plan.kind is PlanKind.SEQUENTIAL_PLAN]
         for plan in list(plans):
@@ -112,7 +112,7 @@ def test_verdicts_agree_on_the_examples_of_unified_planning_and_on_their_plans_w
             if mine != other:
                 different.append((name, str(plan), mine, other))
     assert different == []
-    assert (len(carried), compared) == (14, 154)
+    assert (len(supported), compared) == (14, 154)
     words = [cause.partition("`")[2].partition("`")[0] for cause in refused.values()]
     assert Counter(words) == {
         ":numeric-fluents": 11,
@@ -165,7 +165,7 @@ FILES = {
     "parking_action_cost": "domain.pddl:13: `:durative-action`",
     "safe_road": "domain.pddl:27: `forall`",
 }
-"""The domains with files that unified-planning brings: what refuses each; empty for those that are carried."""
+"""The domains with files that unified-planning brings: what refuses each; empty for those that are supported."""
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -175,7 +175,7 @@ def test_verdicts_agree_on_random_plans_for_the_files_of_unified_planning(name):
     if FILES[name]:
         with pytest.raises(UsageProblem) as refused:
             read_problem(texts[1], "problem.pddl", read_domain(texts[0], "domain.pddl"))
-        assert str(refused.value).startswith(f"{FILES[name]} is not carried by plans")
+        assert str(refused.value).startswith(f"{FILES[name]} is not supported")
         return
     compare_random_plans(*texts)
 
