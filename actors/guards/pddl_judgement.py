@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from actors.pddl.as_plan import GUARD, Translation, token, translated
 from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
 from actors.pddl.grounding import grounded, holds
 from actors.pddl.plan_reader import ACTIONS_MAX
 from actors.pddl.repairs import Repair, repairs_for, state_after
+from actors.pddl.translation import GUARD, Translation, translate
 from actors.plans.formatting import quoted_list
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
@@ -73,7 +73,7 @@ def judge_actions(
     `oneof` these are the same. Raises `UsageProblem` for a plan with too many outcomes or states,
     and for one that is too large.
     """
-    translation = translated(domain, problem, actions)
+    translation = translate(domain, problem, actions)
     verdict = _verdict(translation, problem, level, assurance)
     failure = None if level == "minimal" else _first_failure(translation, verdict)
     goals = () if failure or level == "minimal" or verdict.passed else translation.missing
@@ -104,7 +104,7 @@ def _with_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple
     about_goal = finding.where == "goal_state"
     if about_goal is not (failure is None):
         return verdict
-    message = " ".join((finding.message, *(repair.told for repair in repairs)))
+    message = " ".join((finding.message, *(repair.sentence for repair in repairs)))
     changed = (
         *verdict.findings[:place],
         finding.model_copy(update={"message": message}),
@@ -119,10 +119,12 @@ def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure |
     if translation.plan is not None and not translation.plan.has_outcomes and step is not None:
         index = translation.numbers[step]
         return FirstFailure(index, actions[index], tuple(verdict.facts["unmet"]))
-    if translation.stuck is not None:
-        return FirstFailure(translation.stuck, actions[translation.stuck], translation.missing)
-    if translation.misuse:
-        index = len(set(translation.numbers.values()))
+    if translation.first_inapplicable is not None:
+        return FirstFailure(
+            translation.first_inapplicable, actions[translation.first_inapplicable], translation.missing
+        )
+    if translation.invalid_action:
+        index = translation.invalid_index
         return FirstFailure(index, actions[index], ())
     return None
 
@@ -131,7 +133,7 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
     guard = f"plan_{level}"
     if translation.plan is None:
         verdict = Verdict(guard=guard, passed=True, score=1.0, findings=(), facts={"level": level})
-        lost = [] if translation.misuse or level == "minimal" else _lost_at_once(problem)
+        lost = [] if translation.invalid_action or level == "minimal" else _lost_at_once(problem)
         if lost:
             text = f"The goal needs {quoted_list(lost)}, and the plan has no action."
             finding = Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(lost))
@@ -144,8 +146,8 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
         if any(finding.code in _TOO_LARGE for finding in verdict.errors):
             raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check it in parts")
         verdict = verdict.model_copy(update={"findings": tuple(map(_retold, verdict.findings))})
-    if translation.misuse:
-        finding = Finding(code=Code.UNBOUND, where=translation.misused, message=f"{translation.misuse}.")
+    if translation.invalid_action:
+        finding = Finding(code=Code.UNBOUND, where=translation.invalid_step, message=f"{translation.invalid_action}.")
         update: dict[str, Any] = {"passed": False, "score": min(verdict.score, 0.2)}
         verdict = verdict.model_copy(update=update | {"findings": (*verdict.findings, finding)})
     return verdict
@@ -153,7 +155,7 @@ def _verdict(translation: Translation, problem: PddlProblem, level: str, assuran
 
 def _lost_at_once(problem: PddlProblem) -> list[str]:
     lost: list[Literal] = [literal for literal in problem.goal if not holds(literal, problem.initial)]
-    return sorted(map(token, lost))
+    return sorted(map(str, lost))
 
 
 def _retold(finding: Finding) -> Finding:

@@ -6,8 +6,8 @@ import trio
 from actors.config.workflow import PDDL_PLANS
 from actors.handlers.briefs import GenerationBrief
 from actors.pddl.action_list import actions_in
-from actors.pddl.as_plan import translated
 from actors.pddl.task import task_in
+from actors.pddl.translation import translate
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Context
 from runtime.core.errors import UsageProblem
@@ -47,9 +47,9 @@ def plan_of(context: Context) -> dict[str, object]:
     if errors:
         return {}
     try:
-        translation = translated(domain, problem, actions)
+        translation = translate(domain, problem, actions)
     except UsageProblem:  # Too many outcomes or states: there is no plan to judge, as for an invalid action.
         return {}
-    if translation.misuse or translation.plan is None:
+    if translation.invalid_action or translation.plan is None:
         return {}
     return plan_to_json(translation.plan)

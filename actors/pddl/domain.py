@@ -43,6 +43,10 @@ class Literal(NamedTuple):
         """Return the literal with the values of its variables."""
         return Literal(self.atom.bound(values), self.positive)
 
+    def __str__(self) -> str:
+        """Return the literal as PDDL."""
+        return str(self.atom) if self.positive else f"(not {self.atom})"
+
 
 class Effect(NamedTuple):
     """What an action does. Atoms are deleted before atoms are added."""

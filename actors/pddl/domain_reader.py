@@ -7,7 +7,7 @@ from dataclasses import replace
 from actors.files.suggestions import near
 from actors.pddl.domain import OBJECT, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem
 from actors.pddl.expressions import Expression, Form, PddlFile, Word, read_expressions, shown
-from actors.pddl.formulas import SUPPORTED, FormulaScope
+from actors.pddl.formulas import SUPPORTED, FormulaScope, function_named
 
 _REQUIREMENTS = frozenset(
     (
@@ -268,11 +268,8 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
 def _initial(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
     """Yield the atoms that hold at the beginning; what is said not to hold does not hold anyway."""
     for item in items:
-        if isinstance(item, Form) and item.head == "=":
-            counted = item.items[1] if len(item.items) > 1 else None
-            named = counted.head if isinstance(counted, Form) else counted.text if counted else ""
-            if named in scope.domain.functions:
-                continue
+        if isinstance(item, Form) and item.head == "=" and function_named(item) in scope.domain.functions:
+            continue
         for literal in _single(item, scope):
             if literal.positive:
                 yield literal.atom

@@ -108,9 +108,7 @@ class FormulaScope:
 
     def _is_cost(self, form: Form) -> bool:
         """Return whether a form only counts a cost, which decides nothing about whether a plan is valid."""
-        counted = form.items[1] if len(form.items) == 3 else None
-        name = counted.head if isinstance(counted, Form) else counted.text if counted else ""
-        return name in self.domain.functions
+        return len(form.items) == 3 and function_named(form) in self.domain.functions
 
     def _term(self, item: Expression, wanted: str) -> str:
         if isinstance(item, Form):
@@ -139,3 +137,9 @@ class FormulaScope:
         self.source.refuse(
             f"the predicate {shown(form.items[0])} is not declared", form.line, near(name, self.domain.predicates)
         )
+
+
+def function_named(form: Form) -> str:
+    """Return the name of the function in `(= F VALUE)` or `(increase F VALUE)`; an empty text where none stands."""
+    function = form.items[1] if len(form.items) > 1 else None
+    return function.head if isinstance(function, Form) else function.text if function else ""

@@ -58,7 +58,7 @@ class GroundAction(NamedTuple):
         """Return whether it can run in a state."""
         return all(holds(literal, state) for literal in self.condition)
 
-    def asked(self) -> frozenset[Atom]:
+    def effect_condition_atoms(self) -> frozenset[Atom]:
         """Return the atoms in the conditions of its conditional effects: what it does depends on them."""
         return frozenset(
             literal.atom
@@ -82,7 +82,7 @@ class GroundAction(NamedTuple):
         return list(changes)
 
 
-def misuse_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
+def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
     """Return why the problem has no such action, as half a sentence; an empty text where it has it."""
     schema = domain.actions.get(action.name)
     if schema is None:
@@ -101,7 +101,7 @@ def misuse_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> s
 
 
 def grounded(action: PlanAction, domain: PddlDomain) -> GroundAction:
-    """Return an action that the problem has (`misuse_of` says nothing against it) with its objects."""
+    """Return an action that the problem has (`invalidity_of` says nothing against it) with its objects."""
     schema = domain.actions[action.name]
     values = dict(zip((name for name, _ in schema.parameters), action.arguments, strict=True))
     condition = tuple(literal for literal in _bound(schema.condition, values) if not _always(literal))

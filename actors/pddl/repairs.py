@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from actors.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import TooManyOutcomes, grounded, holds, misuse_of
+from actors.pddl.grounding import TooManyOutcomes, grounded, holds, invalidity_of
 
 REPAIRS_MAX = 3
 """The most actions that are suggested for one failure."""
@@ -30,7 +30,7 @@ class Repair(NamedTuple):
     """Whether nothing else is lacking after it."""
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The suggestion as a sentence."""
         if not self.runs:
             return f"{self.action} makes '{self.makes}', once it can run."
@@ -45,6 +45,7 @@ def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: Pddl
         changes = grounded(action, domain).outcomes(state)
         if len(changes) != 1:
             return None
+        # In place: a copy of a large state for each action of a long plan takes seconds.
         state -= changes[0].deletes
         state |= changes[0].adds
     return state
@@ -82,7 +83,6 @@ class _Search:
 
     def by(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
         """Yield what an action does about a literal: with the first objects with which it runs, if there are such."""
-        makes = str(literal.atom) if literal.positive else f"(not {literal.atom})"
         for effect in _made(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
                 continue
@@ -92,7 +92,7 @@ class _Search:
             bound = next(self._bindings(schema, values), None)
             names = [(values if bound is None else bound).get(name, name) for name, _ in schema.parameters]
             action = PlanAction(schema.name, tuple(names))
-            yield Repair(str(action), makes, bound is not None, bound is not None and self._enough(action))
+            yield Repair(str(action), str(literal), bound is not None, bound is not None and self._enough(action))
 
     def _enough(self, action: PlanAction) -> bool:
         """Return whether nothing is lacking after each outcome; not so for an action with too many outcomes."""
@@ -138,7 +138,7 @@ class _Search:
                 ways += [({**now, free: name}, []) for name in self._named(kinds[free])[-TRIES_MAX:]]
                 continue
             action = PlanAction(schema.name, tuple(now[name] for name in kinds))
-            typed = not misuse_of(action, self.domain, self.problem)
+            typed = not invalidity_of(action, self.domain, self.problem)
             if typed and grounded(action, self.domain).applicable_in(self.state):
                 yield now
 

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from actors.pddl.task import task_in
+from actors.values.given import PddlTexts
 from replan.cli.check_output import output_of
 from replan.cli.exits import Exit
 from replan.cli.pddl_files import pddl_text
 from replan.cli.terminal.console import notice
-from replan.service.pddl_checking import judged_actions, pddl_task
+from replan.service.pddl_checking import judged_actions
 from replan.views.errors import line_of_error
 from runtime.core.errors import UsageProblem
 
@@ -26,7 +28,7 @@ def check_actions(files: Sequence[str], standard: "Standard", form: str) -> Exit
     domain, problem, *plans = files
     if files.count("-") > 1:
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
-    task = pddl_task((domain, pddl_text(domain)), (problem, pddl_text(problem)))
+    task = task_in(PddlTexts(domain=pddl_text(domain), problem=pddl_text(problem)), domain, problem)
     worst, output = Exit.OK, output_of(form, single=len(plans) == 1)
     for name in plans:
         try:

@@ -1,43 +1,23 @@
 """Checking sequential plans for problems in PDDL: what `replan check --pddl` prints of each."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from actors.guards.pddl_judgement import PddlJudgement, judge_actions
 from actors.pddl.domain import PddlDomain, PddlProblem
-from actors.pddl.domain_reader import read_domain, read_problem
 from actors.pddl.plan_reader import read_plan_actions
 from actors.values.findings import Finding, Verdict
 from replan.service.checking import Standard
 
 
-@dataclass(frozen=True, slots=True)
-class PddlTask:
-    """A domain and a problem that plans are checked against."""
-
-    domain: PddlDomain
-    """The domain."""
-    problem: PddlProblem
-    """The problem."""
-
-
-def pddl_task(domain: tuple[str, str], problem: tuple[str, str]) -> PddlTask:
-    """Return the task in two files, each given as its name and its text. Raises `UsageProblem`."""
-    name, text = domain
-    read = read_domain(text, name)
-    name, text = problem
-    return PddlTask(read, read_problem(text, name, read))
-
-
 def judged_actions(
-    task: PddlTask, name: str, text: str, standard: Standard
+    task: tuple[PddlDomain, PddlProblem], name: str, text: str, standard: Standard
 ) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
     """Return the verdict on the sequential plan in a text, what is printed about it, and the guards of its steps.
 
     Raises `UsageProblem` for a text that is no plan.
     """
     actions = read_plan_actions(text, name)
-    judgement = judge_actions(task.domain, task.problem, actions, level=standard.level, assurance=standard.assurance)
+    judgement = judge_actions(*task, actions, level=standard.level, assurance=standard.assurance)
     verdict = judgement.verdict
     report: dict[str, Any] = {
         "file": name,
@@ -71,8 +51,8 @@ def _finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any]:
     numbers, actions = judgement.translation.numbers, judgement.translation.actions
     if finding.where in numbers:
         fields |= {"step_id": finding.where, "line": actions[numbers[finding.where]].line}
-    elif judgement.translation.misuse and finding.where == judgement.translation.misused:
-        fields |= {"step_id": finding.where, "line": actions[len(set(numbers.values()))].line}
+    elif judgement.translation.invalid_action and finding.where == judgement.translation.invalid_step:
+        fields |= {"step_id": finding.where, "line": actions[judgement.translation.invalid_index].line}
     elif finding.where:
         fields["where"] = finding.where
     if finding.tokens:

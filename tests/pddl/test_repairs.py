@@ -15,7 +15,7 @@ def repairs(plan, domain=BLOCKS, problem=TWO):
     """Return the suggestions for a plan as sentences."""
     read = read_domain(domain, "d.pddl")
     judgement = judge_actions(read, read_problem(problem, "p.pddl", read), read_plan_actions(plan, "plan.txt"))
-    told = [each.told for each in judgement.repairs]
+    told = [each.sentence for each in judgement.repairs]
     if told:
         assert judgement.verdict.errors[0].message.endswith(" ".join(["", *told]))
     return told

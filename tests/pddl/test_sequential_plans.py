@@ -3,9 +3,9 @@
 import pytest
 
 from actors.guards.pddl_judgement import judge_actions
-from actors.pddl.as_plan import translated
 from actors.pddl.domain_reader import read_domain, read_problem
 from actors.pddl.plan_reader import read_plan_actions
+from actors.pddl.translation import translate
 from runtime.core.errors import UsageProblem
 from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO
 
@@ -152,7 +152,7 @@ def test_only_what_the_plan_can_meet_is_grounded():
     problem = f"""(define (problem many) (:domain blocks) (:objects {" ".join(names)} - block)
       (:init (handempty) {on_table}) (:goal (holding b7)))"""
     domain = read_domain(BLOCKS, "d")
-    plan = translated(domain, read_problem(problem, "p", domain), read_plan_actions("(pick-up b7)", "plan")).plan
+    plan = translate(domain, read_problem(problem, "p", domain), read_plan_actions("(pick-up b7)", "plan")).plan
     assert plan.initial_state == {"(and)", "(handempty)", "(clear b7)", "(ontable b7)"}
 
 

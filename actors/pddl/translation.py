@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Never
 
 from actors.pddl.domain import EQUAL, Atom, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes, grounded, holds, misuse_of
+from actors.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes, grounded, holds, invalidity_of
 from actors.plans.plan import NEVER, NamedOutcome, Plan, Step
 from runtime.core.errors import UsageProblem
 
@@ -42,21 +42,25 @@ class Translation:
     plan: Plan | None
     """The plan; None for one without a step."""
     actions: Sequence[PlanAction]
-    """The actions as they are written, those included that have no step because of `misuse`."""
+    """The actions as they are written, those included that have no step because of `invalid_action`."""
     numbers: dict[str, int]
     """The index in `actions` of each step."""
-    misuse: str
+    invalid_action: str
     """Why the action after the last step is none of the problem; empty where each is one."""
-    stuck: int | None
+    first_inapplicable: int | None
     """The index of the first action that can run in none of the states before it; None where there is none."""
     missing: tuple[str, ...]
     """What that action lacks in the state in which it lacks least; else what the goal lacks at the end, if anything."""
 
     @property
-    def misused(self) -> str:
-        """The name of the step that `misuse` is about."""
-        index = len(set(self.numbers.values()))
-        return step_name(index, self.actions)
+    def invalid_step(self) -> str:
+        """The name of the step that `invalid_action` is about."""
+        return step_name(self.invalid_index, self.actions)
+
+    @property
+    def invalid_index(self) -> int:
+        """The index in `actions` of the one that `invalid_action` is about: the first without a step."""
+        return len(set(self.numbers.values()))
 
 
 def step_name(index: int, actions: Sequence[PlanAction]) -> str:
@@ -64,26 +68,26 @@ def step_name(index: int, actions: Sequence[PlanAction]) -> str:
     return f"{index + 1:0{len(str(len(actions)))}d} {actions[index]}"
 
 
-def translated(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAction]) -> Translation:
+def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAction]) -> Translation:
     """Return the plan that a sequential plan stands for.
 
     Raises:
         UsageProblem: when an action has too many outcomes, or the plan may be in too many states.
     """
-    misuse, steps = "", []
+    invalid_action, steps = "", []
     for action in actions:
-        if misuse := misuse_of(action, domain, problem):
+        if invalid_action := invalidity_of(action, domain, problem):
             break
         steps.append(grounded(action, domain))
-    goal = () if misuse else problem.goal
-    course = _Course(domain, problem, steps, goal)
-    course.run()
+    goal = () if invalid_action else problem.goal
+    progression = _Progression(domain, problem, steps, goal)
+    progression.run()
     ids = [step_name(index, actions) for index in range(len(steps))]
-    plan, numbers = _plan(problem, course, ids) if steps else (None, {})
-    return Translation(plan, actions, numbers, misuse, course.stuck, course.missing)
+    plan, numbers = _plan(problem, progression, ids) if steps else (None, {})
+    return Translation(plan, actions, numbers, invalid_action, progression.first_inapplicable, progression.missing)
 
 
-class _Course:
+class _Progression:
     """Follows a plan through the states that it may be in."""
 
     def __init__(
@@ -92,10 +96,10 @@ class _Course:
         self.domain, self.steps, self.goal = domain, steps, goal
         named: set[Atom] = {literal.atom for literal in goal}
         for step in steps:
-            named |= step.asked() | step.changed() | {literal.atom for literal in step.condition}
+            named |= step.effect_condition_atoms() | step.changed() | {literal.atom for literal in step.condition}
         self.initial = problem.initial & named
         self.cases: list[tuple[Case, ...]] = []
-        self.stuck: int | None = None
+        self.first_inapplicable: int | None = None
         self.missing: tuple[str, ...] = ()
 
     def run(self) -> None:
@@ -104,19 +108,19 @@ class _Course:
         followed = True
         for index, step in enumerate(self.steps):
             ready = frozenset(state for state in states if step.applicable_in(state))
-            if followed and not ready and self.stuck is None:
-                self.stuck, self.missing = index, _lacking(step.condition, states)
+            if followed and not ready and self.first_inapplicable is None:
+                self.first_inapplicable, self.missing = index, _lacking(step.condition, states)
             states = self._after(step, ready or states)
             if len(states) > STATES_MAX:
-                if any(later.asked() for later in self.steps[index + 1 :]):
+                if any(later.effect_condition_atoms() for later in self.steps[index + 1 :]):
                     self._refuse(step, f"leads to more than {STATES_MAX:,} states", "check a shorter plan")
                 states, followed = frozenset((self.initial,)), False
-        if followed and self.stuck is None:
+        if followed and self.first_inapplicable is None:
             self.missing = _lacking(self.goal, states)
 
     def _after(self, step: GroundAction, states: States) -> States:
         """Note what a step does in these states, and return those after it, or the first that are too many."""
-        asked = sorted(step.asked())
+        asked = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}
         for state in states:
             groups.setdefault(tuple(atom in state for atom in asked), []).append(state)
@@ -127,8 +131,8 @@ class _Course:
                 changes = tuple(step.outcomes(members[0]))
             except TooManyOutcomes:
                 self._refuse(step, "has too many outcomes", "split the action")
-            told = tuple(map(Literal, asked, answers)) if len(groups) > 1 else ()
-            cases.append(Case(told, changes))
+            when = tuple(map(Literal, asked, answers)) if len(groups) > 1 else ()
+            cases.append(Case(when, changes))
             for state in members:
                 if len(after) <= STATES_MAX:
                     after.update(change.applied_to(state) for change in changes)
@@ -143,32 +147,27 @@ class _Course:
 def _lacking(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
     """Return what does not hold, in the state in which that is least."""
     lists = ([literal for literal in literals if not holds(literal, state)] for state in states)
-    found = min((sorted(map(token, lacking)) for lacking in lists), key=lambda names: (len(names), names))
+    found = min((sorted(map(str, lacking)) for lacking in lists), key=lambda names: (len(names), names))
     return tuple(found)
 
 
-def token(literal: Literal) -> str:
-    """Return the token of a literal: the atom as PDDL, or its negation."""
-    return str(literal.atom) if literal.positive else f"(not {literal.atom})"
-
-
-def _plan(problem: PddlProblem, course: _Course, ids: Sequence[str]) -> tuple[Plan, dict[str, int]]:
+def _plan(problem: PddlProblem, progression: _Progression, ids: Sequence[str]) -> tuple[Plan, dict[str, int]]:
     # Where a trace may leave the order, reaching the goal early is not enough: each action must run.
-    counted = any(len(cases) > 1 or len(cases[0].changes) > 1 for cases in course.cases)
-    absent = _negated(course)
+    counted = any(len(cases) > 1 or len(cases[0].changes) > 1 for cases in progression.cases)
+    absent = _negated(progression)
     steps: list[Step] = []
     numbers: dict[str, int] = {}
-    for index, (action, cases) in enumerate(zip(course.steps, course.cases, strict=True)):
+    for index, (action, cases) in enumerate(zip(progression.steps, progression.cases, strict=True)):
         for number, case in enumerate(cases, 1):
             step_id = f"{ids[index]} case {number}" if len(cases) > 1 else ids[index]
             numbers[step_id] = index
             made = _step(step_id, (*action.condition, *case.when), case.changes, absent)
             steps.append(_counted(made, index) if counted else _after_step(made, ids[index - 1] if index else None))
-    initial = {ALWAYS, *map(str, course.initial), *map(_absence, absent - course.initial)}
-    goal = set(map(token, course.goal))
+    initial = {ALWAYS, *map(str, progression.initial), *map(_absence, absent - progression.initial)}
+    goal = set(map(str, progression.goal))
     if counted:
         initial.add(_place(0))
-        goal.add(_place(len(course.steps)))
+        goal.add(_place(len(progression.steps)))
     plan = Plan(
         plan_id=problem.name or "plan",
         steps=tuple(steps),
@@ -179,10 +178,10 @@ def _plan(problem: PddlProblem, course: _Course, ids: Sequence[str]) -> tuple[Pl
     return plan, numbers
 
 
-def _negated(course: _Course) -> set[Atom]:
+def _negated(progression: _Progression) -> set[Atom]:
     """Return the atoms whose absence some condition needs."""
-    conditions = [course.goal]
-    for step, cases in zip(course.steps, course.cases, strict=True):
+    conditions = [progression.goal]
+    for step, cases in zip(progression.steps, progression.cases, strict=True):
         conditions += [step.condition, *(case.when for case in cases)]
     literals = (literal for condition in conditions for literal in condition)
     return {each.atom for each in literals if not each.positive and each.atom.predicate != EQUAL}
@@ -195,7 +194,7 @@ def _step(step_id: str, condition: Iterable[Literal], changes: Sequence[AtomChan
         name=step_id,
         guard=GUARD,
         retry_budget=1,
-        preconditions=frozenset(map(token, condition)),
+        preconditions=frozenset(map(str, condition)),
         on_failure=NEVER,
     )
     if len(tokens) == 1:
@@ -212,7 +211,7 @@ def _tokens(change: AtomChange, absent: set[Atom]) -> tuple[frozenset[str], froz
 
 
 def _absence(atom: Atom) -> str:
-    return token(Literal(atom, positive=False))
+    return str(Literal(atom, positive=False))
 
 
 def _place(index: int) -> str:
