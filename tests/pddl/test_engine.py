@@ -91,7 +91,10 @@ def test_the_log_says_what_is_missing():
     problem, on, _ = lamp()
     result = ReplanValidator().validate(problem, SequentialPlan([on(), on()]))
     [message] = [log.message for log in result.log_messages]
-    assert message == "step 2 (on): needs '(not (lit))': an earlier action ends it."
+    assert message == (
+        "step 2 (on): needs '(not (lit))': an earlier action ends it. "
+        "(off) makes '(not (lit))', and then nothing else is lacking."
+    )
 
 
 def test_what_it_cannot_judge_is_unknown():
