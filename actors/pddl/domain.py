@@ -109,7 +109,7 @@ class PddlDomain:
 
     def is_a(self, kind: str, wanted: str) -> bool:
         """Return whether every object of the type `kind` has the type `wanted`."""
-        while kind != wanted and kind in self.supertypes:
+        while kind not in (wanted, OBJECT) and kind in self.supertypes:
             kind = self.supertypes[kind]
         return wanted in (kind, OBJECT)
 

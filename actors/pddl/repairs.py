@@ -135,7 +135,9 @@ class _Search:
                 continue
             free = next((name for name in kinds if name not in now), None)
             if free is not None:
-                ways += [({**now, free: name}, []) for name in self._named(kinds[free])[-TRIES_MAX:]]
+                names = self._named(kinds[free])[-max(1, TRIES_MAX - self._tries) :]
+                self._tries += len(names)
+                ways += [({**now, free: name}, []) for name in names]
                 continue
             action = PlanAction(schema.name, tuple(now[name] for name in kinds))
             typed = not invalidity_of(action, self.domain, self.problem)
